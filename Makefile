@@ -1,0 +1,4 @@
+.PHONY: test demo
+
+test:
+	cargo test --workspace

@@ -1,0 +1,41 @@
+//! An authority: says which access tokens a user holds (coverage S3.253–S3.267).
+
+use std::sync::Arc;
+
+use ingather_model::access::Tokens;
+use ingather_model::fault::Fault;
+
+use crate::call::Call;
+use crate::settings::Schema;
+
+/// A kind of authority, as registered.
+pub struct AuthorityKind {
+    /// Name in definitions, such as `unix`.
+    pub name: &'static str,
+    /// One sentence for lists and manuals.
+    pub about: &'static str,
+    /// Schema of its settings.
+    pub schema: fn() -> Schema,
+    /// Opens it; settings were checked before.
+    pub open: fn(settings: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault>,
+}
+
+/// What an authority answers about a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The user is known and holds these tokens.
+    Known(Tokens),
+    /// There is no such user.
+    Unknown,
+    /// The user is known but may not enter.
+    Unauthorized,
+}
+
+/// One authority, opened. Calls may come from several threads at once.
+pub trait Authority: Send + Sync {
+    /// The tokens of the user named `user`.
+    ///
+    /// # Errors
+    /// A fault when it cannot be asked: the caller must then treat the user as seeing nothing of what it rules.
+    fn tokens(&self, call: &Call, user: &str) -> Result<Answer, Fault>;
+}

@@ -1,0 +1,135 @@
+//! An output: holds entries by address. It receives batches and answers per item; the engine keeps the books.
+
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::ids::{ClassId, Digest, PlaceId};
+
+use crate::call::Call;
+use crate::settings::Schema;
+
+/// A kind of output, as registered.
+pub struct OutputKind {
+    /// Name in definitions, such as `index`.
+    pub name: &'static str,
+    /// One sentence for lists and manuals.
+    pub about: &'static str,
+    /// What it is able to do.
+    pub can: OutputCan,
+    /// Schema of its settings.
+    pub schema: fn() -> Schema,
+    /// Opens it for writing; settings were checked before.
+    ///
+    /// # Errors
+    /// A fault that says who holds it, or that it belongs to another store.
+    pub open: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Box<dyn Output>, Fault>,
+}
+
+/// Abilities of an output; the engine and the suite go by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputCan {
+    /// Applied changes are kept only from [`Output::commit`] on; nothing is confirmed before.
+    pub commits: bool,
+    /// Takes access by reference and applies it without the record.
+    pub access: bool,
+    /// Lists what it holds, for `verify`.
+    pub list: bool,
+}
+
+/// Where a local output keeps its state.
+#[derive(Clone, Debug)]
+pub struct OutputPlace {
+    /// The data directory.
+    pub data: std::path::PathBuf,
+    /// Identity of the store that keeps the books; an output that belongs to another one refuses to open.
+    pub store: String,
+}
+
+/// One change for one address. Addresses are the unit of order and of exclusion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// URI, `#` and component if any: unique in the output.
+    pub id: String,
+    /// Keyed hash of `id`.
+    pub address: i64,
+    /// Handle of the job that sends it.
+    pub job: i64,
+    /// Name of that job, for people.
+    pub job_name: std::sync::Arc<str>,
+    /// Name of the document in its job.
+    pub document: String,
+    /// Larger than that of every earlier change of this address, whoever sent it: newest wins.
+    pub seq: i64,
+    /// What to do.
+    pub op: Op,
+}
+
+/// What to do at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Put the entry, replacing what is there.
+    Put {
+        /// The entry.
+        record: Box<Record>,
+        /// Digest of record and settings.
+        version: Digest,
+        /// Its class; none hides it from everybody.
+        class: Option<ClassId>,
+        /// Its place; none hides it from everybody.
+        place: Option<PlaceId>,
+    },
+    /// Change the access of the entry that is there.
+    Access {
+        /// Its class.
+        class: Option<ClassId>,
+        /// Its place.
+        place: Option<PlaceId>,
+    },
+    /// Take the entry out; it is no error when there is none.
+    Delete,
+}
+
+/// What an output holds at one address, for `verify`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// As in [`Change::id`].
+    pub id: String,
+    /// As in [`Op::Put`].
+    pub version: Digest,
+    /// Class.
+    pub class: Option<ClassId>,
+    /// Place.
+    pub place: Option<PlaceId>,
+}
+
+/// Where a committing output stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// Identity of this very output (an index that is made anew gets another one).
+    pub identity: String,
+    /// Number of its last commit; grows by one with each.
+    pub number: i64,
+}
+
+/// One output, opened for writing by one process.
+pub trait Output: Send {
+    /// Applies a batch; one answer per change, in order. `Err` is about that change alone.
+    ///
+    /// `Passing` faults are sent again, `Refused` and `Broken` are not. `Gone` in answer to [`Op::Access`] says that the
+    /// output holds no such entry: the engine then sends the record.
+    fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>>;
+
+    /// Makes everything applied so far durable. Outputs without commits return their only generation.
+    ///
+    /// # Errors
+    /// Nothing since the last commit counts as applied.
+    fn commit(&mut self, call: &Call) -> Result<Generation, Fault>;
+
+    /// Where it stands now: what survived the last end of the process.
+    fn generation(&self) -> Generation;
+
+    /// Entries after `after` in the order of their ids, at most `most`; empty at the end.
+    ///
+    /// # Errors
+    /// `Refused` when the output cannot list.
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+}

@@ -1,0 +1,188 @@
+//! A repository: where content lives. It lists what there is, proves ranges, and reads one document at a time.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use ingather_model::access::Level;
+use ingather_model::document::Record;
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::key::Stamp;
+use ingather_model::scope::{BlindSpot, Scope};
+
+use crate::call::Call;
+use crate::settings::Schema;
+
+/// A kind of repository, as registered.
+pub struct RepositoryKind {
+    /// Name in definitions, such as `filesystem`.
+    pub name: &'static str,
+    /// One sentence for lists and manuals.
+    pub about: &'static str,
+    /// What it is able to do.
+    pub can: RepositoryCan,
+    /// Schema of the settings of a job that uses it (what to include).
+    pub source_schema: fn() -> Schema,
+    /// Opens it for one job; settings were checked against the schema before.
+    pub open: fn(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault>,
+}
+
+/// Abilities of a repository; the engine and the suite go by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepositoryCan {
+    /// Lists with versions and proves ranges (design 4.5).
+    pub list: bool,
+    /// Reports who may see a document.
+    pub access: bool,
+    /// Two keys never share a URI, so that no other document of the job can own an address.
+    pub unique_uris: bool,
+}
+
+/// What surrounds a repository on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Files and folders of the program itself (data directory, journals) by device and inode: never documents.
+    pub own: Vec<(u64, u64)>,
+    /// Threads that a listing may use.
+    pub threads: usize,
+}
+
+/// One source, opened for one job. All calls may come from several threads at once.
+pub trait Repository: Send + Sync {
+    /// Checks that the source can be reached; the sentence says what was found.
+    ///
+    /// # Errors
+    /// [`Fault::Gone`] when the root does not exist, anything else when it cannot be read.
+    fn check(&self, call: &Call) -> Result<String, Fault>;
+
+    /// Begins a listing from the start.
+    ///
+    /// # Errors
+    /// A fault when nothing at all can be listed; the run then proves nothing and removes nothing.
+    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault>;
+
+    /// Looks at one document without its content.
+    ///
+    /// # Errors
+    /// [`Fault::Gone`] when it does not exist; `Refused` when a rule of the source settings leaves it out.
+    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault>;
+
+    /// Reads one document: calls `read` with the bytes, from the start again when it changed meanwhile; the last call
+    /// counts. `read` may fill the record that the connector began.
+    ///
+    /// # Errors
+    /// Those of [`Repository::look`]; `Refused` with code `unreadable` when the reader may not open it; whatever `read`
+    /// returned.
+    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
+
+    /// Whether the document is there, asked singly before it is removed. An error counts as not known.
+    fn probe(&self, call: &Call, key: &str) -> Presence;
+
+    /// Where a person finds it: the URI of its entry in outputs.
+    fn uri(&self, key: &str) -> String;
+
+    /// Identity of who reads (user, groups, credentials); when it changes, unreadable documents are tried again.
+    fn reader(&self) -> String {
+        String::new()
+    }
+}
+
+/// Consumes the content of one document and completes its record.
+pub type ReadContent<'a> = dyn FnMut(&mut Record, &mut dyn Read) -> Result<(), Fault> + 'a;
+
+/// A listing under way. Dropping it ends it.
+pub trait Listing: Send {
+    /// The next page; none when the listing is over. After a fault nothing more is to be had, and what was not proven
+    /// stays unproven.
+    fn next(&mut self) -> Option<Result<Page, Fault>>;
+}
+
+/// A piece of a listing. A parent's items may come in several pages; its scope is in `proven` of the last one.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Places, parents before children; each is known before an item names it.
+    pub places: Vec<PlaceReport>,
+    /// Items by parent.
+    pub groups: Vec<Group>,
+    /// Ranges of which all items have now been told.
+    pub proven: Vec<Scope>,
+    /// Ranges that could not be read. What is known below them is kept.
+    pub blind: Vec<BlindSpot>,
+    /// Names that the source has but the job leaves out because of their kind (special file, link, own file).
+    pub skipped: Vec<Skipped>,
+    /// The root is there and holds nothing at all.
+    pub root_empty: bool,
+}
+
+/// Something that will not be indexed, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Name below the root.
+    pub key: String,
+    /// Stable word and sentence.
+    pub reason: Reason,
+}
+
+/// A folder or share that rules access to what is in it (design 4.20).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceReport {
+    /// Absolute, unique in the connection, such as `/srv/share/notes`.
+    pub name: String,
+    /// Name of the place above; none at the top.
+    pub parent: Option<String>,
+    /// What makes it another place when it is replaced under the same name: device and inode.
+    pub identity: String,
+    /// Who may pass (for folders: the execute right).
+    pub level: Level,
+}
+
+/// Items that share a parent.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Parent part of the keys, such as `notes/`; empty at the root.
+    pub parent: String,
+    /// Name of the place that rules them.
+    pub place: Option<String>,
+    /// The items, each once.
+    pub items: Vec<Item>,
+}
+
+/// One document as a listing names it. Its key is the group's parent followed by `name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Name below the parent.
+    pub name: String,
+    /// Version of the content; [`Stamp::NONE`] when it cannot be told (racy).
+    pub content: Stamp,
+    /// Version of what decides about access; [`Stamp::NONE`] when it cannot be told.
+    pub access: Stamp,
+    /// What stays when it is renamed (for a file: hash of device, inode, size, mtime); 0 = not known.
+    pub identity: i64,
+}
+
+/// A document as a look or a read found it.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Version of the content that was read.
+    pub content: Stamp,
+    /// Version of the access that was read.
+    pub access: Stamp,
+    /// As in [`Item::identity`].
+    pub identity: i64,
+    /// Its own level; [`Level::open`] when the repository knows no access.
+    pub level: Level,
+    /// Fields, and the body when it was read.
+    pub record: Record,
+}
+
+/// Answer to a single probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It is there.
+    Present,
+    /// The source says that it does not exist.
+    Absent,
+    /// It exists, but a rule of the job's settings leaves it out.
+    Excluded,
+    /// Nobody can tell now.
+    Unknown,
+}

@@ -1,0 +1,40 @@
+//! An output that keeps nothing: for measuring, and for jobs that only watch a source.
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::settings::{self, NoSettings};
+
+/// The `null` output.
+pub const OUTPUT: OutputKind = OutputKind {
+    name: "null",
+    about: "Keeps nothing: for measuring, and for jobs that only watch a source.",
+    can: OutputCan { commits: false, access: true, list: false },
+    schema: settings::schema_of::<NoSettings>,
+    open,
+};
+
+fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+    settings::read::<NoSettings>(value)?;
+    Ok(Box::new(Null))
+}
+
+struct Null;
+
+impl Output for Null {
+    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+        vec![Ok(()); batch.len()]
+    }
+
+    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+        Ok(self.generation())
+    }
+
+    fn generation(&self) -> Generation {
+        Generation { identity: "null".to_owned(), number: 0 }
+    }
+
+    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
+        Err(Fault::refused("cannot_list", "the null output keeps nothing that could be listed"))
+    }
+}

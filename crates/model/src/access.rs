@@ -1,0 +1,186 @@
+//! Who may see a document: levels, places and the one function that judges (design 4.20, coverage S3.253–S3.267).
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Digest;
+
+/// Held by every user of the local machine, by nobody anonymous.
+pub const UNIX_EVERYONE: &str = "unix:everyone";
+
+/// The token of a local user.
+pub fn unix_user(uid: u32) -> String {
+    format!("unix:u:{uid}")
+}
+
+/// The token of a local group.
+pub fn unix_group(gid: u32) -> String {
+    format!("unix:g:{gid}")
+}
+
+/// One layer of access; a user must be admitted by every layer above a document and by its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Entries in order; the first whose token the user holds decides; none: not admitted.
+    Ordered(Vec<Entry>),
+    /// Two sets with the rules of ManifoldCF's search plug-ins (engine reference 10.5).
+    Flat {
+        /// One of these is needed, unless both sets are empty.
+        allow: Vec<String>,
+        /// Any of these shuts out.
+        deny: Vec<String>,
+    },
+}
+
+/// One entry of an ordered level.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Entry {
+    /// The token that the entry speaks of.
+    pub who: String,
+    /// Whether it admits.
+    pub allow: bool,
+}
+
+impl Entry {
+    /// An entry that admits.
+    pub fn allow(who: impl Into<String>) -> Entry {
+        Entry { who: who.into(), allow: true }
+    }
+
+    /// An entry that shuts out.
+    pub fn deny(who: impl Into<String>) -> Entry {
+        Entry { who: who.into(), allow: false }
+    }
+}
+
+impl Level {
+    /// Admits everybody, also those who are not known.
+    pub fn open() -> Level {
+        Level::Flat { allow: Vec::new(), deny: Vec::new() }
+    }
+
+    /// Whether somebody who holds `tokens` passes this level.
+    pub fn admits(&self, tokens: &Tokens) -> bool {
+        match self {
+            Level::Ordered(entries) => {
+                entries.iter().find(|entry| tokens.holds(&entry.who)).is_some_and(|entry| entry.allow)
+            }
+            Level::Flat { allow, deny } => {
+                let open = allow.is_empty() && deny.is_empty();
+                (open || allow.iter().any(|t| tokens.holds(t))) && !deny.iter().any(|t| tokens.holds(t))
+            }
+        }
+    }
+
+    /// The text under which a level is interned: equal levels have equal texts.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("a level is made of strings and flags")
+    }
+
+    /// Digest of [`Level::text`].
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.text().as_bytes())
+    }
+}
+
+/// The tokens that a user holds; empty for somebody who is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens(HashSet<String>);
+
+impl Tokens {
+    /// Nobody known: sees only what is open to all.
+    pub fn anonymous() -> Tokens {
+        Tokens::default()
+    }
+
+    /// Whether `token` is among them.
+    pub fn holds(&self, token: &str) -> bool {
+        self.0.contains(token)
+    }
+
+    /// All tokens, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl<T: Into<String>> FromIterator<T> for Tokens {
+    fn from_iter<I: IntoIterator<Item = T>>(tokens: I) -> Tokens {
+        Tokens(tokens.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Judges: a user may see a document when every level above it and its own admit (design 4.20).
+///
+/// `levels` holds the document's class, its place and every place above; an unknown one is given as `None` and admits
+/// nobody.
+pub fn may_see<'a>(tokens: &Tokens, levels: impl IntoIterator<Item = Option<&'a Level>>) -> bool {
+    levels.into_iter().all(|level| level.is_some_and(|level| level.admits(tokens)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(allow: &str, deny: &str) -> Level {
+        let set = |text: &str| text.chars().map(|c| c.to_string()).collect();
+        Level::Flat { allow: set(allow), deny: set(deny) }
+    }
+
+    /// The truth table of `features.md` 16.6; each document has its own level and a share level.
+    #[test]
+    fn the_truth_table_of_the_search_plug_ins_holds() {
+        let documents = [
+            ("P1", flat("ab", ""), flat("", "")),
+            ("P2", flat("ac", "c"), flat("", "")),
+            ("P3", flat("", ""), flat("abc", "ac")),
+            ("P4", flat("bc", ""), flat("c", "a")),
+            ("P5", flat("", ""), flat("", "")),
+        ];
+        let table = [
+            ("", "P5"),
+            ("a", "P1 P2 P5"),
+            ("b", "P1 P3 P5"),
+            ("c", "P4 P5"),
+            ("ab", "P1 P2 P5"),
+            ("bc", "P1 P4 P5"),
+            ("abc", "P1 P5"),
+        ];
+        for (held, expected) in table {
+            let tokens: Tokens = held.chars().map(|c| c.to_string()).collect();
+            let seen: Vec<&str> = documents
+                .iter()
+                .filter(|(_, own, share)| may_see(&tokens, [Some(own), Some(share)]))
+                .map(|(name, _, _)| *name)
+                .collect();
+            assert_eq!(seen.join(" "), expected, "tokens {held:?}");
+        }
+    }
+
+    #[test]
+    fn a_deny_without_an_allow_hides_from_everybody() {
+        for held in ["", "a", "b", "ab"] {
+            let tokens: Tokens = held.chars().map(|c| c.to_string()).collect();
+            assert!(!flat("", "a").admits(&tokens));
+        }
+    }
+
+    #[test]
+    fn the_first_entry_that_matches_decides() {
+        let owner_in_a_denied_group =
+            Level::Ordered(vec![Entry::allow("unix:u:7"), Entry::deny("unix:g:3"), Entry::allow(UNIX_EVERYONE)]);
+        let judge = |tokens: &[&str]| owner_in_a_denied_group.admits(&tokens.iter().copied().collect());
+        assert!(judge(&["unix:u:7", "unix:g:3", UNIX_EVERYONE]));
+        assert!(!judge(&["unix:u:8", "unix:g:3", UNIX_EVERYONE]));
+        assert!(judge(&["unix:u:8", "unix:g:4", UNIX_EVERYONE]));
+        assert!(!judge(&[]), "nobody anonymous");
+    }
+
+    #[test]
+    fn an_unknown_level_admits_nobody() {
+        let everyone: Tokens = [UNIX_EVERYONE].into_iter().collect();
+        assert!(!may_see(&everyone, [Some(&Level::open()), None]));
+    }
+}

@@ -1,0 +1,41 @@
+//! The balance of a run: every document seen is counted once (design 5.1).
+
+use serde::{Deserialize, Serialize};
+
+/// Counters of one run. `seen` is the sum of the seven outcomes; `deleted`, `kept` and `held` are never in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Balance {
+    /// Delivered for the first time.
+    pub added: u64,
+    /// Delivered again with other content or fields.
+    pub updated: u64,
+    /// Delivered with other access alone.
+    pub access: u64,
+    /// Nothing had to be sent.
+    pub unchanged: u64,
+    /// Not wanted by a rule or an output: kind, size, declined.
+    pub skipped: u64,
+    /// Could not be read, understood or delivered.
+    pub failed: u64,
+    /// Will be tried again later.
+    pub waiting: u64,
+    /// Removed from every output.
+    pub deleted: u64,
+    /// Not seen, kept: under a blind spot, or nothing was proven about them.
+    pub kept: u64,
+    /// Not seen, held by the delete guard until confirmed.
+    pub held: u64,
+}
+
+impl Balance {
+    /// Documents that the source named in this run.
+    pub fn seen(&self) -> u64 {
+        self.added + self.updated + self.access + self.unchanged + self.skipped + self.failed + self.waiting
+    }
+
+    /// Whether anything is left to look at: the run then ends with exit code 1.
+    pub fn troubled(&self) -> bool {
+        self.failed + self.waiting + self.held > 0
+    }
+}

@@ -1,0 +1,148 @@
+//! The one decision about a delivery: skip, deliver, deliver access only, remove, or record without delivery.
+
+use crate::fault::Reason;
+use crate::ids::Digest;
+
+/// What an output holds of a document, and what was last intended for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// Digest of the last intent; [`Digest::NONE`] = a removal.
+    pub sent: Digest,
+    /// Access digest of the last intent.
+    pub sent_access: Digest,
+    /// Digest that the output confirmed; none until the first confirmation.
+    pub held: Option<Digest>,
+    /// Access digest that the output confirmed.
+    pub held_access: Option<Digest>,
+}
+
+/// What a visit found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The document, as the pipeline made it: digest of the record, and of its access.
+    Made {
+        /// Digest of the record and the settings.
+        record: Digest,
+        /// Digest of class and place.
+        access: Digest,
+    },
+    /// Only its access was looked at: content is as it was or cannot be read now.
+    Looked {
+        /// Digest of class and place.
+        access: Digest,
+    },
+    /// The pipeline or a rule of the job does not want it in this output.
+    Declined(Reason),
+    /// It is gone, or does not belong to the job any more.
+    Absent,
+}
+
+/// What follows for one output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The output holds just that.
+    Skip,
+    /// Send the record with its access.
+    Deliver,
+    /// Send the access alone.
+    DeliverAccess,
+    /// Take the entry out.
+    Remove,
+    /// Remember the outcome; nothing is sent.
+    Record(Reason),
+}
+
+/// Decides for one output; `holding` is none when no intent was ever written for it.
+pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
+    let holds_something = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
+    match (found, holding) {
+        (Found::Made { record, access }, Some(h)) => {
+            let confirmed = h.held == Some(h.sent) && h.sent.is_some();
+            match () {
+                () if !confirmed || h.sent != *record => Decision::Deliver,
+                () if h.sent_access != *access || h.held_access != Some(h.sent_access) => Decision::DeliverAccess,
+                () => Decision::Skip,
+            }
+        }
+        (Found::Made { .. }, None) => Decision::Deliver,
+        (Found::Looked { access }, Some(h)) if holds_something && h.held.is_some_and(Digest::is_some) => {
+            if h.sent_access != *access || h.held_access != Some(*access) {
+                Decision::DeliverAccess
+            } else {
+                Decision::Skip
+            }
+        }
+        // Nothing is there whose access could change; the content visit brings it.
+        (Found::Looked { .. }, _) => Decision::Skip,
+        (Found::Declined(_) | Found::Absent, Some(_)) if holds_something => Decision::Remove,
+        (Found::Declined(reason), _) => Decision::Record(reason.clone()),
+        (Found::Absent, _) => Decision::Skip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn holding(sent: i64, sent_access: i64, held: Option<i64>, held_access: Option<i64>) -> Holding {
+        Holding {
+            sent: Digest(sent),
+            sent_access: Digest(sent_access),
+            held: held.map(Digest),
+            held_access: held_access.map(Digest),
+        }
+    }
+
+    fn made(record: i64, access: i64) -> Found {
+        Found::Made { record: Digest(record), access: Digest(access) }
+    }
+
+    #[test]
+    fn the_table() {
+        let settled = holding(5, 6, Some(5), Some(6));
+        assert_eq!(decide(None, &made(5, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&settled), &made(5, 6)), Decision::Skip);
+        assert_eq!(decide(Some(&settled), &made(7, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&settled), &made(5, 8)), Decision::DeliverAccess);
+        assert_eq!(decide(Some(&settled), &Found::Looked { access: Digest(6) }), Decision::Skip);
+        assert_eq!(decide(Some(&settled), &Found::Looked { access: Digest(8) }), Decision::DeliverAccess);
+        assert_eq!(decide(None, &Found::Looked { access: Digest(8) }), Decision::Skip);
+        assert_eq!(decide(Some(&settled), &Found::Absent), Decision::Remove);
+        assert_eq!(decide(None, &Found::Absent), Decision::Skip);
+        let reason = Reason::new("size", "too large");
+        assert_eq!(decide(Some(&settled), &Found::Declined(reason.clone())), Decision::Remove);
+        assert_eq!(decide(None, &Found::Declined(reason.clone())), Decision::Record(reason));
+    }
+
+    #[test]
+    fn an_intent_without_a_confirmation_is_sent_again() {
+        assert_eq!(decide(Some(&holding(5, 6, None, None)), &made(5, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&holding(5, 6, Some(4), Some(6))), &made(5, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&holding(5, 6, Some(5), Some(3))), &made(5, 6)), Decision::DeliverAccess);
+    }
+
+    #[test]
+    fn a_half_done_removal_is_finished_or_undone() {
+        let half = holding(0, 0, Some(5), Some(6));
+        assert_eq!(decide(Some(&half), &made(5, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&half), &Found::Absent), Decision::Remove);
+        let first_intent_then_crash = holding(5, 6, None, None);
+        assert_eq!(decide(Some(&first_intent_then_crash), &Found::Absent), Decision::Remove, "it may have been sent");
+    }
+
+    proptest! {
+        /// Skipping is right only when the output is known to hold exactly what was found.
+        #[test]
+        fn a_made_record_is_skipped_only_when_it_is_held(
+            sent in 0i64..3, sent_access in 0i64..3,
+            held in proptest::option::of(0i64..3), held_access in proptest::option::of(0i64..3),
+            record in 1i64..3, access in 1i64..3,
+        ) {
+            let h = holding(sent, sent_access, held, held_access);
+            let skipped = decide(Some(&h), &made(record, access)) == Decision::Skip;
+            let exactly = held == Some(record) && held_access == Some(access) && sent == record && sent_access == access;
+            prop_assert_eq!(skipped, exactly);
+        }
+    }
+}

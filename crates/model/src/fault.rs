@@ -1,0 +1,84 @@
+//! What can go wrong with one document or one call, as data that the retry rule reads (design 4.14).
+
+use serde::{Deserialize, Serialize};
+
+/// A failure, told so that the engine knows what follows and a person knows what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// It may work later: network, lock, back-pressure.
+    Passing {
+        /// Why, with a stable code.
+        reason: Reason,
+        /// Earliest sensible time for another attempt, milliseconds from now; none: the retry rule decides.
+        retry_in_ms: Option<i64>,
+        /// What happens when the attempts are used up.
+        when_exhausted: Exhausted,
+    },
+    /// It was answered with no, and will be until something changes.
+    Refused(Reason),
+    /// It is not there any more.
+    Gone,
+    /// It cannot be read or understood as it is.
+    Broken(Reason),
+}
+
+/// What follows when the last attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exhausted {
+    /// The document counts as failed, the run goes on.
+    Skip,
+    /// The run ends with an error.
+    AbortJob,
+    /// The document keeps what outputs hold and is looked at again in the next run.
+    Keep,
+}
+
+/// A stable code and a sentence for a person: lower case, no full stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Stable word such as `unreadable`; texts of `explain` and filters of lists go by it.
+    pub code: String,
+    /// What happened, to what.
+    pub message: String,
+}
+
+impl Reason {
+    /// A reason from its code and sentence.
+    pub fn new(code: &str, message: impl Into<String>) -> Reason {
+        Reason { code: code.to_owned(), message: message.into() }
+    }
+}
+
+impl Fault {
+    /// A passing fault with the default rule and [`Exhausted::Skip`].
+    pub fn passing(code: &str, message: impl Into<String>) -> Fault {
+        Fault::Passing { reason: Reason::new(code, message), retry_in_ms: None, when_exhausted: Exhausted::Skip }
+    }
+
+    /// A refusal.
+    pub fn refused(code: &str, message: impl Into<String>) -> Fault {
+        Fault::Refused(Reason::new(code, message))
+    }
+
+    /// Something that cannot be read or understood.
+    pub fn broken(code: &str, message: impl Into<String>) -> Fault {
+        Fault::Broken(Reason::new(code, message))
+    }
+
+    /// The reason, for people and reports.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Fault::Passing { reason, .. } | Fault::Refused(reason) | Fault::Broken(reason) => reason.clone(),
+            Fault::Gone => Reason::new("gone", "it is not there any more"),
+        }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason().message)
+    }
+}
+
+impl std::error::Error for Fault {}

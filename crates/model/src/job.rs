@@ -1,0 +1,74 @@
+//! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::guard::Guard;
+use crate::ids::Digest;
+
+/// The definition of a job, as stored, exported and compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Definition {
+    /// Name, unique among jobs.
+    pub name: String,
+    /// Name of the repository connection.
+    pub repository: String,
+    /// What to include: the connector's own settings for a job, checked by it.
+    pub source: serde_json::Value,
+    /// Stages between the repository and the outputs, in order.
+    #[serde(default)]
+    pub stages: Vec<Stage>,
+    /// Names of the output connections, in order, without repeats.
+    pub outputs: Vec<String>,
+    /// When removals are held.
+    #[serde(default)]
+    pub delete_guard: Guard,
+    /// Compare by content alone: a touched file is read, but not sent again.
+    #[serde(default)]
+    pub compare_content: bool,
+}
+
+/// One stage of a pipeline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Kind of the transform.
+    pub transform: String,
+    /// Its settings, checked by it.
+    #[serde(default)]
+    pub settings: serde_json::Value,
+}
+
+impl Definition {
+    /// Digest of all that changes what outputs receive; a schedule or a guard is not in it (design 4.7).
+    ///
+    /// `versions` are the versions of the stages' code, in order.
+    pub fn settings_digest(&self, versions: &[String]) -> Digest {
+        let text = serde_json::json!([self.stages, versions, self.outputs, self.compare_content]);
+        Digest::of(text.to_string().as_bytes())
+    }
+
+    /// Digest of what one output receives: its own settings and the stages before it, not the other outputs.
+    pub fn delivery_digest(&self, versions: &[String], output_settings: &serde_json::Value) -> Digest {
+        let text = serde_json::json!([self.stages, versions, output_settings]);
+        Digest::of(text.to_string().as_bytes())
+    }
+}
+
+/// How a run looks at its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    /// Everything is listed; what is gone is removed.
+    Full,
+    /// What is new or changed only; nothing is removed.
+    Minimal,
+}
+
+impl RunKind {
+    /// The word in the store.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunKind::Full => "full",
+            RunKind::Minimal => "minimal",
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Keys of documents: the text that a repository gives, hashed into two numbers that keep a folder together.
+
+use std::hash::Hasher as _;
+
+use siphasher::sip::SipHasher24;
+
+use crate::ids::Digest;
+
+/// Keyed hash of everything that comes from outside; the key belongs to the store, so that nobody can craft collisions.
+#[derive(Clone, Copy)]
+pub struct Hasher {
+    secret: [u8; 16],
+}
+
+/// Where a document stands in the inventory (`store.md` 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocumentKey {
+    /// Hash of the part that the connector names as parent (folder, prefix, container).
+    pub parent: i64,
+    /// Hash of the whole text.
+    pub own: i64,
+}
+
+/// What a source says about a version: opaque, equal means unchanged, [`Stamp::NONE`] means "cannot be told".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp(pub [u64; 4]);
+
+impl Stamp {
+    /// No statement: the document is read again in the next run (design 4.5, racy versions).
+    pub const NONE: Stamp = Stamp([0; 4]);
+
+    /// A stamp of a textual version such as an entity tag.
+    pub fn of(bytes: &[u8]) -> Stamp {
+        let hash = blake3::hash(bytes);
+        let mut words = [0u64; 4];
+        for (word, part) in words.iter_mut().zip(hash.as_bytes().chunks_exact(8)) {
+            let mut eight = [0u8; 8];
+            eight.copy_from_slice(part);
+            *word = u64::from_le_bytes(eight);
+        }
+        Stamp(words)
+    }
+}
+
+impl Hasher {
+    /// A hasher with the store's secret of 16 bytes.
+    pub fn new(secret: [u8; 16]) -> Hasher {
+        Hasher { secret }
+    }
+
+    /// Hash of a text: the same for equal bytes in one store, unrelated elsewhere.
+    pub fn hash(&self, bytes: &[u8]) -> i64 {
+        let mut sip = SipHasher24::new_with_key(&self.secret);
+        sip.write(bytes);
+        sip.finish() as i64
+    }
+
+    /// The key of `text`, whose first `parent_bytes` bytes are its parent part.
+    ///
+    /// # Panics
+    /// When `parent_bytes` is beyond the end of `text`: a connector's mistake, caught by its suite.
+    pub fn key(&self, text: &str, parent_bytes: usize) -> DocumentKey {
+        DocumentKey { parent: self.hash(&text.as_bytes()[..parent_bytes]), own: self.hash(text.as_bytes()) }
+    }
+
+    /// Digest of a version under its key: another text under the same key never looks unchanged (`store.md` 2.1).
+    ///
+    /// [`Digest::NONE`] for [`Stamp::NONE`].
+    pub fn version(&self, own: i64, stamp: &Stamp) -> Digest {
+        if *stamp == Stamp::NONE {
+            return Digest::NONE;
+        }
+        let mut sip = SipHasher24::new_with_key(&self.secret);
+        // `own` already stands for the key text under the same secret.
+        sip.write(&own.to_le_bytes());
+        for word in stamp.0 {
+            sip.write(&word.to_le_bytes());
+        }
+        Digest(sip.finish() as i64).or_one()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_keeps_its_documents_together() {
+        let hasher = Hasher::new([7; 16]);
+        let a = hasher.key("notes/a.txt", 6);
+        let b = hasher.key("notes/b.txt", 6);
+        assert_eq!(a.parent, b.parent);
+        assert_ne!(a.own, b.own);
+        assert_ne!(hasher.key("a.txt", 0).parent, a.parent);
+    }
+
+    #[test]
+    fn a_version_belongs_to_its_key_and_none_equals_nothing() {
+        let hasher = Hasher::new([7; 16]);
+        let stamp = Stamp::of(b"etag");
+        assert_ne!(hasher.version(1, &stamp), hasher.version(2, &stamp));
+        assert!(!hasher.version(1, &Stamp::NONE).same(hasher.version(1, &Stamp::NONE)));
+        assert!(hasher.version(1, &stamp).same(hasher.version(1, &stamp)));
+    }
+
+    #[test]
+    fn another_secret_gives_other_hashes() {
+        assert_ne!(Hasher::new([1; 16]).hash(b"x"), Hasher::new([2; 16]).hash(b"x"));
+    }
+}

@@ -1,0 +1,21 @@
+//! Words, rules and lifecycles of Ingather: pure values and functions, without input, output, clock or threads.
+//!
+//! Reading order: [`ids`] and [`key`] name things · [`document`] is what flows · [`access`] says who may see it ·
+//! [`merge`], [`scope`] and [`guard`] judge a listing · [`decision`] says what a visit leads to · [`fault`] and
+//! [`retry`] say what follows a failure · [`balance`] counts a run · [`lifecycle`] holds the tables of states.
+#![warn(missing_docs)]
+
+pub mod access;
+pub mod balance;
+pub mod decision;
+pub mod document;
+pub mod fault;
+pub mod guard;
+pub mod ids;
+pub mod job;
+pub mod key;
+pub mod limits;
+pub mod merge;
+pub mod names;
+pub mod retry;
+pub mod scope;

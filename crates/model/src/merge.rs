@@ -1,0 +1,142 @@
+//! A listing page meets the inventory: one pure function says for each item whether anything has to be done.
+
+use crate::ids::{ClassId, Digest, DocumentId, PlaceId};
+
+/// What a page says about one item, hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Hash of the key text.
+    pub own: i64,
+    /// Digest of key and content stamp; [`Digest::NONE`] when racy.
+    pub version: Digest,
+    /// Digest of key and access stamp; [`Digest::NONE`] when racy.
+    pub access: Digest,
+    /// The place that rules it now.
+    pub place: Option<PlaceId>,
+}
+
+/// What the inventory holds of one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The document.
+    pub id: DocumentId,
+    /// Hash of the key text.
+    pub own: i64,
+    /// Version when it was last seen.
+    pub version: Digest,
+    /// Access version when it was last seen.
+    pub access: Digest,
+    /// Settings it went through last.
+    pub settings: Digest,
+    /// Its own interned level; none until it was visited.
+    pub class: Option<ClassId>,
+    /// The place that rules it.
+    pub place: Option<PlaceId>,
+    /// A removal waits or is half done: it counts as changed (design 4.3).
+    pub leaving: bool,
+}
+
+/// The outcome for one item, in the order of urgency for a known one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// Not in the inventory.
+    New,
+    /// Who may see it changed, or may have; content may have changed as well.
+    Access(Known),
+    /// Its content changed, or may have, or it was leaving.
+    Content(Known),
+    /// Only the settings that it passes through changed.
+    Settings(Known),
+    /// Nothing to do.
+    Same(Known),
+}
+
+/// Compares one item with what is known of it (design 4.18); `settings` is the digest of the run's settings.
+pub fn meet(listed: &Listed, known: Option<&Known>, settings: Digest) -> Met {
+    let Some(known) = known.copied() else { return Met::New };
+    let content = !listed.version.same(known.version) || known.leaving;
+    // A document that was never visited has no class yet: its first visit brings it.
+    let access = known.class.is_some() && (!listed.access.same(known.access) || listed.place != known.place);
+    match () {
+        () if access => Met::Access(known),
+        () if content => Met::Content(known),
+        () if known.settings != settings => Met::Settings(known),
+        () => Met::Same(known),
+    }
+}
+
+/// Merges the items of one parent with its inventory; both are sorted by `own`, and `own` is unique in each.
+///
+/// Rows without an item are no concern of a page: the sweep finds them by the run's bitmap.
+pub fn merge(listed: &[Listed], known: &[Known], settings: Digest) -> Vec<Met> {
+    let mut rows = known.iter().peekable();
+    listed
+        .iter()
+        .map(|item| {
+            while rows.next_if(|row| row.own < item.own).is_some() {}
+            meet(item, rows.peek().filter(|row| row.own == item.own).copied(), settings)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SETTINGS: Digest = Digest(9);
+
+    fn known(own: i64) -> Known {
+        Known {
+            id: DocumentId(own),
+            own,
+            version: Digest(1),
+            access: Digest(2),
+            settings: SETTINGS,
+            class: Some(ClassId(1)),
+            place: Some(PlaceId(1)),
+            leaving: false,
+        }
+    }
+
+    fn listed(own: i64) -> Listed {
+        Listed { own, version: Digest(1), access: Digest(2), place: Some(PlaceId(1)) }
+    }
+
+    #[test]
+    fn each_difference_has_its_own_outcome() {
+        let row = known(5);
+        assert_eq!(meet(&listed(5), None, SETTINGS), Met::New);
+        assert_eq!(meet(&listed(5), Some(&row), SETTINGS), Met::Same(row));
+        assert_eq!(meet(&Listed { version: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
+        assert_eq!(meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
+        assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Access(row));
+        assert_eq!(meet(&Listed { place: Some(PlaceId(2)), ..listed(5) }, Some(&row), SETTINGS), Met::Access(row));
+        assert_eq!(meet(&listed(5), Some(&row), Digest(8)), Met::Settings(row));
+        let leaving = Known { leaving: true, ..row };
+        assert_eq!(meet(&listed(5), Some(&leaving), SETTINGS), Met::Content(leaving));
+        let racy = Known { version: Digest::NONE, ..row };
+        assert_eq!(meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&racy), SETTINGS), Met::Content(racy));
+    }
+
+    #[test]
+    fn a_document_that_was_never_visited_waits_for_its_content_only() {
+        let row = Known { class: None, ..known(5) };
+        assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Same(row));
+    }
+
+    proptest! {
+        /// The merge of two sorted lists answers like a look-up of each item.
+        #[test]
+        fn merging_equals_looking_up(
+            items in proptest::collection::btree_set(0i64..40, 0..30),
+            rows in proptest::collection::btree_set(0i64..40, 0..30),
+        ) {
+            let items: Vec<Listed> = items.into_iter().map(listed).collect();
+            let rows: Vec<Known> = rows.into_iter().map(known).collect();
+            let naive: Vec<Met> =
+                items.iter().map(|item| meet(item, rows.iter().find(|row| row.own == item.own), SETTINGS)).collect();
+            prop_assert_eq!(merge(&items, &rows, SETTINGS), naive);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What follows a fault: again at a time, given up, or the job stops (design 4.14). N attempts means N.
+
+use crate::fault::{Exhausted, Fault};
+use crate::limits;
+
+/// What was tried so far with one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempts {
+    /// Attempts made, this one included; pausing, windows and aborts never count.
+    pub made: u32,
+    /// How many may be made.
+    pub most: u32,
+}
+
+/// What happens to the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Another attempt, not before this time (milliseconds since 1970 UTC).
+    Again {
+        /// Earliest time of the attempt.
+        at: i64,
+    },
+    /// It counts as failed until it changes.
+    Fail,
+    /// It counts as failed for this run; what outputs hold stays, the next run looks again.
+    Keep,
+    /// The source no longer has it.
+    Vanish,
+    /// The run ends with this error.
+    AbortJob,
+}
+
+/// Judges a fault after an attempt at `now` (milliseconds since 1970 UTC).
+///
+/// Waits double from one second to five minutes unless the fault names a time of its own.
+pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
+    match fault {
+        Fault::Gone => Next::Vanish,
+        Fault::Refused(_) | Fault::Broken(_) => Next::Fail,
+        Fault::Passing { retry_in_ms, when_exhausted, .. } => {
+            if attempts.made >= attempts.most {
+                return match when_exhausted {
+                    Exhausted::Skip => Next::Fail,
+                    Exhausted::Keep => Next::Keep,
+                    Exhausted::AbortJob => Next::AbortJob,
+                };
+            }
+            let doubled = limits::RETRY_WAIT_MS_MIN.saturating_mul(1 << attempts.made.saturating_sub(1).min(20));
+            let wait = retry_in_ms.unwrap_or(doubled.min(limits::RETRY_WAIT_MS_MAX)).max(0);
+            Next::Again { at: now.saturating_add(wait) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lasting_faults_are_never_tried_again() {
+        let attempts = Attempts { made: 1, most: 9 };
+        assert_eq!(after(&Fault::refused("x", "x"), attempts, 0), Next::Fail);
+        assert_eq!(after(&Fault::broken("x", "x"), attempts, 0), Next::Fail);
+        assert_eq!(after(&Fault::Gone, attempts, 0), Next::Vanish);
+    }
+
+    proptest! {
+        #[test]
+        fn n_attempts_means_n(most in 1u32..50) {
+            let fault = Fault::passing("net", "away");
+            let mut made = 0;
+            loop {
+                made += 1;
+                match after(&fault, Attempts { made, most }, 0) {
+                    Next::Again { .. } => prop_assert!(made < most),
+                    next => { prop_assert_eq!(next, Next::Fail); break }
+                }
+            }
+            prop_assert_eq!(made, most);
+        }
+
+        #[test]
+        fn waits_grow_and_are_bounded(made in 1u32..1000, now in 0i64..1 << 50) {
+            let fault = Fault::passing("net", "away");
+            let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX }, now) else { panic!() };
+            prop_assert!(at - now >= limits::RETRY_WAIT_MS_MIN && at - now <= limits::RETRY_WAIT_MS_MAX);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What a listing has proven: the ranges that it covered completely, and the blind spots in between (design 4.5, 4.11).
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+
+use serde::{Deserialize, Serialize};
+
+/// A part of a source's names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The direct children of a folder; the name ends with `/`, the root is empty.
+    Folder(String),
+    /// The names after `from` up to and including `until`, in the source's own order; `until` none: to the end.
+    Interval {
+        /// Last name before the interval.
+        from: String,
+        /// Last name in the interval.
+        until: Option<String>,
+    },
+}
+
+impl Scope {
+    /// The scope as a person reads it.
+    pub fn label(&self) -> String {
+        match self {
+            Scope::Folder(name) if name.is_empty() => "/".to_owned(),
+            Scope::Folder(name) => name.clone(),
+            Scope::Interval { from, until } => format!("{from:?}..{}", until.as_deref().unwrap_or("end")),
+        }
+    }
+}
+
+/// A scope that could not be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlindSpot {
+    /// What could not be looked at.
+    pub scope: Scope,
+    /// Stable word, such as `unreadable`, `vanished`, `changing`, `other_device`.
+    pub cause: String,
+    /// What happened, for a person.
+    pub message: String,
+}
+
+/// What a listing tells about a name that it did not report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// Its place was looked at completely and it was not there.
+    Proven,
+    /// Its place could not be read: kept.
+    Blind,
+    /// Nothing was said about its place: kept.
+    Unknown,
+}
+
+/// Ranges proven and blind spots of one listing, collected while it goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// Folder name → read completely (true) or blind (false).
+    folders: HashMap<String, bool>,
+    /// Merged intervals that were covered: from → until.
+    intervals: BTreeMap<String, Option<String>>,
+    /// Intervals that could not be read.
+    blind: Vec<(String, Option<String>)>,
+}
+
+impl Coverage {
+    /// Takes note that `scope` was listed completely. A blind spot of the same scope stays one.
+    pub fn prove(&mut self, scope: &Scope) {
+        match scope {
+            Scope::Folder(name) => {
+                self.folders.entry(name.clone()).or_insert(true);
+            }
+            Scope::Interval { from, until } => self.join(from.clone(), until.clone()),
+        }
+    }
+
+    /// Takes note that `scope` could not be read.
+    pub fn blind(&mut self, scope: &Scope) {
+        match scope {
+            Scope::Folder(name) => {
+                self.folders.insert(name.clone(), false);
+            }
+            Scope::Interval { from, until } => self.blind.push((from.clone(), until.clone())),
+        }
+    }
+
+    /// Whether the folder itself was listed completely.
+    pub fn folder_proven(&self, name: &str) -> bool {
+        self.folders.get(name) == Some(&true)
+    }
+
+    /// How many folders were listed completely.
+    pub fn folders_proven(&self) -> usize {
+        self.folders.values().filter(|proven| **proven).count()
+    }
+
+    /// Judges the absence of the document named `key`.
+    ///
+    /// The deepest folder above it that the listing speaks of decides: a folder that is gone was named by its parent
+    /// before, and is not any more. Without folders, the intervals decide.
+    pub fn judge(&self, key: &str) -> Absence {
+        let mut end = key.len();
+        while let Some(slash) = key[..end].rfind('/') {
+            if let Some(proven) = self.folders.get(&key[..=slash]) {
+                return if *proven { Absence::Proven } else { Absence::Blind };
+            }
+            end = slash;
+        }
+        if let Some(proven) = self.folders.get("") {
+            return if *proven { Absence::Proven } else { Absence::Blind };
+        }
+        let inside = |from: &str, until: &Option<String>| {
+            from < key && until.as_deref().is_none_or(|until| key <= until)
+        };
+        if self.blind.iter().any(|(from, until)| inside(from, until)) {
+            return Absence::Blind;
+        }
+        match self.intervals.range::<str, _>((Bound::Unbounded, Bound::Excluded(key))).next_back() {
+            Some((from, until)) if inside(from, until) => Absence::Proven,
+            _ => Absence::Unknown,
+        }
+    }
+
+    fn join(&mut self, mut from: String, mut until: Option<String>) {
+        let ends_before = |end: &Option<String>, other: &str| end.as_deref().is_some_and(|end| end < other);
+        // An earlier interval that reaches into this one swallows it.
+        if let Some((earlier, end)) = self.intervals.range::<str, _>((Bound::Unbounded, Bound::Included(from.as_str()))).next_back()
+            && !ends_before(end, &from)
+        {
+            let (earlier, end) = (earlier.clone(), end.clone());
+            self.intervals.remove(&earlier);
+            from = earlier;
+            until = later(until, end);
+        }
+        // Later intervals that begin inside this one are swallowed by it.
+        while let Some((next, end)) = self.intervals.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded)).next() {
+            if ends_before(&until, next) {
+                break;
+            }
+            let (next, end) = (next.clone(), end.clone());
+            self.intervals.remove(&next);
+            until = later(until, end);
+        }
+        self.intervals.insert(from, until);
+    }
+}
+
+fn later(a: Option<String>, b: Option<String>) -> Option<String> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn folder(name: &str) -> Scope {
+        Scope::Folder(name.to_owned())
+    }
+
+    #[test]
+    fn the_deepest_folder_decides() {
+        let mut coverage = Coverage::default();
+        coverage.prove(&folder(""));
+        coverage.prove(&folder("a/"));
+        coverage.blind(&folder("a/closed/"));
+        assert_eq!(coverage.judge("x.txt"), Absence::Proven);
+        assert_eq!(coverage.judge("a/x.txt"), Absence::Proven);
+        assert_eq!(coverage.judge("a/closed/deep/x.txt"), Absence::Blind);
+        assert_eq!(coverage.judge("a/gone/deep/x.txt"), Absence::Proven, "its parent was read and names it no more");
+    }
+
+    #[test]
+    fn nothing_said_is_nothing_proven() {
+        assert_eq!(Coverage::default().judge("a/x"), Absence::Unknown);
+        let mut coverage = Coverage::default();
+        coverage.prove(&folder("a/"));
+        assert_eq!(coverage.judge("b/x"), Absence::Unknown);
+    }
+
+    #[test]
+    fn a_blind_spot_is_not_undone_by_a_later_page() {
+        let mut coverage = Coverage::default();
+        coverage.blind(&folder("a/"));
+        coverage.prove(&folder("a/"));
+        assert_eq!(coverage.judge("a/x"), Absence::Blind);
+    }
+
+    proptest! {
+        /// Merged intervals answer exactly like the list of those that were told.
+        #[test]
+        fn merged_intervals_equal_the_naive_answer(
+            told in proptest::collection::vec(("[a-e]{0,2}", proptest::option::of("[a-f]{1,2}")), 0..8),
+            keys in proptest::collection::vec("[a-f]{1,3}", 1..20),
+        ) {
+            let mut coverage = Coverage::default();
+            for (from, until) in &told {
+                coverage.prove(&Scope::Interval { from: from.clone(), until: until.clone() });
+            }
+            for key in keys {
+                let naive = told.iter().any(|(from, until)| *from < key && until.as_ref().is_none_or(|u| key <= *u));
+                prop_assert_eq!(coverage.judge(&key) == Absence::Proven, naive, "{} in {:?}", key, told);
+            }
+        }
+    }
+}
