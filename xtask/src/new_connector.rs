@@ -63,6 +63,13 @@ pub(crate) fn run(root: &Path, name: &str, role: &str) -> Result<String, String>
     std::fs::write(&file, role.template.replace("__name__", name).replace("__Type__", &type_name(name)))
         .map_err(failed)?;
     std::fs::write(root.join(LIST), list).map_err(failed)?;
+    // How lines break depends on the length of the name.
+    let formatted = Command::new("rustfmt").args(["--edition", "2024"]).arg(&file).status();
+    if !formatted.is_ok_and(|status| status.success()) {
+        return Err(format!(
+            "wrote {FOLDER}/{name}.rs, but rustfmt fails on it: install rustfmt, then `cargo fmt`"
+        ));
+    }
     Ok(format!(
         "wrote {FOLDER}/{name}.rs and its two lines in {LIST}\n\
          next: give it your settings and your calls, then `cargo test -p ingather-connectors {name}`,\n      \
@@ -150,32 +157,32 @@ pub(crate) fn try_all(root: &Path) -> Result<String, String> {
         copy_all(&root.join(name), &copy.join(name))
             .map_err(|error| format!("cannot copy {name}: {error}"))?;
     }
+    // The check below is about the new lines, not about those that stand there.
+    try_cargo(root, &copy, &["fmt", "--package", "ingather-connectors"])?;
     for role in ROLES {
         run(&copy, &format!("trial_{}", role.name), role.name)?;
     }
-    let package = ["--package", "ingather-connectors"];
-    for arguments in [
-        &["fmt", "--check"][..],
-        &["clippy", "--quiet", "--all-targets"][..],
-        &["test", "--quiet", "--lib", "trial_"][..],
-    ] {
-        let mut words = vec![arguments[0]];
-        words.extend(package);
-        words.extend(&arguments[1..]);
-        // Libraries from elsewhere were compiled in the project's own folder already.
-        let mut command = Command::new("cargo");
-        command.args(&words).current_dir(&copy).env("CARGO_TARGET_DIR", root.join("target"));
-        if arguments[0] == "clippy" {
-            command.args(["--", "-D", "warnings"]);
-        }
-        let status = command.status().map_err(|error| format!("cannot run cargo: {error}"))?;
-        if !status.success() {
-            let advice = "put xtask/src/new_connector/templates.rs right";
-            return Err(format!("`cargo {}` fails in {TRY_FOLDER}: {advice}", words.join(" ")));
-        }
-    }
+    try_cargo(root, &copy, &["fmt", "--package", "ingather-connectors", "--check"])?;
+    try_cargo(
+        root,
+        &copy,
+        &["clippy", "--quiet", "--package", "ingather-connectors", "--all-targets", "--", "-D", "warnings"],
+    )?;
+    try_cargo(root, &copy, &["test", "--quiet", "--package", "ingather-connectors", "--lib", "trial_"])?;
     std::fs::remove_dir_all(&copy).map_err(|error| format!("cannot remove {TRY_FOLDER}: {error}"))?;
     Ok(format!("new-connector: {} roles compile and keep their contracts", ROLES.len()))
+}
+
+/// Runs cargo in the copy; libraries from elsewhere were compiled in the project's own folder already.
+fn try_cargo(root: &Path, copy: &Path, arguments: &[&str]) -> Result<(), String> {
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(copy).env("CARGO_TARGET_DIR", root.join("target"));
+    let status = command.status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    let advice = "put xtask/src/new_connector/templates.rs right";
+    Err(format!("`cargo {}` fails in {TRY_FOLDER}: {advice}", arguments.join(" ")))
 }
 
 fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {

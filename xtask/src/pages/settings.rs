@@ -95,6 +95,9 @@ fn kind(root: &Value, schema: &Value) -> String {
     };
     match names.as_slice() {
         ["array"] => format!("list of {}", kind(root, &shape["items"])),
+        ["object"] if shape["additionalProperties"].is_object() => {
+            format!("names with {}", kind(root, &shape["additionalProperties"]))
+        }
         names => names.join(" or "),
     }
 }
@@ -117,6 +120,7 @@ fn limits(declared: &Value, shape: &Value) -> String {
         ("maxLength", "length at most"),
         ("minItems", "entries at least"),
         ("maxItems", "entries at most"),
+        ("maxProperties", "entries at most"),
         ("pattern", "matches"),
         ("format", "format"),
     ];
@@ -150,6 +154,7 @@ mod tests {
                 "root": {"type": "string", "description": "The folder.\nAbsolute | relative.", "maxLength": 9},
                 "mode": {"$ref": "#/$defs/Mode", "default": "fast"},
                 "more": {"anyOf": [{"$ref": "#/$defs/More"}, {"type": "null"}]},
+                "users": {"type": "object", "additionalProperties": {"type": "boolean"}},
                 "names": {"type": ["array", "null"], "items": {"type": "string"}},
             },
             "$defs": {
@@ -162,6 +167,7 @@ mod tests {
             "| `root` | string | required | length at most 9 | The folder. Absolute \\| relative. |",
             "| `mode` | `\"fast\"` or `\"exact\"` or `\"slow\"` | `\"fast\"` |  |  |",
             "| `more` | object | none |  |  |",
+            "| `users` | names with boolean | none |  |  |",
             "| `more.size` | integer | none | at least 1 |  |",
         ] {
             assert!(page.contains(row), "{row} in\n{page}");
