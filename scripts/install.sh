@@ -48,6 +48,11 @@ if ! command -v cargo >/dev/null 2>&1; then
     echo "scripts/install.sh: no cargo. Install Rust 1.90 or later (https://rustup.rs) and try again." >&2
     exit 1
 fi
+for component in rustfmt clippy; do
+    if ! cargo "$(echo $component | sed s/^rust//)" --version >/dev/null 2>&1; then
+        rustup component add "$component"
+    fi
+done
 if [ "$(id -u)" = 0 ] && ! id ingather-test >/dev/null 2>&1; then
     useradd --user-group --no-create-home --home-dir /nonexistent --shell /bin/sh ingather-test
 fi

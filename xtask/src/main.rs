@@ -8,6 +8,7 @@ mod ci;
 mod coverage;
 mod floors;
 mod generate;
+mod libraries;
 mod new_connector;
 mod packages;
 mod scan;
@@ -20,6 +21,7 @@ const USE: &str = "use: cargo x COMMAND
   generate [--check]                    writes the generated pages, or fails when one is not up to date
   new-connector NAME [--role ROLE]      begins a connector; ROLE = repository (default), transform, output, authority
   new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
+  libraries                             refuses licences and sources that the program must not have
   ci                                    everything that is checked before a change is taken";
 
 fn main() -> ExitCode {
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root),
         ["generate"] => generate::run(&root, false),
         ["generate", "--check"] => generate::run(&root, true),
+        ["libraries"] => libraries::run(&root),
         ["new-connector", "--try"] => new_connector::try_all(&root),
         ["new-connector", name] => new_connector::run(&root, name, "repository"),
         ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),

@@ -175,9 +175,14 @@ pub(crate) fn try_all(root: &Path) -> Result<String, String> {
 
 /// Runs cargo in the copy; libraries from elsewhere were compiled in the project's own folder already.
 fn try_cargo(root: &Path, copy: &Path, arguments: &[&str]) -> Result<(), String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| root.join("target").into());
     let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(copy).env("CARGO_TARGET_DIR", root.join("target"));
-    let status = command.status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    let status = command
+        .args(arguments)
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", target)
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
     if status.success() {
         return Ok(());
     }

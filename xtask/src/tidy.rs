@@ -48,6 +48,7 @@ const RULES: &[(&str, Rule)] = &[
     ("edge", edges::edges),
     ("heavy-library", edges::heavy),
     ("markdown-path", markdown::paths),
+    ("map", markdown::map),
     ("expect-not-allow", leftovers::allows),
     ("left-over", leftovers::left_overs),
     ("machine-path", leftovers::machine_paths),

@@ -7,7 +7,8 @@ mod settings;
 /// A page: where it goes, and what makes it.
 type Page = (&'static str, fn() -> String);
 
-/// Pages with a fixed place. A table that wants a page gives a function that returns Markdown, and one line here.
+/// Pages with a fixed place. A table that wants a page has a function that returns Markdown, and one line here; tables
+/// of the model are reached as `ingather_connector::model`.
 const PAGES: &[Page] = &[("docs/generated/connectors.md", connectors::overview)];
 
 fn main() {

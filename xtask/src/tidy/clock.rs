@@ -5,13 +5,18 @@ use crate::scan::{line_of, mask, words};
 
 const CALLS: &[&str] =
     &["SystemTime::now", "Instant::now", "Timestamp::now", "Zoned::now", "Utc::now", "Local::now"];
+/// Places that may: the program, and tools.
 const ALLOWED: &[&str] = &["crates/app/", "crates/testkit/", "xtask/"];
+/// Programs that measure.
+const MEASURING: &[&str] = &["/benches/", "/examples/"];
 
 /// Looks at the machine's clock without a reason.
 pub(super) fn clock(world: &World) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in world.tree.ending(".rs") {
-        if ALLOWED.iter().any(|place| path.starts_with(place)) || path.contains("/benches/") {
+        if ALLOWED.iter().any(|place| path.starts_with(place))
+            || MEASURING.iter().any(|part| path.contains(part))
+        {
             continue;
         }
         let code = mask(text);
@@ -52,5 +57,6 @@ mod tests {
             (path, "// clock: measures a batch\nSystemTime::now()"),
         );
         assert_eq!(found(clock, &[("crates/app/src/main.rs", "Instant::now()")]), []);
+        assert_eq!(found(clock, &[("crates/engine/examples/cost.rs", "Instant::now()")]), []);
     }
 }
