@@ -16,11 +16,17 @@ pub(super) fn allows(world: &World) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in world.tree.ending(".rs") {
         let code = mask(text);
-        for start in ["#[allow(", "#![allow("] {
-            findings.extend(code.match_indices(start).map(|(at, _)| {
-                finding(path, line_of(text, at), "write `expect(lint, reason = \"…\")` instead of `allow`")
-            }));
-        }
+        let plain = ["#[allow(", "#![allow("]
+            .into_iter()
+            .flat_map(|start| code.match_indices(start))
+            .map(|(at, _)| at);
+        let under_a_condition = code.match_indices("cfg_attr(").map(|(at, _)| at).filter(|at| {
+            let end = code[*at..].find(")]").map_or(code.len(), |n| at + n);
+            words(&code[*at..end], "allow(").next().is_some()
+        });
+        findings.extend(plain.chain(under_a_condition).map(|at| {
+            finding(path, line_of(text, at), "write `expect(lint, reason = \"…\")` instead of `allow`")
+        }));
         for start in ["#[expect(", "#![expect("] {
             let bare = code.match_indices(start).filter(|(at, _)| {
                 let end = code[*at..].find(")]").map_or(code.len(), |n| at + n);
@@ -133,6 +139,11 @@ mod tests {
     #[test]
     fn allow_is_refused_and_expect_wants_a_reason() {
         refuses(allows, ("a.rs", "#[allow(dead_code)]"), ("a.rs", "#[expect(dead_code, reason = \"x\")]"));
+        refuses(
+            allows,
+            ("a.rs", "#[cfg_attr(test, allow(x))]"),
+            ("a.rs", "#[cfg_attr(test, test)] fn allow(a: u8) {}"),
+        );
         refuses(allows, ("a.rs", "#![allow(x)]"), ("a.rs", "// #[allow(x)]"));
         refuses(allows, ("a.rs", "#[expect(dead_code)]"), ("a.rs", "a.expect(\"never\")"));
     }
