@@ -12,6 +12,7 @@ pub mod decision;
 pub mod document;
 pub mod fault;
 pub mod guard;
+pub mod hold;
 pub mod ids;
 pub mod job;
 pub mod key;

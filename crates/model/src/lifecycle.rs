@@ -5,11 +5,13 @@
 
 pub mod arrows;
 pub mod facts;
+pub mod page;
 pub mod projection;
 pub mod rules;
 pub mod steps;
 mod words;
 
+pub use page::markdown;
 use words::words;
 
 /// One row: from any of these states, on this event, to that state.
