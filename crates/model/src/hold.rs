@@ -99,7 +99,9 @@ impl Hold {
     /// The sentence that answers "why is nothing happening?", with what to do; `clock` writes a time as its reader would.
     pub fn sentence(&self, clock: &dyn Fn(i64) -> String) -> String {
         match self {
-            Hold::StoreLocked { by } => format!("{by} writes to this store; only one process may, so this one waits"),
+            Hold::StoreLocked { by } => {
+                format!("{by} writes to this store; only one process may, so this one waits")
+            }
             Hold::Paused => "a person paused it; resume it to go on".to_owned(),
             Hold::ConnectorMissing { names } if names.is_empty() => {
                 "a connector that it needs is not installed; it goes on by itself when it is".to_owned()
@@ -112,10 +114,15 @@ impl Hold {
                 format!("it is outside its window, which opens {}", clock(*at))
             }
             Hold::WindowClosed { opens_at: None } => {
-                "it is outside its window, and its schedule has no other; change the schedule to go on".to_owned()
+                "it is outside its window, and its schedule has no other; change the schedule to go on"
+                    .to_owned()
             }
-            Hold::Resting { starts_at: Some(at) } => format!("no run was asked for; its schedule starts it {}", clock(*at)),
-            Hold::Resting { starts_at: None } => "no run was asked for, and it has no schedule; start it".to_owned(),
+            Hold::Resting { starts_at: Some(at) } => {
+                format!("no run was asked for; its schedule starts it {}", clock(*at))
+            }
+            Hold::Resting { starts_at: None } => {
+                "no run was asked for, and it has no schedule; start it".to_owned()
+            }
             Hold::Ending => "its run is over; those who asked are being told".to_owned(),
             Hold::Stopping => "it is being stopped; what is in hands is put down first".to_owned(),
             Hold::Gone => "there is no such job".to_owned(),
@@ -154,9 +161,13 @@ impl Remark {
     pub fn sentence(&self, clock: &dyn Fn(i64) -> String) -> String {
         match self {
             Remark::RemovalsHeld { job, run, documents } => {
-                format!("{documents} removals are held; look with `job held {job}`, confirm with `job confirm {job} --run {run}`")
+                format!(
+                    "{documents} removals are held; look with `job held {job}`, confirm with `job confirm {job} --run {run}`"
+                )
             }
-            Remark::Throttled { until } => format!("the rate of its source is used up until {}", clock(*until)),
+            Remark::Throttled { until } => {
+                format!("the rate of its source is used up until {}", clock(*until))
+            }
             Remark::Retrying { documents, at } => {
                 format!("{documents} documents wait for another attempt, the first {}", clock(*at))
             }
@@ -185,7 +196,10 @@ mod tests {
         assert_eq!(hold.sentence(&clock), "it is outside its window, which opens at 9");
         facts.repository_missing = true;
         let hold = may_work(&facts, &around).unwrap_err();
-        assert_eq!(hold.sentence(&clock), "the connector `wiki` is not installed; it goes on by itself when it is");
+        assert_eq!(
+            hold.sentence(&clock),
+            "the connector `wiki` is not installed; it goes on by itself when it is"
+        );
         facts.paused = true;
         assert_eq!(may_work(&facts, &around), Err(Hold::Paused));
         let locked = Surroundings { store_held_by: Some("process 7 (sync docs)"), ..around };
@@ -201,7 +215,12 @@ mod tests {
 
     #[test]
     fn only_a_missing_output_stops_a_deletion() {
-        let facts = JobFacts { paused: true, window_open: false, repository_missing: true, ..JobFacts::new(State::Deleting) };
+        let facts = JobFacts {
+            paused: true,
+            window_open: false,
+            repository_missing: true,
+            ..JobFacts::new(State::Deleting)
+        };
         assert_eq!(may_work(&facts, &Surroundings::default()), Ok(()));
         let facts = JobFacts { output_missing: true, ..facts };
         assert!(matches!(may_work(&facts, &Surroundings::default()), Err(Hold::ConnectorMissing { .. })));
@@ -227,7 +246,9 @@ mod tests {
                     held += 1;
                 }
             }
-            open.extend(JobStep::all().filter_map(|step| job_after(facts, step)).filter(|next| met.insert(*next)));
+            open.extend(
+                JobStep::all().filter_map(|step| job_after(facts, step)).filter(|next| met.insert(*next)),
+            );
         }
         assert!(taken > 0 && held > taken);
     }

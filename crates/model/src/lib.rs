@@ -10,6 +10,7 @@ pub mod access;
 pub mod balance;
 pub mod decision;
 pub mod document;
+pub mod fairness;
 pub mod fault;
 pub mod guard;
 pub mod hold;

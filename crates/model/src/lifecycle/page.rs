@@ -17,8 +17,11 @@ pub fn markdown() -> String {
     table(&mut page, "Documents", document::MOVES, document::State::Gone);
     words(&mut page, "document", DocumentChange::WORDS);
     line(&mut page, "## In ManifoldCF's names\n");
-    line(&mut page, "Each arrow below is allowed; the proof in `lifecycle/arrows/proof.rs` shows that nothing of ours \
-                     leaves them and that each can be taken.\n");
+    line(
+        &mut page,
+        "Each arrow below is allowed; the proof in `lifecycle/arrows/proof.rs` shows that nothing of ours \
+                     leaves them and that each can be taken.\n",
+    );
     theirs(&mut page, "Jobs, as the book draws them", arrows::JOB_BOOK);
     theirs(&mut page, "Jobs, only in the program", arrows::JOB_PROGRAM);
     at_once(&mut page, "Jobs, several arrows in one transaction", arrows::JOB_WAYS);
@@ -30,7 +33,13 @@ pub fn markdown() -> String {
 
 fn table<S: Copy + Eq + Display, E: Display>(page: &mut String, title: &str, moves: &[Move<S, E>], gone: S) {
     let (lived, planned) = rules::lived_and_planned(moves);
-    line(page, &format!("\n## {title}\n\n{} moves: {lived} now, {planned} later.\n\n```mermaid\nstateDiagram-v2", moves.len()));
+    line(
+        page,
+        &format!(
+            "\n## {title}\n\n{} moves: {lived} now, {planned} later.\n\n```mermaid\nstateDiagram-v2",
+            moves.len()
+        ),
+    );
     let end = |state: S| if state == gone { "[*]".to_owned() } else { state.to_string() };
     for row in moves {
         for from in row.from {
@@ -58,7 +67,8 @@ fn theirs<S: Copy + Display>(page: &mut String, title: &str, lines: &[Arrows<S>]
     line(page, &format!("### {title}\n\n| Source | When | Arrows |\n|---|---|---|"));
     let name = |state: Option<S>| state.map_or("–".to_owned(), |state| state.to_string());
     for entry in lines {
-        let drawn: Vec<String> = entry.each().map(|(from, to)| format!("{} → {}", name(from), name(to))).collect();
+        let drawn: Vec<String> =
+            entry.each().map(|(from, to)| format!("{} → {}", name(from), name(to))).collect();
         line(page, &format!("| {} | {} | {} |", entry.id, entry.what, drawn.join(", ")));
     }
     line(page, "");
