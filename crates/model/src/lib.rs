@@ -15,6 +15,7 @@ pub mod fault;
 pub mod guard;
 pub mod hold;
 pub mod ids;
+pub mod invariants;
 pub mod job;
 pub mod key;
 pub mod lifecycle;

@@ -56,6 +56,15 @@ fn a_bin_that_runs_empty_and_comes_back_gains_nothing() {
 }
 
 #[test]
+fn a_bin_that_was_parked_gains_nothing() {
+    let mut queue = filled(&[(5, 1, 100), (5, 2, 100)]);
+    queue.park(&1, 100);
+    assert_eq!(bins(&mut queue, 0, 50), [2; 50]);
+    let next = bins(&mut queue, 100, 20);
+    assert_eq!(next.iter().filter(|bin| **bin == 1).count(), 10, "{next:?}");
+}
+
+#[test]
 fn a_better_priority_is_served_alone() {
     let mut queue = filled(&[(9, 1, 2), (1, 2, 2), (1, 1, 1)]);
     assert_eq!(bins(&mut queue, 0, 9), [2, 1, 2, 1, 1]);
