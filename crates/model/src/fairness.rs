@@ -110,6 +110,11 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
         self.bins.get(bin).map_or(0, |bin| bin.lines.values().map(|line| line.items.len()).sum())
     }
 
+    /// Bins that are remembered: they have documents, are parked, or were served last.
+    pub fn bins(&self) -> usize {
+        self.bins.len()
+    }
+
     /// Puts a document at the end of the line of its bin.
     ///
     /// # Errors
@@ -291,6 +296,3 @@ impl<T> Bin<T> {
         Bin { lines: BTreeMap::new(), parked_until: None }
     }
 }
-
-#[cfg(test)]
-mod tests;

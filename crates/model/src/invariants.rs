@@ -431,6 +431,3 @@ fn owners(world: &Snapshot) -> BTreeMap<(ConnectionId, &str), Vec<&DeliveryRow>>
 fn jobs_in(world: &Snapshot, states: &[job::State]) -> BTreeSet<JobId> {
     world.jobs.iter().filter(|job| states.contains(&job.facts.state)).map(|job| job.id).collect()
 }
-
-#[cfg(test)]
-mod tests;

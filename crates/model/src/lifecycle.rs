@@ -59,8 +59,6 @@ words! {
         Sweeper = "sweeper",
         /// Clears up behind a process that is gone.
         Rescuer = "rescuer",
-        /// Knows which connectors are installed.
-        Registry = "registry",
     }
 }
 
@@ -142,19 +140,19 @@ pub mod job {
     /// Every move of a job.
     #[rustfmt::skip]
     pub const MOVES: &[Move<State, Event>] = &[
-        Move { from: &[Gone],     on: Create,    to: Resting,  by: &[Person],                    since: Now,   why: "a person made it" },
-        Move { from: &[Resting],  on: Start,     to: Starting, by: &[Person, Scheduler],         since: Now,   why: "a person or the schedule asked" },
-        Move { from: &[Starting], on: Begin,     to: Working,  by: &[Starter],                   since: Now,   why: "its run is opened" },
-        Move { from: &[Working],  on: Drain,     to: Sweeping, by: &[Finisher],                  since: Now,   why: "the listing has ended, nothing is due or held" },
-        Move { from: &[Sweeping], on: Reappear,  to: Working,  by: &[Finisher],                  since: Later, why: "removals made other documents due, or late ones arrived" },
-        Move { from: &[Sweeping], on: Sweep,     to: Ending,   by: &[Sweeper],                   since: Now,   why: "nothing is left to remove, or what is left is held or kept" },
-        Move { from: &[Ending],   on: Note,      to: Resting,  by: &[Finisher],                  since: Now,   why: "everybody who asked was told of the end" },
-        Move { from: RUNNING,     on: Stop,      to: Stopping, by: &[Person, Scheduler, Worker], since: Later, why: "a person asked, or a fault says that the job must stop" },
-        Move { from: &[Stopping], on: PutDown,   to: Ending,   by: &[Finisher],                  since: Later, why: "nothing is held and the listing has let go" },
-        Move { from: &[Stopping], on: Restart,   to: Starting, by: &[Finisher],                  since: Later, why: "nothing is held, the listing has let go, and another run was asked for" },
-        Move { from: UNFINISHED,  on: Interrupt, to: Resting,  by: &[Rescuer],                   since: Now,   why: "its process is gone; the run is closed as interrupted, work and deliveries stand" },
-        Move { from: &[Resting],  on: Delete,    to: Deleting, by: &[Person],                    since: Now,   why: "a person asked" },
-        Move { from: &[Deleting], on: Forget,    to: Gone,     by: &[Sweeper],                   since: Now,   why: "its last document is gone" },
+        Move { from: &[Gone],     on: Create,    to: Resting,  by: &[Person],            since: Now,   why: "a person made it" },
+        Move { from: &[Resting],  on: Start,     to: Starting, by: &[Person, Scheduler], since: Now,   why: "a person or the schedule asked" },
+        Move { from: &[Starting], on: Begin,     to: Working,  by: &[Starter],           since: Now,   why: "its run is opened" },
+        Move { from: &[Working],  on: Drain,     to: Sweeping, by: &[Finisher],          since: Now,   why: "the listing has ended, nothing is due or held" },
+        Move { from: &[Sweeping], on: Reappear,  to: Working,  by: &[Finisher],          since: Later, why: "removals made other documents due, or late ones arrived" },
+        Move { from: &[Sweeping], on: Sweep,     to: Ending,   by: &[Sweeper],           since: Now,   why: "nothing is left to remove, or what is left is held or kept" },
+        Move { from: &[Ending],   on: Note,      to: Resting,  by: &[Finisher],          since: Now,   why: "everybody who asked was told of the end" },
+        Move { from: RUNNING,     on: Stop,      to: Stopping, by: &[Person, Worker],    since: Later, why: "a person asked, or a fault says that the job must stop" },
+        Move { from: &[Stopping], on: PutDown,   to: Ending,   by: &[Finisher],          since: Later, why: "nothing is held and the listing has let go" },
+        Move { from: &[Stopping], on: Restart,   to: Starting, by: &[Finisher],          since: Later, why: "nothing is held, the listing has let go, and another run was asked for" },
+        Move { from: UNFINISHED,  on: Interrupt, to: Resting,  by: &[Rescuer],           since: Now,   why: "its process is gone; the run is closed as interrupted, work and deliveries stand" },
+        Move { from: &[Resting],  on: Delete,    to: Deleting, by: &[Person],            since: Now,   why: "a person asked" },
+        Move { from: &[Deleting], on: Forget,    to: Gone,     by: &[Sweeper],           since: Now,   why: "its last document is gone" },
     ];
 }
 

@@ -19,7 +19,7 @@ pub fn markdown() -> String {
     line(&mut page, "## In ManifoldCF's names\n");
     line(
         &mut page,
-        "Each arrow below is allowed; the proof in `lifecycle/arrows/proof.rs` shows that nothing of ours \
+        "Each arrow below is allowed; the proof in `crates/model/src/lifecycle/arrows/proof.rs` shows that nothing of ours \
                      leaves them and that each can be taken.\n",
     );
     theirs(&mut page, "Jobs, as the book draws them", arrows::JOB_BOOK);

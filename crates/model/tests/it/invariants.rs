@@ -1,6 +1,12 @@
 //! Every planted breach is found under its number, and a sound world has none.
 
-use super::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
+use ingather_model::invariants::*;
+use ingather_model::job::RunKind;
+use ingather_model::lifecycle::facts::{DocumentFacts, JobFacts};
+use ingather_model::lifecycle::{document, job};
 
 const JOB: JobId = JobId(1);
 const INDEX: ConnectionId = ConnectionId(9);
@@ -75,7 +81,7 @@ const PLANTS: &[Plant] = &[
     (2, "a delivery without its document", working, |w| { w.deliveries.push(delivery(7, 5)); w.deliveries[2].address = None }),
     (2, "known and not delivered", working, |w| { w.deliveries.pop(); w.entries.clear() }),
     (2, "delivered and not known", working, |w| { w.documents[0] = document(1, document::State::Waiting); w.documents[0].facts.known = false; w.jobs[0].counts.clear() }),
-    (2, "an entry that nobody delivered", working, |w| { w.entries.get_mut(&INDEX).unwrap().insert("file:///x".into(), Digest(1)); }),
+    (2, "an entry that nobody delivered", working, |w| { w.entries.entry(INDEX).or_default().insert("file:///x".into(), Digest(1)); }),
     (3, "held at rest", sound, |w| { w.documents[0] = document(1, document::State::Held); w.jobs[0].counts.clear() }),
     (4, "not met and not removed", sound, |w| w.documents[0].facts.seen = false),
     (4, "met and not sent to an output", sound, |w| w.jobs[0].outputs.push(ConnectionId(10))),
@@ -83,8 +89,8 @@ const PLANTS: &[Plant] = &[
     (5, "removed before the listing ended", working, |w| { leave(w); w.runs[0].listed = false }),
     (5, "removed against a veto", working, |w| { leave(w); w.runs[0].veto = true }),
     (5, "removed while held", working, |w| { leave(w); w.runs[0].removals_held = true }),
-    (8, "an entry lost although owned", sound, |w| { w.entries.get_mut(&INDEX).unwrap().remove("file:///1"); }),
-    (8, "another entry than was sent", sound, |w| { w.entries.get_mut(&INDEX).unwrap().insert("file:///1".into(), Digest(8)); }),
+    (8, "an entry lost although owned", sound, |w| { w.entries.entry(INDEX).or_default().remove("file:///1"); }),
+    (8, "another entry than was sent", sound, |w| { w.entries.entry(INDEX).or_default().insert("file:///1".into(), Digest(8)); }),
     (8, "an entry that stayed", working, |w| { leave(w); w.deliveries[0].sent = Digest::NONE; w.deliveries[0].held = Some(Digest::NONE) }),
     (9, "settled before the output confirmed", working, |w| w.deliveries[0].held = None),
     (10, "listing at rest", sound, |w| w.jobs[0].facts.seeding = true),
@@ -174,6 +180,6 @@ fn what_is_allowed_is_no_breach() {
 fn two_worlds_converge_when_their_outputs_hold_the_same() {
     let mut other = sound();
     assert!(converged(&sound(), &other));
-    other.entries.get_mut(&INDEX).unwrap().remove("file:///1");
+    other.entries.entry(INDEX).or_default().remove("file:///1");
     assert!(!converged(&sound(), &other));
 }
