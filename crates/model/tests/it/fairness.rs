@@ -12,7 +12,7 @@ fn filled(lines: &[(Priority, u32, usize)]) -> Queue<u32, usize> {
     let mut queue = Queue::new(WIDE);
     for (priority, bin, count) in lines {
         for number in 0..*count {
-            queue.push(*priority, *bin, number).unwrap();
+            queue.push(*priority, *bin, number).expect("the queue is wide enough");
         }
     }
     queue
