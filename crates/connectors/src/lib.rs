@@ -6,10 +6,12 @@ use ingather_connector::registry::Registry;
 use ingather_connector::repository::RepositoryKind;
 use ingather_connector::transform::TransformKind;
 
+mod filesystem;
 mod null;
+mod unix;
 
 /// Repositories, by name.
-pub const REPOSITORIES: &[&RepositoryKind] = &[];
+pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
 /// Transforms, by name.
 pub const TRANSFORMS: &[&TransformKind] = &[];
 /// Outputs, by name.
@@ -18,5 +20,9 @@ pub const OUTPUTS: &[&OutputKind] = &[&null::OUTPUT];
 pub const AUTHORITIES: &[&AuthorityKind] = &[];
 
 /// All of them.
-pub const ALL: Registry =
-    Registry { repositories: REPOSITORIES, transforms: TRANSFORMS, outputs: OUTPUTS, authorities: AUTHORITIES };
+pub const ALL: Registry = Registry {
+    repositories: REPOSITORIES,
+    transforms: TRANSFORMS,
+    outputs: OUTPUTS,
+    authorities: AUTHORITIES,
+};

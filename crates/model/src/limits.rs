@@ -58,3 +58,45 @@ pub const MOVES_MAX: usize = 4_000_000;
 pub const BLIND_SPOTS_MAX: usize = 10_000;
 /// Bins that wait in memory at once, parked ones included; a document of another bin stays in the store.
 pub const READY_BINS_MAX: usize = 65_536;
+/// Bytes that a file is read by: one system call for most files, and little memory for each worker.
+pub const READ_BUFFER_BYTES: usize = 64 << 10;
+/// Listing pages of a folder tree that wait for the engine; a full queue makes the walk wait.
+pub const PAGES_WAITING_MAX: usize = 8;
+/// Folders that wait to be listed (about 64 bytes each); those beyond are blind spots.
+pub const FOLDERS_WAITING_MAX: usize = 1_000_000;
+/// Folders that a listing keeps open for the sake of their children, far below the usual 1,024 descriptors.
+pub const FOLDERS_OPEN_MAX: usize = 128;
+/// Folders inside each other; deeper ones are blind spots, for their names alone grow with the square of the depth.
+pub const FOLDER_DEPTH_MAX: usize = 4_096;
+/// Names of one folder that are remembered so that a second look at it tells none twice (8 bytes each).
+pub const FOLDER_NAMES_MAX: usize = 4_000_000;
+/// Patterns of one setting.
+pub const GLOBS_MAX: usize = 1_024;
+/// Bytes of one pattern.
+pub const GLOB_BYTES_MAX: usize = 65_536;
+/// Bytes of the written path of a source.
+pub const ROOT_BYTES_MAX: usize = 1 << 20;
+/// Bytes of one ignore file; a larger one makes its folder a blind spot.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of an access list: what Linux allows for an extended attribute.
+pub const ACL_BYTES_MAX: usize = 65_536;
+/// Bytes of a local account file (`passwd`, `group`) and of what `id` answers.
+pub const ACCOUNTS_BYTES_MAX: u64 = 16 << 20;
+/// Longest wait for the system's name service, milliseconds.
+pub const ACCOUNTS_WAIT_MS_MAX: u64 = 5_000;
+/// Grain of the clock that stamps changes, by the file system's magic number: (magic, milliseconds); others have
+/// [`CLOCK_GRAIN_MS`]. Local ones with nanoseconds are stamped by the kernel's own tick (10 ms at worst). FAT counts in
+/// two seconds of local time. On network file systems another machine's clock stamps, which may be some seconds off.
+pub const CLOCK_GRAINS: &[(u64, i64)] = &[
+    (0x0102_1994, 100),    // tmpfs
+    (0x5846_5342, 100),    // xfs
+    (0x9123_683e, 100),    // btrfs
+    (0x2fc1_2fc1, 100),    // zfs
+    (0x0000_4d44, 4_000),  // fat
+    (0x0000_6969, 10_000), // nfs
+    (0xfe53_4d42, 10_000), // smb2
+    (0xff53_4d42, 10_000), // cifs
+    (0x0102_1997, 10_000), // 9p
+    (0x00c3_6400, 10_000), // ceph
+    (0x6573_5546, 10_000), // fuse: anything may be behind it
+];

@@ -1,0 +1,231 @@
+//! Files and folders on a mounted disk: a parallel walk that proves folders, and access as the kernel judges it.
+
+mod facts;
+mod folder;
+mod levels;
+mod read;
+mod root;
+mod rules;
+mod settings;
+mod uri;
+mod walk;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::names;
+use ingather_connector::model::scope::Scope;
+use ingather_connector::repository::{
+    Group, Item, Listing, Observed, Page, PlaceReport, Presence, ReadContent, Repository, RepositoryCan,
+    RepositoryKind, Skipped, Surroundings,
+};
+use ingather_connector::settings as reading;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use self::facts::{Facts, Grains};
+use self::root::{Root, RootPath, Spot, Stop};
+use self::rules::{Left, Rules};
+use self::settings::SourceSettings;
+use crate::unix::Owners;
+
+/// The `filesystem` repository.
+pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
+    name: "filesystem",
+    about: "Files and folders on a mounted disk.",
+    can: RepositoryCan { list: true, access: true, unique_uris: true },
+    source_schema: reading::schema_of::<SourceSettings>,
+    open,
+};
+
+fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
+    let settings: SourceSettings = reading::read(source)?;
+    let mut own = surroundings.own.clone();
+    own.sort_unstable();
+    let source = Source {
+        root: RootPath::parse(&settings.root)?,
+        rules: Rules::of(&settings)?,
+        own,
+        threads: surroundings.threads,
+        owners: Owners::default(),
+        base: Mutex::new(None),
+        single: AtomicBool::new(false),
+    };
+    if let Ok(root) = root::open(&source.root, false) {
+        source.remember(&root);
+    }
+    Ok(Arc::new(Disk(Arc::new(source))))
+}
+
+/// One source of one job.
+struct Source {
+    root: RootPath,
+    rules: Rules,
+    /// Device and inode of the program's own files, sorted.
+    own: Vec<(u64, u64)>,
+    threads: usize,
+    owners: Owners,
+    /// Device and inode of the root when it was last listed.
+    base: Mutex<Option<(u64, u64)>>,
+    /// Whether the root was a file when it was last met.
+    single: AtomicBool,
+}
+
+impl Source {
+    fn is_own(&self, facts: &Facts) -> bool {
+        self.own.binary_search(&facts.id()).is_ok()
+    }
+
+    /// What about the file itself leaves it out, whatever its name.
+    fn left_by_facts(&self, facts: &Facts) -> Option<Left> {
+        match facts.kind() {
+            FileType::RegularFile if self.is_own(facts) => Some(Left::Own),
+            FileType::RegularFile => (facts.size > self.rules.size_max).then_some(Left::TooLarge),
+            FileType::Directory => Some(Left::Folder),
+            FileType::Symlink => Some(Left::Link),
+            _ => Some(Left::Special),
+        }
+    }
+
+    fn remember(&self, root: &Root) {
+        self.single.store(root.is_file, Ordering::Relaxed);
+        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = Some(root.base());
+    }
+
+    /// Whether this is the root that was listed.
+    fn is_base(&self, root: &Root) -> bool {
+        *self.base.lock().unwrap_or_else(PoisonError::into_inner) == Some(root.base())
+    }
+
+    /// Finds a document that the job takes, without opening it.
+    fn find(&self, key: &str) -> Result<Spot, Fault> {
+        let root = root::open(&self.root, false)?;
+        let spot = root::descend(self, root, key).map_err(|stop| stop.fault(key))?;
+        let (_, left) =
+            spot.facts(self).map_err(|errno| root::fault(errno, &format!("the folder of `{key}`")))?;
+        match left {
+            Some(left) => Err(Fault::Refused(left.reason(key))),
+            None => Ok(spot),
+        }
+    }
+
+    /// The URI of the document `key`.
+    fn uri(&self, key: &str) -> String {
+        let mut path = self.root.bytes();
+        if !self.single.load(Ordering::Relaxed) {
+            if path.last() != Some(&b'/') {
+                path.push(b'/');
+            }
+            // What cannot be read as a name was never ours; it gets a URI that is as odd.
+            path.extend(names::unescape(key).unwrap_or_else(|_| key.as_bytes().to_vec()));
+        }
+        uri::of_path(&path)
+    }
+
+    /// The listing of a source that is one file.
+    fn one_file(&self, now: i64, root: &Root, first: &mut Page) {
+        let name = names::escape(self.root.name());
+        first.proven.push(Scope::Folder(String::new()));
+        if self.rules.leaves_out(self.root.name(), false, None).is_some() {
+            return;
+        }
+        match self.left_by_facts(&root.facts) {
+            Some(left) => first.skipped.push(Skipped { reason: left.reason(&name), key: name }),
+            None => {
+                let grain = Grains::default().of(&root.facts, &root.folder);
+                let (content, access) = root.facts.stamps(now, grain);
+                let item = Item { name, content, access, identity: root.facts.identity() };
+                let place = first.places.last().map(|place: &PlaceReport| place.name.clone());
+                first.groups.push(Group { parent: String::new(), place, items: vec![item] });
+            }
+        }
+    }
+}
+
+struct Disk(Arc<Source>);
+
+impl Repository for Disk {
+    fn check(&self, _call: &Call) -> Result<String, Fault> {
+        let source = &self.0;
+        let root = root::open(&source.root, false)?;
+        let label = format!("`{}`", source.root.text());
+        if root.is_file {
+            let spot = Spot { folder: root.folder, name: source.root.name().to_vec(), left: None };
+            root::open_file(&spot.folder, &spot.name).map_err(|errno| root::fault(errno, &label))?;
+            return Ok(format!("file {label} can be read"));
+        }
+        root::open_folder(&root.folder, b".").map_err(|errno| root::fault(errno, &label))?;
+        Ok(format!("folder {label} can be read"))
+    }
+
+    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        let source = &self.0;
+        let now = call.now();
+        let mut root = root::open(&source.root, true)?;
+        source.remember(&root);
+        let mut first = Page { places: std::mem::take(&mut root.places), ..Page::default() };
+        if root.is_file {
+            source.one_file(now, &root, &mut first);
+            return Ok(Box::new(Single(Some(first))));
+        }
+        let label = format!("folder `{}`", source.root.text());
+        root::open_folder(&root.folder, b".").map_err(|errno| root::fault(errno, &label))?;
+        walk::start(source.clone(), call, root, first)
+    }
+
+    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
+        read::look(&self.0, call, key)
+    }
+
+    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+        read::fetch(&self.0, call, key, read)
+    }
+
+    fn probe(&self, _call: &Call, key: &str) -> Presence {
+        let source = &self.0;
+        let there = || root::open(&source.root, false).ok().filter(|root| source.is_base(root));
+        let Some(root) = there() else { return Presence::Unknown };
+        let gone = |errno: Errno| match errno {
+            // The root may have gone while its inside was asked.
+            Errno::NOENT | Errno::NOTDIR if there().is_some() => Presence::Absent,
+            _ => Presence::Unknown,
+        };
+        match root::descend(source, root, key) {
+            Ok(spot) => match spot.facts(source) {
+                Ok((_, None)) => Presence::Present,
+                Ok((_, Some(_))) => Presence::Excluded,
+                Err(errno) => gone(errno),
+            },
+            Err(Stop::Left(_)) => Presence::Excluded,
+            Err(Stop::Kernel(errno, _)) => gone(errno),
+            Err(Stop::Key(_)) => Presence::Unknown,
+        }
+    }
+
+    fn uri(&self, key: &str) -> String {
+        self.0.uri(key)
+    }
+
+    fn reader(&self) -> String {
+        let mut groups: Vec<u32> =
+            rustix::process::getgroups().unwrap_or_default().iter().map(|group| group.as_raw()).collect();
+        groups.sort_unstable();
+        let groups: Vec<String> = groups.iter().map(u32::to_string).collect();
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        format!("user {user} group {group} groups {}", groups.join(","))
+    }
+}
+
+/// The only page of a source that is one file.
+struct Single(Option<Page>);
+
+impl Listing for Single {
+    fn next(&mut self) -> Option<Result<Page, Fault>> {
+        self.0.take().map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What the kernel says about one file or folder, and the version stamps that are made of it (design 4.5, 4.18).
+
+use std::hash::Hasher as _;
+use std::os::fd::AsFd;
+
+use ingather_connector::model::key::Stamp;
+use ingather_connector::model::limits;
+use rustix::fs::{FileType, Stat};
+use siphasher::sip::SipHasher13;
+
+/// The parts of a `stat` that matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) dev: u64,
+    pub(super) ino: u64,
+    pub(super) mode: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) size: u64,
+    /// Seconds and nanoseconds.
+    pub(super) mtime: (i64, u32),
+    /// Seconds and nanoseconds.
+    pub(super) ctime: (i64, u32),
+}
+
+impl Facts {
+    #[expect(clippy::unnecessary_cast, reason = "the widths differ between machines")]
+    pub(super) fn of(stat: &Stat) -> Facts {
+        Facts {
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+            mode: stat.st_mode as u32,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            size: stat.st_size as u64,
+            mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+            ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
+        }
+    }
+
+    /// The facts of what is open as `handle`.
+    pub(super) fn of_handle(handle: impl AsFd) -> rustix::io::Result<Facts> {
+        rustix::fs::fstat(handle).map(|stat| Facts::of(&stat))
+    }
+
+    pub(super) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.mode)
+    }
+
+    /// Device and inode.
+    pub(super) fn id(&self) -> (u64, u64) {
+        (self.dev, self.ino)
+    }
+
+    /// Identity of a place in reports.
+    pub(super) fn place_identity(&self) -> String {
+        format!("{}:{}", self.dev, self.ino)
+    }
+
+    /// Whether nothing that a reader would notice happened between two looks.
+    pub(super) fn unchanged_since(&self, before: &Facts) -> bool {
+        self.id() == before.id()
+            && (self.size, self.mtime, self.ctime) == (before.size, before.mtime, before.ctime)
+    }
+
+    /// Content and access stamps as of `now`, which must be a time before these facts were asked for. Both are none
+    /// while another change could get the same change time (`grain`, milliseconds), or when that lies in the future.
+    pub(super) fn stamps(&self, now: i64, grain: i64) -> (Stamp, Stamp) {
+        if millis(self.ctime).saturating_add(grain) >= now {
+            return (Stamp::NONE, Stamp::NONE);
+        }
+        (
+            some([self.size, self.mtime.0 as u64, u64::from(self.mtime.1), self.ino]),
+            some([
+                self.ctime.0 as u64,
+                u64::from(self.ctime.1),
+                u64::from(self.uid) << 32 | u64::from(self.gid),
+                u64::from(self.mode),
+            ]),
+        )
+    }
+
+    /// What stays when the file is renamed; never 0.
+    pub(super) fn identity(&self) -> i64 {
+        let mut hash = SipHasher13::new();
+        for word in [self.dev, self.ino, self.size, self.mtime.0 as u64, u64::from(self.mtime.1)] {
+            hash.write_u64(word);
+        }
+        match hash.finish() as i64 {
+            0 => 1,
+            identity => identity,
+        }
+    }
+}
+
+/// A time of the kernel in milliseconds since 1970 UTC.
+pub(super) fn millis((seconds, nanoseconds): (i64, u32)) -> i64 {
+    seconds.saturating_mul(1_000).saturating_add(i64::from(nanoseconds / 1_000_000))
+}
+
+fn some(words: [u64; 4]) -> Stamp {
+    if Stamp(words) == Stamp::NONE { Stamp([0, 0, 0, u64::MAX]) } else { Stamp(words) }
+}
+
+/// Grains of the devices met so far; asks once per device.
+#[derive(Debug, Default)]
+pub(super) struct Grains(Vec<(u64, i64)>);
+
+impl Grains {
+    /// The grain of the device that `handle`, with these facts, is on, milliseconds.
+    pub(super) fn of(&mut self, facts: &Facts, handle: impl AsFd) -> i64 {
+        if let Some((_, grain)) = self.0.iter().find(|(dev, _)| *dev == facts.dev) {
+            return *grain;
+        }
+        let grain = grain_of(handle);
+        // Devices are few; a source with more of them asks again for those beyond.
+        if self.0.len() < 64 {
+            self.0.push((facts.dev, grain));
+        }
+        grain
+    }
+}
+
+fn grain_of(handle: impl AsFd) -> i64 {
+    // A magic number is 32 bits, whatever the width and sign of the field.
+    let Ok(magic) = rustix::fs::fstatfs(handle).map(|fs| fs.f_type as u64 & 0xffff_ffff) else {
+        return limits::CLOCK_GRAINS.iter().map(|(_, grain)| *grain).max().unwrap_or(limits::CLOCK_GRAIN_MS);
+    };
+    limits::CLOCK_GRAINS
+        .iter()
+        .find(|(known, _)| *known == magic)
+        .map_or(limits::CLOCK_GRAIN_MS, |(_, grain)| *grain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(ctime: (i64, u32)) -> Facts {
+        Facts { dev: 1, ino: 2, mode: 0o100_644, uid: 3, gid: 4, size: 5, mtime: (6, 7), ctime }
+    }
+
+    #[test]
+    fn a_change_within_the_grain_or_in_the_future_is_racy() {
+        let now = 1_000_000;
+        let racy = |ctime| facts(ctime).stamps(now, 2_000) == (Stamp::NONE, Stamp::NONE);
+        assert!(racy((1_000, 0)), "just now");
+        assert!(racy((998, 0)), "two seconds ago exactly");
+        assert!(racy((5_000, 0)), "in the future");
+        assert!(racy((i64::MAX, 0)), "far in the future");
+        assert!(!racy((997, 999_000_000)));
+        assert!(!racy((-5, 0)), "before 1970");
+    }
+
+    #[test]
+    fn stamps_tell_content_and_access_apart() {
+        let old = facts((0, 0));
+        let (content, access) = old.stamps(1_000_000, 0);
+        let chmodded = Facts { mode: 0o100_600, ctime: (1, 0), ..old };
+        assert_eq!(chmodded.stamps(1_000_000, 0).0, content);
+        assert_ne!(chmodded.stamps(1_000_000, 0).1, access);
+        let rewritten = Facts { mtime: (6, 8), ..old };
+        assert_ne!(rewritten.stamps(1_000_000, 0).0, content);
+        assert_ne!(rewritten.identity(), old.identity());
+        assert_eq!(chmodded.identity(), old.identity());
+    }
+}

@@ -1,0 +1,484 @@
+//! Listing one folder: its entries, its access, and whether it held still meanwhile.
+
+use std::collections::HashSet;
+use std::hash::Hasher as _;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ingather_connector::model::limits;
+use ingather_connector::model::names;
+use ingather_connector::model::scope::{BlindSpot, Scope};
+use ingather_connector::repository::{Group, Item, PlaceReport, Skipped};
+use rustix::fs::{AtFlags, FileType, RawDir, SeekFrom};
+use rustix::io::Errno;
+use siphasher::sip::SipHasher13;
+
+use super::facts::{Facts, Grains};
+use super::levels::{self, Right};
+use super::root;
+use super::rules::{Ignored, Left};
+use super::walk::{Pages, Shared, Stopped, Waiting};
+
+/// A folder that was listed, for those below it.
+pub(super) struct Node {
+    parent: Option<Arc<Node>>,
+    name: Box<[u8]>,
+    /// Name below the root with its slash; empty for the root.
+    key: String,
+    /// Bytes behind `key`; only when a rule needs them.
+    path: Vec<u8>,
+    place: String,
+    depth: usize,
+    ignored: Option<Arc<Ignored>>,
+    handle: Option<Handle>,
+    facts: Facts,
+}
+
+/// A folder that stays open, counted.
+struct Handle {
+    fd: OwnedFd,
+    open: Arc<AtomicUsize>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Node {
+    /// Lets go of the folders above one after the other: thousands of nested drops would not fit on the stack.
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some(mut node) = parent.and_then(Arc::into_inner) {
+            parent = node.parent.take();
+        }
+    }
+}
+
+/// What one look at a folder found.
+#[derive(Default)]
+struct Found {
+    items: Vec<Item>,
+    skipped: Vec<Skipped>,
+    children: Vec<Box<[u8]>>,
+    /// Entries of any kind.
+    entries: usize,
+    /// Hashes of the names that were sent already; only for folders larger than a page.
+    sent: Vec<u64>,
+    /// Something could not be looked at.
+    trouble: Option<Errno>,
+    /// Something was not there any more.
+    moving: bool,
+}
+
+impl Found {
+    fn weight(&self) -> usize {
+        self.items.len() + self.skipped.len()
+    }
+}
+
+/// Lists folders one after the other, in one thread.
+pub(super) struct Lister<'a> {
+    shared: &'a Shared,
+    pub(super) pages: Pages,
+    grains: Grains,
+    buffer: Vec<u8>,
+    /// Path of the entry that a rule is asked about.
+    path: Vec<u8>,
+    by_name: bool,
+}
+
+impl<'a> Lister<'a> {
+    pub(super) fn new(shared: &'a Shared, pages: Pages) -> Lister<'a> {
+        let by_name = shared.source.rules.speak_of_names();
+        let buffer = Vec::with_capacity(32 << 10);
+        Lister { shared, pages, grains: Grains::default(), buffer, path: Vec::new(), by_name }
+    }
+
+    /// Lists one folder into the page; folders below it are added to `below`.
+    pub(super) fn list(&mut self, waiting: Waiting, below: &mut Vec<Waiting>) -> Result<(), Stopped> {
+        let mut node = node_of(self.shared, waiting);
+        self.pages.room_for(2)?;
+        if node.depth > limits::FOLDER_DEPTH_MAX {
+            let sentence = format!("folders are nested deeper than {}", limits::FOLDER_DEPTH_MAX);
+            self.blind(&node, "too_deep", sentence);
+            return Ok(());
+        }
+        let handle = match open(self.shared, node.parent.as_deref(), &node.name, root::open_folder) {
+            Ok(handle) => handle,
+            Err(errno) => {
+                self.not_opened(&mut node, errno);
+                return Ok(());
+            }
+        };
+        node.facts = match Facts::of_handle(&handle) {
+            Ok(facts) => facts,
+            Err(errno) => {
+                self.blind(&node, "unreadable", root::sentence(errno));
+                return Ok(());
+            }
+        };
+        if self.stays_out(&node) {
+            return Ok(());
+        }
+        self.place(&node, levels::of_handle(&handle, &node.facts, Right::Execute));
+        if self.by_name {
+            // The name was made from these very bytes.
+            node.path = names::unescape(&node.key).unwrap_or_default();
+        }
+        if self.shared.source.rules.ignore_files {
+            match Ignored::below(node.ignored.take(), &handle, node.path.len()) {
+                Ok(ignored) => node.ignored = ignored,
+                Err(errno) => {
+                    let sentence = format!("its ignore file cannot be read: {}", root::sentence(errno));
+                    self.blind(&node, "unreadable", sentence);
+                    return Ok(());
+                }
+            }
+        }
+        let children = self.look(&mut node, &handle)?;
+        self.descend(node, handle, children, below)
+    }
+
+    /// Looks at the folder until it holds still; returns the folders in it.
+    fn look(&mut self, node: &mut Node, handle: &OwnedFd) -> Result<Vec<Box<[u8]>>, Stopped> {
+        let mut found = Found::default();
+        for attempt in 1..=limits::LIST_ATTEMPTS_MAX {
+            if attempt > 1 {
+                found = Found { sent: found.sent, ..Found::default() };
+                match rustix::fs::seek(handle, SeekFrom::Start(0)).and_then(|_| Facts::of_handle(handle)) {
+                    Ok(facts) => node.facts = facts,
+                    Err(errno) => {
+                        self.blind(node, "unreadable", root::sentence(errno));
+                        return Ok(Vec::new());
+                    }
+                }
+            }
+            self.entries(node, handle, &mut found)?;
+            let still = Facts::of_handle(handle).is_ok_and(|after| after.unchanged_since(&node.facts));
+            if (still && !found.moving)
+                || found.trouble.is_some()
+                || found.sent.len() >= limits::FOLDER_NAMES_MAX
+            {
+                return self.settle(node, found, still);
+            }
+        }
+        self.settle(node, found, false)
+    }
+
+    /// Puts what was found into the page: proven when the folder held still and everything in it could be looked at.
+    fn settle(&mut self, node: &Node, mut found: Found, still: bool) -> Result<Vec<Box<[u8]>>, Stopped> {
+        self.pages.room_for(found.weight() + 1)?;
+        let empty = node.parent.is_none() && found.entries == 0;
+        self.add(node, &mut found);
+        self.pages.page.root_empty |= empty;
+        if let Some(errno) = found.trouble {
+            self.blind(
+                node,
+                "unreadable",
+                format!("entries of it cannot be looked at: {}", root::sentence(errno)),
+            );
+        } else if still && !found.moving {
+            self.pages.page.proven.push(Scope::Folder(node.key.clone()));
+        } else {
+            self.blind(node, "changing", "it changed each time that it was listed".to_owned());
+        }
+        Ok(found.children)
+    }
+
+    /// Moves items and skipped names into the page.
+    fn add(&mut self, node: &Node, found: &mut Found) {
+        self.pages.weight += found.weight();
+        self.pages.page.skipped.append(&mut found.skipped);
+        if !found.items.is_empty() {
+            let items = std::mem::take(&mut found.items);
+            self.pages.page.groups.push(Group {
+                parent: node.key.clone(),
+                place: Some(node.place.clone()),
+                items,
+            });
+        }
+    }
+
+    /// Reads all entries once.
+    fn entries(&mut self, node: &Node, handle: &OwnedFd, found: &mut Found) -> Result<(), Stopped> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let now = self.shared.call.now();
+        let grain = self.grains.of(&node.facts, handle);
+        let known: HashSet<u64> = found.sent.iter().copied().collect();
+        let mut directory = RawDir::new(handle, buffer.spare_capacity_mut());
+        let mut result = Ok(());
+        while let Some(entry) = directory.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(errno) => {
+                    found.trouble = Some(errno);
+                    break;
+                }
+            };
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            found.entries += 1;
+            if !known.is_empty()
+                && entry.file_type() != FileType::Directory
+                && known.contains(&hash(name.to_bytes()))
+            {
+                continue;
+            }
+            self.entry(node, handle, (name, entry.file_type()), (now, grain), found);
+            if found.weight() + 2 > limits::PAGE_ITEMS_MAX || found.entries.is_multiple_of(4_096) {
+                result = self.interim(node, found);
+                if result.is_err() {
+                    break;
+                }
+            }
+        }
+        self.buffer = buffer;
+        result
+    }
+
+    /// Sends part of a folder that is larger than a page, and remembers the names in case it must be listed again.
+    fn interim(&mut self, node: &Node, found: &mut Found) -> Result<(), Stopped> {
+        if self.shared.stopped() {
+            return Err(Stopped);
+        }
+        if found.weight() + 2 <= limits::PAGE_ITEMS_MAX {
+            return Ok(());
+        }
+        let names = found.items.iter().map(|item| item.name.as_bytes());
+        let skipped = found.skipped.iter().map(|skipped| &skipped.key.as_bytes()[node.key.len()..]);
+        let room = limits::FOLDER_NAMES_MAX.saturating_sub(found.sent.len());
+        // Names are hashed as bytes of the folder, not as they are written.
+        let hashes = names.chain(skipped).take(room).map(|name| {
+            let text = std::str::from_utf8(name).unwrap_or_default();
+            hash(&names::unescape(text).unwrap_or_default())
+        });
+        found.sent.extend(hashes);
+        self.pages.room_for(found.weight())?;
+        self.add(node, found);
+        self.pages.send()
+    }
+
+    /// Takes one entry: into the items, the skipped names or the folders, or leaves it out silently by a rule.
+    fn entry(
+        &mut self,
+        node: &Node,
+        handle: &OwnedFd,
+        (name, kind): (&std::ffi::CStr, FileType),
+        (now, grain): (i64, i64),
+        found: &mut Found,
+    ) {
+        let mut kind = kind;
+        let mut facts = None;
+        if matches!(kind, FileType::Unknown) || (kind == FileType::RegularFile && !self.by_name) {
+            match self.stat(handle, name, found) {
+                Some(known) => (kind, facts) = (known.kind(), Some(known)),
+                None => return,
+            }
+        }
+        let bytes = name.to_bytes();
+        if self.by_name {
+            self.path.clear();
+            self.path.extend_from_slice(&node.path);
+            self.path.extend_from_slice(bytes);
+            let folder = kind == FileType::Directory;
+            if self.shared.source.rules.leaves_out(&self.path, folder, node.ignored.as_deref()).is_some() {
+                return;
+            }
+        }
+        let left = match kind {
+            FileType::Directory => {
+                found.children.push(Box::from(bytes));
+                return;
+            }
+            FileType::Symlink => Some(Left::Link),
+            FileType::RegularFile => {
+                let Some(known) = facts.or_else(|| self.stat(handle, name, found)) else { return };
+                facts = Some(known);
+                self.shared.source.left_by_facts(&known)
+            }
+            _ => Some(Left::Special),
+        };
+        match (left, facts) {
+            (None, Some(facts)) => {
+                let (content, access) = facts.stamps(now, grain);
+                let name = names::escape(bytes);
+                found.items.push(Item { name, content, access, identity: facts.identity() });
+            }
+            // It became a folder since the folder was read.
+            (Some(Left::Folder), _) => found.moving = true,
+            (left, _) => {
+                let key = format!("{}{}", node.key, names::escape(bytes));
+                let reason = left.unwrap_or(Left::Special).reason(&key);
+                found.skipped.push(Skipped { key, reason });
+            }
+        }
+    }
+
+    /// The one look at a file; notes what went wrong.
+    fn stat(&self, handle: &OwnedFd, name: &std::ffi::CStr, found: &mut Found) -> Option<Facts> {
+        match rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => return Some(Facts::of(&stat)),
+            Err(Errno::NOENT) => found.moving = true,
+            Err(errno) => found.trouble = Some(errno),
+        }
+        None
+    }
+
+    /// Whether the folder belongs to the program itself, or lies on a device that the job does not enter.
+    fn stays_out(&mut self, node: &Node) -> bool {
+        if self.shared.source.is_own(&node.facts) && node.parent.is_some() {
+            let key = node.key.trim_end_matches('/').to_owned();
+            self.pages.page.skipped.push(Skipped { reason: Left::Own.reason(&key), key });
+            self.pages.weight += 1;
+            return true;
+        }
+        !self.shared.source.rules.other_devices && node.facts.dev != self.shared.root_dev
+    }
+
+    /// Reports the folder as a place.
+    fn place(&mut self, node: &Node, level: ingather_connector::model::access::Level) {
+        let parent = match &node.parent {
+            Some(parent) => Some(parent.place.clone()),
+            None => self.shared.above.clone(),
+        };
+        let identity = node.facts.place_identity();
+        self.pages.page.places.push(PlaceReport {
+            name: node.place.clone(),
+            parent,
+            identity,
+            level,
+            folder: Some(node.key.clone()),
+        });
+        self.pages.weight += 1;
+    }
+
+    fn blind(&mut self, node: &Node, cause: &str, what: String) {
+        let message = format!("folder `{}`: {what}", node.place);
+        let scope = Scope::Folder(node.key.clone());
+        self.pages.page.blind.push(BlindSpot { scope, cause: cause.to_owned(), message });
+        self.pages.weight += 1;
+    }
+
+    /// Tells why a folder could not be opened. What is allowed to pass through it is told all the same: it may have
+    /// been closed to others as well.
+    fn not_opened(&mut self, node: &mut Node, errno: Errno) {
+        match errno {
+            Errno::ACCESS | Errno::PERM => {
+                let path = open(self.shared, node.parent.as_deref(), &node.name, root::open_path);
+                let facts = path.as_ref().ok().and_then(|path| Facts::of_handle(path).ok());
+                if let (Ok(path), Some(facts)) = (&path, facts) {
+                    node.facts = facts;
+                    if self.stays_out(node) {
+                        return;
+                    }
+                    self.place(node, levels::of_path(path, &facts, Right::Execute));
+                }
+                self.blind(node, "unreadable", root::denied("it"));
+            }
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP => {
+                if !self.surely_gone(node) {
+                    self.blind(node, "vanished", "it was not there any more when its turn came".to_owned());
+                }
+            }
+            other => self.blind(node, "unreadable", root::sentence(other)),
+        }
+    }
+
+    /// Whether the folder above changed since it was listed and answers, asked again, that the name does not exist:
+    /// then its own listing says all there is to say.
+    fn surely_gone(&self, node: &Node) -> bool {
+        let Some(parent) = node.parent.as_deref() else { return false };
+        let Ok(handle) = open(self.shared, parent.parent.as_deref(), &parent.name, root::open_path) else {
+            return false;
+        };
+        let Ok(now) = Facts::of_handle(&handle) else { return false };
+        let asked = rustix::fs::statat(&handle, &*node.name, AtFlags::SYMLINK_NOFOLLOW);
+        now.id() == parent.facts.id() && now.mtime != parent.facts.mtime && matches!(asked, Err(Errno::NOENT))
+    }
+
+    /// Queues the folders in a folder that was listed.
+    fn descend(
+        &mut self,
+        mut node: Node,
+        fd: OwnedFd,
+        children: Vec<Box<[u8]>>,
+        below: &mut Vec<Waiting>,
+    ) -> Result<(), Stopped> {
+        if children.is_empty() {
+            return Ok(());
+        }
+        if self.shared.open.fetch_add(1, Ordering::Relaxed) < limits::FOLDERS_OPEN_MAX {
+            node.handle = Some(Handle { fd, open: self.shared.open.clone() });
+        } else {
+            self.shared.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        let parent = Arc::new(node);
+        for name in children {
+            let waiting = Waiting { parent: Some(parent.clone()), name };
+            if self.shared.waiting.fetch_add(1, Ordering::Relaxed) < limits::FOLDERS_WAITING_MAX {
+                below.push(waiting);
+            } else {
+                self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+                let sentence = format!("more than {} folders wait to be listed", limits::FOLDERS_WAITING_MAX);
+                self.pages.room_for(1)?;
+                let node = node_of(self.shared, waiting);
+                self.blind(&node, "too_many_folders", sentence);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Begins the entry of a folder; its facts are filled in when it is open.
+fn node_of(shared: &Shared, waiting: Waiting) -> Node {
+    let facts = Facts { dev: 0, ino: 0, mode: 0, uid: 0, gid: 0, size: 0, mtime: (0, 0), ctime: (0, 0) };
+    let (key, place, depth, ignored) = match waiting.parent.as_deref() {
+        None => (String::new(), shared.root_place.clone(), 0, None),
+        Some(parent) => {
+            let name = names::escape(&waiting.name);
+            let place = format!("{}/{name}", parent.place.trim_end_matches('/'));
+            (format!("{}{name}/", parent.key), place, parent.depth + 1, parent.ignored.clone())
+        }
+    };
+    let Waiting { parent, name } = waiting;
+    Node { parent, name, key, path: Vec::new(), place, depth, ignored, handle: None, facts }
+}
+
+/// Opens `name` below `parent` (none: the root), from the nearest folder that is still open down, name by name.
+fn open(
+    shared: &Shared,
+    parent: Option<&Node>,
+    name: &[u8],
+    last: impl Fn(&OwnedFd, &[u8]) -> rustix::io::Result<OwnedFd>,
+) -> rustix::io::Result<OwnedFd> {
+    let mut way: Vec<&[u8]> = Vec::new();
+    let mut start = &shared.root;
+    let mut at = parent;
+    while let Some(node) = at {
+        if let Some(handle) = &node.handle {
+            start = &handle.fd;
+            break;
+        }
+        // The root has no name of its own: it is where the way starts.
+        if node.parent.is_some() {
+            way.push(&node.name);
+        }
+        at = node.parent.as_deref();
+    }
+    let mut reached: Option<OwnedFd> = None;
+    for part in way.into_iter().rev() {
+        reached = Some(root::open_path(reached.as_ref().unwrap_or(start), part)?);
+    }
+    last(reached.as_ref().unwrap_or(start), name)
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = SipHasher13::new();
+    hash.write(bytes);
+    hash.finish()
+}

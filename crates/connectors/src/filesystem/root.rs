@@ -1,0 +1,264 @@
+//! The way from `/` down to a source's root and on to one document, name by name: no link is ever followed, and no path
+//! is too long.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use ingather_connector::model::fault::{Fault, Reason};
+use ingather_connector::model::names;
+use ingather_connector::repository::PlaceReport;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Source;
+use super::facts::Facts;
+use super::levels::{self, Right};
+use super::rules::{Ignored, Left};
+
+/// An absolute path of a source, checked.
+#[derive(Clone, Debug)]
+pub(super) struct RootPath {
+    parts: Vec<Vec<u8>>,
+}
+
+impl RootPath {
+    /// Reads the escaped form.
+    ///
+    /// # Errors
+    /// `Refused` with code `root` for anything but an absolute path without `.` and `..`.
+    pub(super) fn parse(text: &str) -> Result<RootPath, Fault> {
+        let refuse = |sentence: String| Fault::refused("root", sentence);
+        let bytes = names::unescape(text).map_err(refuse)?;
+        if bytes.first() != Some(&b'/') {
+            return Err(refuse(format!("`{text}` is not an absolute path; begin it with `/`")));
+        }
+        let parts: Vec<Vec<u8>> =
+            bytes.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect();
+        if parts.iter().any(|part| part == b"." || part == b".." || part.contains(&0)) {
+            return Err(refuse(format!("`{text}` has `.`, `..` or a zero byte in it; give the plain path")));
+        }
+        Ok(RootPath { parts })
+    }
+
+    /// The path of the first `depth` names below `/`.
+    pub(super) fn above(&self, depth: usize) -> Vec<u8> {
+        if depth == 0 {
+            return b"/".to_vec();
+        }
+        self.parts[..depth].iter().flat_map(|part| [b"/".as_slice(), part]).flatten().copied().collect()
+    }
+
+    /// The whole path.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.above(self.parts.len())
+    }
+
+    /// The whole path as a person reads it.
+    pub(super) fn text(&self) -> String {
+        names::escape(&self.bytes())
+    }
+
+    /// The last name; empty for `/`.
+    pub(super) fn name(&self) -> &[u8] {
+        self.parts.last().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A root that was found.
+pub(super) struct Root {
+    pub(super) facts: Facts,
+    /// The folder itself, or the one that holds the file; open as a path only.
+    pub(super) folder: OwnedFd,
+    pub(super) is_file: bool,
+    /// The folders above the root, from `/` down; empty unless asked for.
+    pub(super) places: Vec<PlaceReport>,
+}
+
+impl Root {
+    /// What stays while the root is the same one: a single file may be replaced, its folder may not.
+    pub(super) fn base(&self) -> (u64, u64) {
+        if self.is_file {
+            Facts::of_handle(&self.folder).map_or(self.facts.id(), |folder| folder.id())
+        } else {
+            self.facts.id()
+        }
+    }
+}
+
+const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens `name` below `folder` without following it and without the right to read it.
+pub(super) fn open_path(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(folder, name, PATH, Mode::empty())
+}
+
+/// Opens a folder for reading; `name` may be `.`.
+pub(super) fn open_folder(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::empty())
+}
+
+/// Opens a file for reading; what it turned out to be must be asked before it is read.
+pub(super) fn open_file(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::empty())
+}
+
+/// What an error of the kernel means for the thing called `what`.
+pub(super) fn fault(errno: Errno, what: &str) -> Fault {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Fault::Gone,
+        Errno::ACCESS | Errno::PERM => Fault::refused("unreadable", denied(what)),
+        Errno::LOOP => Fault::Refused(Left::Link.reason(what)),
+        // The attempt met a file that became something else meanwhile.
+        Errno::NXIO | Errno::NODEV => Fault::Refused(Left::Special.reason(what)),
+        other => Fault::passing("io", format!("{what} cannot be read: {}", sentence(other))),
+    }
+}
+
+/// "permission denied" with who and what.
+pub(super) fn denied(what: &str) -> String {
+    let user = rustix::process::geteuid().as_raw();
+    format!("{what} cannot be read by user {user}: permission denied")
+}
+
+/// An error of the kernel in words.
+pub(super) fn sentence(errno: Errno) -> String {
+    std::io::Error::from(errno).to_string().to_lowercase()
+}
+
+/// Opens the root; with `report` also tells the places above it.
+///
+/// # Errors
+/// `Gone` when it does not exist; `Refused` when it cannot be entered, or is neither folder nor file, or lies behind a
+/// link.
+pub(super) fn open(path: &RootPath, report: bool) -> Result<Root, Fault> {
+    let label = |depth: usize| format!("`{}`", names::escape(&path.above(depth)));
+    let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = rustix::fs::open("/", top, Mode::empty()).map_err(|errno| fault(errno, "`/`"))?;
+    let mut facts = Facts::of_handle(&folder).map_err(|errno| fault(errno, "`/`"))?;
+    let mut places: Vec<PlaceReport> = Vec::new();
+    for (depth, part) in path.parts.iter().enumerate() {
+        if report {
+            places.push(PlaceReport {
+                name: names::escape(&path.above(depth)),
+                parent: places.last().map(|place| place.name.clone()),
+                identity: facts.place_identity(),
+                level: levels::of_path(&folder, &facts, Right::Execute),
+                folder: None,
+            });
+        }
+        // The right that is missing is that of the folder above.
+        let next =
+            open_path(&folder, part).map_err(|errno| fault(errno, &format!("folder {}", label(depth))))?;
+        facts = Facts::of_handle(&next).map_err(|errno| fault(errno, &label(depth + 1)))?;
+        let last = depth + 1 == path.parts.len();
+        match facts.kind() {
+            FileType::Directory => folder = next,
+            FileType::RegularFile if last => return Ok(Root { facts, folder, is_file: true, places }),
+            FileType::Symlink => {
+                let sentence =
+                    format!("{} is a symbolic link; name the place that it points to", label(depth + 1));
+                return Err(Fault::refused("link", sentence));
+            }
+            _ if last => {
+                let sentence = format!("{} is neither a folder nor a file", label(depth + 1));
+                return Err(Fault::refused("root", sentence));
+            }
+            _ => return Err(Fault::Gone),
+        }
+    }
+    Ok(Root { facts, folder, is_file: false, places })
+}
+
+/// Where a document lies: its folder, open, and its name there.
+pub(super) struct Spot {
+    pub(super) folder: OwnedFd,
+    pub(super) name: Vec<u8>,
+    /// A folder above it, or a rule about its name, leaves it out.
+    pub(super) left: Option<Left>,
+}
+
+/// Why the way to a document ended early.
+pub(super) enum Stop {
+    /// The name cannot be one of ours.
+    Key(Reason),
+    /// The kernel said no at this folder.
+    Kernel(Errno, String),
+    /// A link is in the way.
+    Left(Left),
+}
+
+impl Stop {
+    /// As a fault about the document `key`.
+    pub(super) fn fault(self, key: &str) -> Fault {
+        match self {
+            Stop::Key(reason) => Fault::Refused(reason),
+            Stop::Kernel(errno, folder) => fault(errno, &format!("folder `{folder}`")),
+            Stop::Left(left) => Fault::Refused(left.reason(key)),
+        }
+    }
+}
+
+/// Reads a document's name. Only the spelling that a listing uses is taken, so that no document has two names.
+fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
+    let refuse = |sentence: String| Stop::Key(Reason::new("key", sentence));
+    let bytes = names::unescape(key).map_err(refuse)?;
+    let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
+    if names::escape(&bytes) != key || bytes.split(|byte| *byte == b'/').any(odd) {
+        return Err(refuse(format!("`{key}` is not the name of a document below a folder")));
+    }
+    Ok(bytes)
+}
+
+/// Goes down to the folder of the document `key`; `root` is where to start.
+pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, Stop> {
+    let path = read_key(key)?;
+    if root.is_file {
+        let left = (path != source.root.name()).then_some(Left::Excluded);
+        return Ok(Spot {
+            folder: root.folder,
+            left: left.or_else(|| source.rules.leaves_out(&path, false, None)),
+            name: path,
+        });
+    }
+    let mut folder = root.folder;
+    let mut left = None;
+    let mut ignored: Option<Arc<Ignored>> = None;
+    let mut begin = 0;
+    loop {
+        let stop = |errno: Errno| {
+            let above = names::escape(&path[..begin]);
+            Stop::Kernel(errno, format!("{}/{above}", source.root.text().trim_end_matches('/')))
+        };
+        if source.rules.ignore_files && left.is_none() {
+            ignored = Ignored::below(ignored, &folder, begin).map_err(stop)?;
+        }
+        let Some(slash) = path[begin..].iter().position(|byte| *byte == b'/') else { break };
+        let end = begin + slash;
+        let next = open_path(&folder, &path[begin..end]).map_err(stop)?;
+        let facts = Facts::of_handle(&next).map_err(stop)?;
+        match facts.kind() {
+            FileType::Directory => {}
+            FileType::Symlink => return Err(Stop::Left(left.unwrap_or(Left::Link))),
+            _ => return Err(stop(Errno::NOTDIR)),
+        }
+        left = left.or_else(|| source.rules.leaves_out(&path[..end], true, ignored.as_deref()));
+        left = left.or_else(|| source.is_own(&facts).then_some(Left::Own));
+        let foreign = !source.rules.other_devices && facts.dev != root.facts.dev;
+        left = left.or_else(|| foreign.then_some(Left::OtherDevice));
+        folder = next;
+        begin = end + 1;
+    }
+    left = left.or_else(|| source.rules.leaves_out(&path, false, ignored.as_deref()));
+    Ok(Spot { folder, name: path[begin..].to_vec(), left })
+}
+
+impl Spot {
+    /// The facts of the document itself, and what leaves it out.
+    pub(super) fn facts(&self, source: &Source) -> rustix::io::Result<(Facts, Option<Left>)> {
+        let stat = rustix::fs::statat(&self.folder, self.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW)?;
+        let facts = Facts::of(&stat);
+        Ok((facts, self.left.or_else(|| source.left_by_facts(&facts))))
+    }
+}

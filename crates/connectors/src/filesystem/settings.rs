@@ -1,0 +1,50 @@
+//! The settings of a filesystem source: which folder or file, and what of it.
+
+use garde::Validate;
+use ingather_connector::model::limits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a job takes from a mounted disk.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SourceSettings {
+    /// Absolute path of the folder or file, without symbolic links; a backslash is written `\\`, a byte that is not
+    /// UTF-8 or a control character `\xNN`.
+    #[garde(length(bytes, min = 1, max = limits::ROOT_BYTES_MAX))]
+    pub(super) root: String,
+    /// Patterns of files to take, relative to the root; none: all. `*.md` without a slash matches at any depth, `docs/`
+    /// means everything in that folder.
+    #[serde(default)]
+    #[garde(length(max = limits::GLOBS_MAX), inner(length(bytes, min = 1, max = limits::GLOB_BYTES_MAX)))]
+    pub(super) include: Vec<String>,
+    /// Patterns of files and folders to leave out, relative to the root. A folder that matches is not entered; a pattern
+    /// that ends with a slash matches folders only.
+    #[serde(default)]
+    #[garde(length(max = limits::GLOBS_MAX), inner(length(bytes, min = 1, max = limits::GLOB_BYTES_MAX)))]
+    pub(super) exclude: Vec<String>,
+    /// Leaves out what `.gitignore` and `.ignore` files below the root say, and `.git` itself.
+    #[serde(default)]
+    #[garde(skip)]
+    pub(super) ignore_files: bool,
+    /// Leaves out files and folders whose name begins with a dot.
+    #[serde(default)]
+    #[garde(skip)]
+    pub(super) skip_hidden: bool,
+    /// Largest file that is read, bytes.
+    #[serde(default = "size_max")]
+    #[garde(range(min = 1))]
+    pub(super) size_max: u64,
+    /// Enters folders on which another device is mounted.
+    #[serde(default = "yes")]
+    #[garde(skip)]
+    pub(super) other_devices: bool,
+}
+
+fn size_max() -> u64 {
+    limits::FILE_BYTES_MAX
+}
+
+fn yes() -> bool {
+    true
+}
