@@ -1,0 +1,229 @@
+//! table: what may be typed, with its help (design 5.1).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Keeps search indexes in exact, permission-aware sync with the places where content lives.
+#[derive(Parser, Debug)]
+#[command(
+    name = "ingather",
+    version,
+    max_term_width = 110,
+    after_help = "Examples:\n  \
+        ingather sync /srv/share                 index a folder; again: bring the index up to date\n  \
+        ingather search 'annual report'          find, as the user who asks\n  \
+        ingather search --as ann budget          what ann would find\n  \
+        ingather job list                        what there is, and when it ran"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Global {
+    /// Data directory: store, index, lock. Made with rights for its owner alone
+    #[arg(long, value_name = "DIR", env = "INGATHER_DATA", global = true)]
+    pub(crate) data: Option<PathBuf>,
+    /// Where the inventory is kept: postgres://… instead of SQLite in the data directory
+    #[arg(long, value_name = "URL", env = "INGATHER_STORE", global = true)]
+    pub(crate) store: Option<String>,
+    /// Threads for listing and reading [default: as many as the machine has, at most 8]
+    #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
+    /// Answer in JSON, one object per line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say nothing but errors and results
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more; twice: everything
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Bring an output up to date with a source, once
+    Sync(Sync),
+    /// Search the built-in index
+    Search(Search),
+    /// Look at jobs, confirm what they hold, delete them
+    #[command(subcommand)]
+    Job(Job),
+    /// Look at documents
+    #[command(subcommand)]
+    Document(Document),
+    /// Write what `sync` has created as a declaration that can be kept
+    Export,
+    /// Write completions for a shell to standard output
+    #[command(after_help = "Example:\n  ingather completions bash > ~/.local/share/bash-completion/completions/ingather")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Bring an output up to date with a source, once.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather sync /srv/share\n  \
+    ingather sync ~/notes --include '*.md' --exclude drafts\n  \
+    ingather sync /srv/share --dry-run         what would change, exactly, without a write\n  \
+    ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n\n\
+    Exit codes: 0 done · 1 documents failed or wait, scopes could not be read, or removals are held ·\n\
+    2 wrong use · 3 could not work · 130 stopped by Ctrl-C")]
+pub(crate) struct Sync {
+    /// A folder or one file
+    pub(crate) source: PathBuf,
+    /// Output: index, null, journal:FILE
+    #[arg(long, value_name = "OUTPUT")]
+    pub(crate) to: Vec<String>,
+    /// Name of the job [default: made from the source]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Take only what matches; `*.md` matches at any depth, `notes/**` below the root
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Leave out what matches, folders with all that is in them
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// Leave out what .gitignore and .ignore files name
+    #[arg(long)]
+    pub(crate) ignore_files: bool,
+    /// Leave out files and folders whose name begins with a dot
+    #[arg(long)]
+    pub(crate) skip_hidden: bool,
+    /// Leave out files above this size, bytes
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) size_max: Option<u64>,
+    /// A file that was only touched is not sent again: compare by content
+    #[arg(long)]
+    pub(crate) compare_content: bool,
+    /// Change the stored job to these flags, and remove what they leave out
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Carry out removals of this run without asking
+    #[arg(long, value_name = "off")]
+    pub(crate) delete_guard: Option<GuardWord>,
+    /// Only what is new or changed; nothing is removed
+    #[arg(long)]
+    pub(crate) minimal: bool,
+    /// Count what would happen, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// The one word that the guard takes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardWord {
+    /// Removals are not held in this run.
+    Off,
+}
+
+/// Search the built-in index.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather search '\"annual report\" type:text/* modified:>2024-01-01'\n  \
+    ingather search '*' --sort modified --limit 5\n  \
+    ingather search budget --as ann\n\n\
+    Without --as: as the local user who calls. See docs/manual/search.md for the query language.")]
+pub(crate) struct Search {
+    /// What to find; `*` finds everything
+    pub(crate) query: String,
+    /// As this local user: name or number
+    #[arg(long = "as", value_name = "USER", conflicts_with = "all")]
+    pub(crate) user: Option<String>,
+    /// Unfiltered, for the owner of the data directory
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Hits at most
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub(crate) limit: u32,
+    /// Hits to leave out at the beginning
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) offset: u32,
+    /// Order: modified, created, size, with `-` in front for the smallest first [default: best match first]
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    pub(crate) sort: Option<String>,
+    /// Also count hits by media type and by job
+    #[arg(long)]
+    pub(crate) facets: bool,
+}
+
+/// Look at jobs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Job {
+    /// All jobs with their last run
+    List,
+    /// One job in full
+    Show {
+        /// Name of the job
+        job: String,
+    },
+    /// Its runs, newest first
+    Runs {
+        /// Name of the job
+        job: String,
+        /// Runs at most
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        limit: u32,
+    },
+    /// Removals that its last run holds
+    Held {
+        /// Name of the job
+        job: String,
+        /// Names at most
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        limit: u32,
+    },
+    /// Carry out the removals that a run holds
+    #[command(after_help = "Example:\n  ingather job held share\n  ingather job confirm share --run 12")]
+    Confirm {
+        /// Name of the job
+        job: String,
+        /// Number of the run, as `job held` shows it
+        #[arg(long, value_name = "N")]
+        run: i64,
+    },
+    /// Delete a job, and everything that outputs hold because of it
+    Delete {
+        /// Name of the job
+        job: String,
+    },
+}
+
+/// Look at documents.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Document {
+    /// The documents of a job
+    #[command(after_help = "Example:\n  ingather document list share --state failed")]
+    List {
+        /// Name of the job
+        job: String,
+        /// Only those in this state
+        #[arg(long)]
+        state: Option<DocumentState>,
+        /// Documents at most
+        #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+        limit: u32,
+    },
+}
+
+/// States that a list can be narrowed to.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DocumentState {
+    /// Waits for a visit.
+    Waiting,
+    /// Delivered, or nothing to deliver.
+    Settled,
+    /// Could not be read, understood or delivered.
+    Failed,
+    /// Left out by a rule.
+    Skipped,
+}

@@ -1,0 +1,29 @@
+//! `ingather export`: what `sync` has created, as a declaration.
+
+use ingather_store::{connections, jobs};
+use serde_json::json;
+
+use crate::arguments::Global;
+use crate::data::DataDirectory;
+use crate::exit::{self, Result};
+use crate::show;
+
+pub(crate) fn run(global: &Global) -> Result<u8> {
+    let reader = DataDirectory::of(global)?.existing()?;
+    let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
+    let of_role = |role: &str| -> serde_json::Map<String, serde_json::Value> {
+        connections
+            .iter()
+            .filter(|(of, ..)| of == role)
+            .map(|(_, kind, name, settings)| (name.clone(), json!({"kind": kind, "settings": settings})))
+            .collect()
+    };
+    let declaration = json!({
+        "version": 1,
+        "repositories": of_role("repository"),
+        "outputs": of_role("output"),
+        "jobs": jobs.iter().map(|job| &job.definition).collect::<Vec<_>>(),
+    });
+    show::line(&serde_json::to_string_pretty(&declaration).unwrap_or_default());
+    Ok(exit::DONE)
+}

@@ -1,0 +1,217 @@
+//! `ingather job …`: what there is, what it holds, and its end.
+
+use std::sync::Arc;
+
+use ingather_connector::model::balance::Balance;
+use ingather_engine::progress::Progress;
+use ingather_store::jobs::{self, Job as Stored};
+use ingather_store::runs::{self, Run};
+use ingather_store::{Reader, documents};
+use serde_json::json;
+
+use super::{job_named, repository_kind};
+use crate::arguments::{Global, Job};
+use crate::data::DataDirectory;
+use crate::exit::{self, Result};
+use crate::{show, wiring};
+
+pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
+    let data = DataDirectory::of(global)?;
+    match command {
+        Job::List => list(global, &data),
+        Job::Show { job } => show_one(global, &data.existing()?, &job),
+        Job::Runs { job, limit } => list_runs(global, &data.existing()?, &job, limit as usize),
+        Job::Held { job, limit } => held(global, &data, &job, limit as usize),
+        Job::Confirm { job, run } => confirm(global, &data, &job, run),
+        Job::Delete { job } => delete(global, &data, &job),
+    }
+}
+
+fn last_run(reader: &Reader, job: &Stored) -> Result<Option<Run>> {
+    Ok(reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next())
+}
+
+fn counts(run: &Run) -> Balance {
+    run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
+    let Some(reader) = data.reader()? else {
+        if !global.json && !global.quiet {
+            show::stderr("there are no jobs yet; begin with `ingather sync FOLDER`");
+        }
+        return Ok(exit::DONE);
+    };
+    let mut rows = Vec::new();
+    for job in reader.read(jobs::list)? {
+        let total = reader.read(|sql| documents::total(sql, job.id))?;
+        let run = last_run(&reader, &job)?;
+        if global.json {
+            show::line(&as_json(&job, total, run.as_ref()).to_string());
+            continue;
+        }
+        let outcome = run.as_ref().map_or("never ran".to_owned(), |run| outcome_of(run).to_owned());
+        let when = run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
+        let outputs = job.definition.outputs.join(", ");
+        rows.push(vec![job.name, job.state, show::number(total), outcome, when, outputs, job.root]);
+    }
+    if !global.json {
+        show::table(&["JOB", "STATE", "DOCUMENTS", "LAST RUN", "STARTED", "OUTPUTS", "SOURCE"], &rows);
+    }
+    Ok(exit::DONE)
+}
+
+fn outcome_of(run: &Run) -> &str {
+    match (run.outcome.as_deref(), run.guard.as_deref()) {
+        (Some("done"), Some("held")) => "done, removals held",
+        (Some(outcome), _) => outcome,
+        (None, _) => "not ended",
+    }
+}
+
+fn as_json(job: &Stored, documents: u64, run: Option<&Run>) -> serde_json::Value {
+    json!({
+        "job": job.name, "state": job.state, "documents": documents, "root": job.root,
+        "outputs": job.definition.outputs, "definition": job.definition, "error": job.error,
+        "run": run.map(run_json),
+    })
+}
+
+fn run_json(run: &Run) -> serde_json::Value {
+    json!({
+        "run": run.number, "kind": run.kind, "started_at": run.started_at, "listed_at": run.listed_at,
+        "ended_at": run.ended_at, "outcome": run.outcome, "guard": run.guard, "counts": counts(run), "error": run.error,
+    })
+}
+
+fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
+    let job = job_named(reader, name)?;
+    let total = reader.read(|sql| documents::total(sql, job.id))?;
+    let run = last_run(reader, &job)?;
+    if global.json {
+        show::line(&as_json(&job, total, run.as_ref()).to_string());
+        return Ok(exit::DONE);
+    }
+    show::line(&format!("job        {}", job.name));
+    show::line(&format!("source     {}", job.root));
+    show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
+    show::line(&format!("state      {}", job.state));
+    show::line(&format!("documents  {}", show::number(total)));
+    if let Some(run) = &run {
+        show::line(&format!("last run   {} · {} · {}", run.number, show::time(run.started_at), outcome_of(run)));
+        if run.guard.as_deref() == Some("held") {
+            show::line(&format!("held       see `ingather job held {}`", job.name));
+        }
+        for (scope, cause, message) in reader.read(|sql| runs::blind_spots(sql, job.id, run.number))? {
+            show::line(&format!("blind      {scope} ({cause}): {message}"));
+        }
+    }
+    if let Some(error) = &job.error {
+        show::line(&format!("error      {error}"));
+    }
+    show::line(&format!("settings   {}", job.definition.source));
+    Ok(exit::DONE)
+}
+
+fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Result<u8> {
+    let job = job_named(reader, name)?;
+    let found = reader.read(|sql| runs::list(sql, job.id, limit))?;
+    if global.json {
+        found.iter().for_each(|run| show::line(&run_json(run).to_string()));
+        return Ok(exit::DONE);
+    }
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .map(|run| {
+            let b = counts(run);
+            let took = run.ended_at.map_or(String::new(), |end| show::seconds(end - run.started_at));
+            let mut row = vec![run.number.to_string(), run.kind.clone(), show::time(run.started_at), took];
+            row.push(outcome_of(run).to_owned());
+            row.extend([b.seen(), b.added, b.updated, b.access, b.deleted, b.kept, b.failed].map(show::number));
+            row
+        })
+        .collect();
+    let headings =
+        ["RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "KEPT", "FAILED"];
+    show::table(&headings, &rows);
+    Ok(exit::DONE)
+}
+
+fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Result<u8> {
+    let reader = data.existing()?;
+    let job = job_named(&reader, name)?;
+    let engine = wiring::engine(global, data, reader, None, &[]);
+    let (total, names) = engine.held(&job, 0, limit)?;
+    for held in &names {
+        match global.json {
+            true => show::line(&json!({"job": job.name, "run": job.run, "document": held.name}).to_string()),
+            false => show::line(&held.name),
+        }
+    }
+    if !global.json && !global.quiet {
+        show::stderr(&match total {
+            0 => format!("{} holds nothing", job.name),
+            n => format!(
+                "{} held by run {}; carry them out with `ingather job confirm {} --run {}`",
+                show::number(n),
+                job.run,
+                job.name,
+                job.run
+            ),
+        });
+    }
+    Ok(exit::DONE)
+}
+
+fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Result<u8> {
+    let reader = data.existing()?;
+    let job = job_named(&reader, name)?;
+    let kind = repository_kind(&reader, &job)?;
+    let writing = data.write(&format!("confirm of {name}"), wiring::now())?;
+    let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
+    let progress = Arc::new(Progress::default());
+    let _watch = show::progress::Watch::start(global, progress.clone());
+    let removed = engine.confirm(&job, &kind, run, progress)?;
+    drop(_watch);
+    told(global, name, &removed);
+    Ok(if removed.kept > 0 { exit::TROUBLED } else { exit::DONE })
+}
+
+fn told(global: &Global, name: &str, removed: &ingather_engine::remove::Removed) {
+    if global.json {
+        let line = json!({"job": name, "deleted": removed.deleted, "kept": removed.kept});
+        show::line(&line.to_string());
+    } else if !global.quiet {
+        let kept = match removed.kept {
+            0 => String::new(),
+            n => format!(", {} kept: they are there again, or cannot be looked at now", show::number(n)),
+        };
+        show::line(&format!("{name}: {} removed{kept}", show::number(removed.deleted)));
+    }
+}
+
+fn delete(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
+    let reader = data.existing()?;
+    let job = job_named(&reader, name)?;
+    let kind = repository_kind(&reader, &job)?;
+    let writing = data.write(&format!("deletion of {name}"), wiring::now())?;
+    let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
+    let progress = Arc::new(Progress::default());
+    let watch = show::progress::Watch::start(global, progress.clone());
+    let removed = engine.delete(&job, &kind, progress);
+    drop(watch);
+    let removed = removed?;
+    told(global, name, &removed);
+    if engine.cancel.cancelled() {
+        show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
+        return Ok(exit::STOPPED);
+    }
+    if removed.kept > 0 {
+        show::stderr(&format!(
+            "an output did not confirm {} removals; `ingather job delete {name}` tries again",
+            removed.kept
+        ));
+        return Ok(exit::TROUBLED);
+    }
+    Ok(exit::DONE)
+}

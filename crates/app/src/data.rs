@@ -1,0 +1,138 @@
+//! The data directory: where it is, who writes in it, the store inside.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use ingather_store::leases::{self, Lease, Member};
+use ingather_store::{Durability, Reader, Store, Target};
+
+use crate::arguments::Global;
+use crate::exit::{Failure, Result};
+
+/// Longest text of a lock file that is read, bytes.
+const LOCK_TEXT_MAX: u64 = 4_096;
+
+/// A data directory by its path; it need not exist.
+#[derive(Clone, Debug)]
+pub(crate) struct DataDirectory {
+    pub(crate) path: PathBuf,
+    target: Target,
+}
+
+/// The right to write, as long as this lives.
+pub(crate) struct Writing {
+    pub(crate) store: Store,
+    pub(crate) lease: Lease,
+    _lock: File,
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // What is left on record is taken over by the next writer of this directory anyway.
+        let _ = self.store.write(Durability::Relaxed, |sql| self.lease.leave(sql));
+    }
+}
+
+impl DataDirectory {
+    pub(crate) fn of(global: &Global) -> Result<DataDirectory> {
+        let path = match &global.data {
+            Some(path) => path.clone(),
+            None => default_path()?,
+        };
+        let path = std::path::absolute(&path)
+            .map_err(|error| Failure::usage(format!("data directory {}: {error}", path.display())))?;
+        let target = match &global.store {
+            None => Target::Sqlite(path.join("store.db")),
+            Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Target::Postgres(url.clone())
+            }
+            Some(_) => {
+                return Err(Failure::usage("--store takes a URL such as postgres://user@host/database"));
+            }
+        };
+        Ok(DataDirectory { path, target })
+    }
+
+    /// The store for reading; none when there is none yet.
+    pub(crate) fn reader(&self) -> Result<Option<Reader>> {
+        Ok(Reader::open(&self.target)?)
+    }
+
+    /// The store for reading, or the sentence that says how to begin.
+    pub(crate) fn existing(&self) -> Result<Reader> {
+        self.reader()?.ok_or_else(|| {
+            Failure::unable(format!("there is nothing in {} yet; begin with `ingather sync FOLDER`", self.path.display()))
+        })
+    }
+
+    /// Opens for writing, making the directory where needed. `doing` is told to whoever comes second.
+    pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
+        self.make()?;
+        let lock = self.lock(doing)?;
+        let store = Store::open(&self.target)?;
+        let pid = i64::from(std::process::id());
+        let member = Member {
+            id: format!("{pid}-{now}"),
+            until: 0,
+            pid,
+            host: format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), self.path.display()),
+            doing: doing.to_owned(),
+        };
+        let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
+        Ok(Writing { store, lease, _lock: lock })
+    }
+
+    fn make(&self) -> Result<()> {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
+        made.map_err(|error| {
+            Failure::unable(format!(
+                "the data directory {} cannot be made: {error}; name another one with --data",
+                self.path.display()
+            ))
+        })
+    }
+
+    fn lock(&self, doing: &str) -> Result<File> {
+        let path = self.path.join("lock");
+        let failed = |error: std::io::Error| Failure::unable(format!("{}: {error}", path.display()));
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0).map_err(failed)?;
+                file.rewind().map_err(failed)?;
+                write!(file, "process {}: {doing}", std::process::id()).map_err(failed)?;
+                Ok(file)
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = file.take(LOCK_TEXT_MAX).read_to_string(&mut holder);
+                Err(Failure::unable(format!(
+                    "{} is being written by {holder}; wait for it, or use another --data",
+                    self.path.display()
+                )))
+            }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// Device and inode of the directory, when it exists.
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        identity(&self.path)
+    }
+}
+
+/// Device and inode of a path.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+
+fn default_path() -> Result<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    from("XDG_DATA_HOME")
+        .or_else(|| from("HOME").map(|home| home.join(".local/share")))
+        .map(|base| base.join("ingather"))
+        .ok_or_else(|| Failure::usage("no home directory is known; name a data directory with --data"))
+}

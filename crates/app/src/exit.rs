@@ -1,0 +1,71 @@
+//! Exit codes and the one sentence that goes with each failure (design 5.1).
+
+use ingather_connector::model::fault::Fault;
+use ingather_engine::EngineError;
+use ingather_store::StoreError;
+
+/// Done.
+pub(crate) const DONE: u8 = 0;
+/// Finished, but documents failed or wait, scopes could not be read, or removals are held.
+pub(crate) const TROUBLED: u8 = 1;
+/// Wrong use.
+pub(crate) const USAGE: u8 = 2;
+/// Could not work: store, lock, version.
+pub(crate) const UNABLE: u8 = 3;
+/// Stopped cleanly by Ctrl-C.
+pub(crate) const STOPPED: u8 = 130;
+
+/// A failure of a command.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Its exit code.
+    pub(crate) code: u8,
+    message: String,
+}
+
+/// Short form.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// Wrong use: the sentence says what to do instead.
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
+        Failure { code: USAGE, message: message.into() }
+    }
+
+    /// The program cannot work as things are.
+    pub(crate) fn unable(message: impl Into<String>) -> Failure {
+        Failure { code: UNABLE, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::unable(error.to_string())
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Failure {
+        match &error {
+            EngineError::Refused(_) => Failure::usage(error.to_string()),
+            EngineError::Store(_) | EngineError::Output { .. } => Failure::unable(error.to_string()),
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        match &fault {
+            Fault::Refused(reason) if reason.code == "query" || reason.code == "settings" => {
+                Failure::usage(fault.to_string())
+            }
+            _ => Failure::unable(fault.to_string()),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What people read: lines, tables, numbers, times, progress.
+
+pub(crate) mod log;
+pub(crate) mod progress;
+
+use std::io::{IsTerminal, Write};
+
+/// Writes one line to standard output; a reader that went away ends the program quietly.
+pub(crate) fn line(text: &str) {
+    if writeln!(std::io::stdout(), "{text}").is_err() {
+        std::process::exit(i32::from(crate::exit::DONE));
+    }
+}
+
+/// Writes one line to standard error.
+pub(crate) fn stderr(text: &str) {
+    // There is nowhere left to say that this failed.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Whether a person reads standard error.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// Asks a person; anything but yes is no.
+pub(crate) fn ask(question: &str) -> bool {
+    let _ = write!(std::io::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// A number with thousands set apart.
+pub(crate) fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Bytes with a unit.
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// A time in the local zone.
+pub(crate) fn time(millis: i64) -> String {
+    match jiff::Timestamp::from_millisecond(millis) {
+        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        Err(_) => "?".to_owned(),
+    }
+}
+
+/// A duration in seconds.
+pub(crate) fn seconds(millis: i64) -> String {
+    format!("{:.1} s", millis as f64 / 1000.0)
+}
+
+/// Rows under headings, columns as wide as they need to be.
+pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let write = |cells: &[String]| {
+        let padded: Vec<String> = cells
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())))
+            .collect();
+        line(padded.join("  ").trim_end());
+    };
+    write(&headings.iter().map(|heading| (*heading).to_owned()).collect::<Vec<_>>());
+    rows.iter().for_each(|row| write(row));
+}
