@@ -103,12 +103,17 @@ impl Source {
     fn find(&self, key: &str) -> Result<Spot, Fault> {
         let root = root::open(&self.root, false)?;
         let spot = root::descend(self, root, key).map_err(|stop| stop.fault(key))?;
-        let (_, left) =
-            spot.facts(self).map_err(|errno| root::fault(errno, &format!("the folder of `{key}`")))?;
+        let (_, left) = spot.facts(self).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
         match left {
             Some(left) => Err(Fault::Refused(left.reason(key))),
             None => Ok(spot),
         }
+    }
+
+    /// The folder of the document `key`, as a person reads it.
+    fn folder_of(&self, key: &str) -> String {
+        let above = key.rsplit_once('/').map_or("", |(above, _)| above);
+        format!("folder `{}/{above}`", self.root.text().trim_end_matches('/'))
     }
 
     /// The URI of the document `key`.
