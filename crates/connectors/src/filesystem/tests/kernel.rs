@@ -47,6 +47,7 @@ fn done_as_ordinary_user(name: &str) -> bool {
     true
 }
 
+/// Runs as anybody; as root it runs itself once more as an ordinary user, for root is refused nothing.
 #[test]
 fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
     if done_as_ordinary_user(
@@ -203,6 +204,7 @@ fn opened_by(user: &(u32, u32, Vec<u32>), files: &[PathBuf]) -> Vec<bool> {
     String::from_utf8(output.stdout).unwrap().lines().map(|line| line == "y").collect()
 }
 
+/// Needs root, and a folder for temporary files with POSIX access lists.
 #[test]
 fn our_judgement_is_the_kernels() {
     assert!(is_root(), "this test must run as root: it asks the kernel on behalf of other users");
