@@ -1,1 +1,60 @@
-fn main() {}
+//! The project's own tools, called as `cargo x COMMAND`.
+#![expect(clippy::print_stdout, reason = "these are programs for a terminal")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+mod ci;
+mod coverage;
+mod floors;
+mod generate;
+mod libraries;
+mod new_connector;
+mod packages;
+mod scan;
+mod tidy;
+mod tree;
+
+const USE: &str = "use: cargo x COMMAND
+
+  tidy                                  refuses what the project's rules forbid and no compiler sees
+  generate [--check]                    writes the generated pages, or fails when one is not up to date
+  new-connector NAME [--role ROLE]      begins a connector; ROLE = repository (default), transform, output, authority
+  new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
+  libraries                             refuses licences and sources that the program must not have
+  ci                                    everything that is checked before a change is taken";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let root = root();
+    let outcome = match words.as_slice() {
+        ["tidy"] => tidy::run(&root),
+        ["generate"] => generate::run(&root, false),
+        ["generate", "--check"] => generate::run(&root, true),
+        ["libraries"] => libraries::run(&root),
+        ["new-connector", "--try"] => new_connector::try_all(&root),
+        ["new-connector", name] => new_connector::run(&root, name, "repository"),
+        ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),
+        ["ci"] => ci::run(&root),
+        _ => {
+            eprintln!("{USE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(said) => {
+            eprintln!("{said}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}

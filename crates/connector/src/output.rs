@@ -1,5 +1,7 @@
 //! An output: holds entries by address. It receives batches and answers per item; the engine keeps the books.
 
+use std::sync::Arc;
+
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{ClassId, Digest, PlaceId};
@@ -54,7 +56,7 @@ pub struct Change {
     /// Handle of the job that sends it.
     pub job: i64,
     /// Name of that job, for people.
-    pub job_name: std::sync::Arc<str>,
+    pub job_name: Arc<str>,
     /// Name of the document in its job.
     pub document: String,
     /// Larger than that of every earlier change of this address, whoever sent it: newest wins.
@@ -69,7 +71,7 @@ pub enum Op {
     /// Put the entry, replacing what is there.
     Put {
         /// The entry.
-        record: Box<Record>,
+        record: Arc<Record>,
         /// Digest of record and settings.
         version: Digest,
         /// Its class; none hides it from everybody.

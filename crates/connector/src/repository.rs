@@ -133,6 +133,8 @@ pub struct PlaceReport {
     pub identity: String,
     /// Who may pass (for folders: the execute right).
     pub level: Level,
+    /// The folder of keys that it rules directly, as in [`Scope::Folder`]; none when it stands above the source.
+    pub folder: Option<String>,
 }
 
 /// Items that share a parent.

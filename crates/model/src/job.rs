@@ -19,6 +19,9 @@ pub struct Definition {
     pub stages: Vec<Stage>,
     /// Names of the output connections, in order, without repeats.
     pub outputs: Vec<String>,
+    /// Outputs that were taken out and may still hold entries; the next run takes these out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<String>,
     /// When removals are held.
     #[serde(default)]
     pub delete_guard: Guard,

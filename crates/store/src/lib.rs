@@ -1,1 +1,22 @@
-//! placeholder
+//! The inventory in SQL. [`Store`] writes and reads, [`Reader`] only reads; both speak to SQLite or PostgreSQL.
+//!
+//! Reading order: [`db`] is the only file that knows there are two databases · [`queries`] lists the statements of
+//! `sql/` · [`migrate`] brings the schema up to date · the other modules are the questions and moves, by table.
+
+pub mod connections;
+pub mod db;
+pub mod deliveries;
+pub mod documents;
+pub mod error;
+pub mod jobs;
+pub mod leases;
+pub mod migrate;
+pub mod places;
+mod postgres;
+pub mod queries;
+pub mod runs;
+mod sqlite;
+pub mod work;
+
+pub use db::{Durability, Reader, Sql, Store, Target};
+pub use error::StoreError;

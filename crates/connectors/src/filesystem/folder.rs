@@ -347,7 +347,13 @@ impl<'a> Lister<'a> {
             None => self.shared.above.clone(),
         };
         let identity = node.facts.place_identity();
-        self.pages.page.places.push(PlaceReport { name: node.place.clone(), parent, identity, level });
+        self.pages.page.places.push(PlaceReport {
+            name: node.place.clone(),
+            parent,
+            identity,
+            level,
+            folder: Some(node.key.clone()),
+        });
         self.pages.weight += 1;
     }
 

@@ -145,6 +145,7 @@ pub(super) fn open(path: &RootPath, report: bool) -> Result<Root, Fault> {
                 parent: places.last().map(|place| place.name.clone()),
                 identity: facts.place_identity(),
                 level: levels::of_path(&folder, &facts, Right::Execute),
+                folder: None,
             });
         }
         // The right that is missing is that of the folder above.

@@ -1,0 +1,168 @@
+//! What waits between the threads of a run: documents for workers, and the word to stop. All bounded.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ingather_connector::model::ids::{Digest, PlaceId};
+use ingather_connector::model::limits;
+use ingather_connector::model::merge::Known;
+use ingather_store::work::Cause;
+
+use crate::error::EngineError;
+
+/// One document that a worker is to visit.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    /// The document.
+    pub(crate) id: i64,
+    /// Its name.
+    pub(crate) name: String,
+    /// Hash of its name.
+    pub(crate) own: i64,
+    /// What the inventory holds; none for a new one.
+    pub(crate) known: Option<Known>,
+    /// The place that rules it now.
+    pub(crate) place: Option<PlaceId>,
+    /// Why.
+    pub(crate) cause: Cause,
+    /// As often as it was wanted when it was taken.
+    pub(crate) wanted: i64,
+    /// Version as listed.
+    pub(crate) version: Digest,
+    /// Access version as listed.
+    pub(crate) access: Digest,
+    /// What stays when it is renamed.
+    pub(crate) identity: i64,
+}
+
+#[derive(Default)]
+struct State {
+    urgent: VecDeque<Task>,
+    ready: VecDeque<Task>,
+    /// Documents that a worker holds, or that wait for an output.
+    held: usize,
+    listing_done: bool,
+    closed: bool,
+    error: Option<EngineError>,
+}
+
+/// Shared by the threads of one run.
+#[derive(Default)]
+pub(crate) struct Board {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Board {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands documents to the workers; waits while too many wait already. Access changes go ahead of all others.
+    pub(crate) fn push(&self, tasks: Vec<Task>) {
+        let mut state = self.lock();
+        for task in tasks {
+            while !state.closed && state.urgent.len() + state.ready.len() >= limits::READY_MAX {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            if state.closed {
+                return;
+            }
+            match task.cause {
+                Cause::Access => state.urgent.push_back(task),
+                _ => state.ready.push_back(task),
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Takes documents to visit; none when the run is over or stops. The caller gives each back with [`Board::release`].
+    pub(crate) fn take(&self) -> Option<Vec<Task>> {
+        let mut state = self.lock();
+        loop {
+            if state.closed {
+                return None;
+            }
+            let most = limits::CLAIM_MAX;
+            let urgent = state.urgent.len().min(most);
+            let ready = state.ready.len().min(most - urgent);
+            if urgent + ready > 0 {
+                let mut tasks: Vec<Task> = state.urgent.drain(..urgent).collect();
+                tasks.extend(state.ready.drain(..ready));
+                state.held += tasks.len();
+                self.changed.notify_all();
+                return Some(tasks);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Documents are settled, or put off.
+    pub(crate) fn release(&self, documents: usize) {
+        let mut state = self.lock();
+        state.held -= documents;
+        if state.held == 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// The lister has named everything that it will name.
+    pub(crate) fn listing_done(&self) {
+        self.lock().listing_done = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether nothing is being made that an output should wait for.
+    pub(crate) fn nothing_comes(&self, waiting_for_output: usize) -> bool {
+        let state = self.lock();
+        state.closed
+            || (state.listing_done
+                && state.urgent.is_empty()
+                && state.ready.is_empty()
+                && state.held <= waiting_for_output)
+    }
+
+    /// Waits until the listing is over and nothing is due or held, or the run stops; at most `longest`.
+    pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
+        let state = self.lock();
+        let busy = |state: &mut State| {
+            !state.closed
+                && !(state.listing_done && state.held == 0 && state.urgent.is_empty() && state.ready.is_empty())
+        };
+        let (state, timeout) =
+            self.changed.wait_timeout_while(state, longest, busy).unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        !timeout.timed_out()
+    }
+
+    /// Waits, at most `longest`, for the end of the run.
+    pub(crate) fn pause(&self, longest: Duration) {
+        let state = self.lock();
+        drop(self.changed.wait_timeout_while(state, longest, |state| !state.closed));
+    }
+
+    /// Ends the run: whoever waits goes on.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether the run stops.
+    pub(crate) fn closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Ends the run with an error; the first one counts.
+    pub(crate) fn fail(&self, error: EngineError) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.error.get_or_insert(error);
+        self.changed.notify_all();
+    }
+
+    /// The error that ended the run.
+    pub(crate) fn take_error(&self) -> Option<EngineError> {
+        self.lock().error.take()
+    }
+}

@@ -1,0 +1,328 @@
+//! Deliveries of one output: intent, batch, confirmation (design 4.7). One thread per output is its only sender.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ingather_connector::model::document::Record;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::limits;
+use ingather_connector::output::{Change, Op};
+use ingather_store::deliveries::{self, Confirmed, Intent, Owner};
+use ingather_store::{Durability, StoreError, connections, documents};
+
+use crate::error::{EngineError, Result};
+use crate::outputs::OutputSlot;
+use crate::run::Run;
+use crate::settle::{Outcome, Settling, Visit};
+
+/// Longest wait for more before a small batch is sent, while more is being made.
+const LINGER: Duration = Duration::from_millis(20);
+/// Batches from this size on are sent at once (`store.md` 1.4: below it, commits cost more than rows).
+const BATCH_MIN: usize = 256;
+
+/// What is sent to one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Put { version: Digest, access: Digest },
+    Access { access: Digest },
+    Delete,
+}
+
+impl Step {
+    /// What it means for the balance when it is confirmed; `first`: nothing was ever confirmed before.
+    pub(crate) fn outcome(self, first: bool) -> Outcome {
+        match self {
+            Step::Put { .. } if first => Outcome::Added,
+            Step::Put { .. } => Outcome::Updated,
+            Step::Access { .. } => Outcome::Access,
+            Step::Delete => Outcome::Unchanged,
+        }
+    }
+}
+
+/// One change that waits for its output.
+pub(crate) struct Prepared {
+    pub(crate) visit: Arc<Visit>,
+    pub(crate) uri: String,
+    pub(crate) step: Step,
+    pub(crate) record: Option<Arc<Record>>,
+    pub(crate) class: Option<ClassId>,
+    pub(crate) place: Option<PlaceId>,
+    /// Number of the last intent of this owner.
+    pub(crate) seq: i64,
+    pub(crate) first: bool,
+}
+
+impl Prepared {
+    pub(crate) fn bytes(&self) -> usize {
+        self.record.as_ref().map_or(256, |record| record.bytes())
+    }
+}
+
+/// Hash of an address and of its parent, which keeps a folder's addresses together.
+pub(crate) fn address(run: &Run, uri: &str) -> (i64, i64) {
+    let parent = uri.rfind('/').map_or(0, |slash| slash + 1);
+    (run.hasher.hash(&uri.as_bytes()[..parent]), run.hasher.hash(uri.as_bytes()))
+}
+
+/// One change with its place in the books.
+struct Sent {
+    prepared: Prepared,
+    intent: Intent,
+    /// Another owner's entry is already just that: nothing is sent.
+    settled: bool,
+    answer: std::result::Result<(), Fault>,
+}
+
+/// Sends what comes for one output until no more will come.
+pub(crate) struct Deliverer<'r> {
+    run: &'r Run,
+    slot: &'r OutputSlot,
+    /// Applied, not committed.
+    open: Vec<Sent>,
+    open_since: i64,
+}
+
+impl<'r> Deliverer<'r> {
+    pub(crate) fn new(run: &'r Run, slot: &'r OutputSlot) -> Deliverer<'r> {
+        Deliverer { run, slot, open: Vec::new(), open_since: 0 }
+    }
+
+    pub(crate) fn work(mut self) -> Result<()> {
+        while let Some(batch) = self.take() {
+            if !batch.is_empty() {
+                let sent = self.intend(batch)?;
+                self.apply(sent);
+            }
+            let full = self.open.len() >= limits::INDEX_COMMIT_DOCUMENTS
+                || self.run.call.now() - self.open_since >= limits::INDEX_COMMIT_MS;
+            if !self.open.is_empty() && (!self.slot.can.commits || full || self.idle()) {
+                self.confirm()?;
+            }
+        }
+        self.confirm()
+    }
+
+    /// Nothing waits for this output, and nothing is being made for it but what it has applied.
+    fn idle(&self) -> bool {
+        let queue = self.slot.lock();
+        queue.waiting.is_empty() && (queue.closed || self.run.board.nothing_comes(self.open.len()))
+    }
+
+    /// The next batch: empty when there is only something to commit, none at the end.
+    fn take(&self) -> Option<Vec<Prepared>> {
+        let mut queue = self.slot.lock();
+        let mut lingered = false;
+        loop {
+            let enough = queue.waiting.len() >= BATCH_MIN || queue.bytes >= limits::DELIVERY_BYTES_MAX;
+            let flush = lingered || queue.closed || self.run.board.nothing_comes(self.open.len() + queue.waiting.len());
+            if enough || (flush && !queue.waiting.is_empty()) {
+                break;
+            }
+            if queue.closed {
+                return None;
+            }
+            if flush && !self.open.is_empty() {
+                return Some(Vec::new());
+            }
+            let waits = !queue.waiting.is_empty() || !self.open.is_empty();
+            queue = self.slot.wait(queue, if waits { LINGER } else { LINGER * 10 });
+            lingered = waits;
+        }
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < limits::DELIVERY_BATCH_MAX && bytes < limits::DELIVERY_BYTES_MAX {
+            let Some(prepared) = queue.waiting.pop_front() else { break };
+            bytes += prepared.bytes();
+            batch.push(prepared);
+        }
+        queue.bytes = queue.bytes.saturating_sub(bytes);
+        drop(queue);
+        self.slot.notify();
+        Some(batch)
+    }
+
+    /// Writes what is about to be sent; on disk before it is sent.
+    fn intend(&self, batch: Vec<Prepared>) -> Result<Vec<Sent>> {
+        let (run, slot) = (self.run, self.slot);
+        let Some(store) = &run.store else { return Ok(Vec::new()) };
+        let mut sent: Vec<Sent> = batch.into_iter().map(|prepared| self.entry(prepared)).collect();
+        store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            if slot.shared {
+                for entry in &mut sent {
+                    let owners =
+                        deliveries::owners(sql, slot.id, entry.intent.address_parent, entry.intent.address)?;
+                    settle_among(entry, &owners);
+                }
+            }
+            let now = run.call.now();
+            // In order, so that the later of two changes of one document stands.
+            let is_access = |entry: &Sent| matches!(entry.prepared.step, Step::Access { .. });
+            for like in sent.chunk_by(|a, b| is_access(a) == is_access(b)) {
+                let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
+                deliveries::intend(sql, slot.id, now, is_access(&like[0]), &intents)?;
+            }
+            documents::set_access(sql, &narrowed(&sent))?;
+            let uris: Vec<(i64, &str)> = sent
+                .iter()
+                .filter(|entry| entry.prepared.uri != run.repository.uri(&entry.prepared.visit.task.name))
+                .map(|entry| (entry.intent.document, entry.prepared.uri.as_str()))
+                .collect();
+            deliveries::remember_uris(sql, slot.id, &uris)?;
+            let settled: Vec<(i64, i64)> =
+                sent.iter().filter(|e| e.settled).map(|e| (e.intent.document, e.intent.seq)).collect();
+            deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)
+        })?;
+        Ok(sent)
+    }
+
+    fn entry(&self, prepared: Prepared) -> Sent {
+        let (address_parent, address) = address(self.run, &prepared.uri);
+        let (sent, sent_access) = match prepared.step {
+            Step::Put { version, access } => (version, access),
+            // The record's digest stays as it stands; see `deliveries::intend`.
+            Step::Access { access } => (Digest::NONE, access),
+            Step::Delete => (Digest::NONE, Digest::NONE),
+        };
+        let document = prepared.visit.task.id;
+        let intent = Intent { document, address_parent, address, seq: prepared.seq + 1, sent, sent_access };
+        Sent { prepared, intent, settled: false, answer: Ok(()) }
+    }
+
+    fn apply(&mut self, mut sent: Vec<Sent>) {
+        let changes: Vec<Change> = sent.iter().filter(|e| !e.settled).map(|e| self.change(e)).collect();
+        if self.open.is_empty() {
+            self.open_since = self.run.call.now();
+        }
+        if let Some(output) = self.slot.output().as_mut()
+            && !changes.is_empty()
+        {
+            let answers = output.apply(&self.run.call, &changes);
+            let missing = Fault::passing("output", "the output gave no answer for this change");
+            let mut answers = answers.into_iter();
+            for entry in sent.iter_mut().filter(|entry| !entry.settled) {
+                entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
+            }
+        }
+        self.open.append(&mut sent);
+    }
+
+    fn change(&self, entry: &Sent) -> Change {
+        let Prepared { class, place, .. } = entry.prepared;
+        let op = match (entry.prepared.step, &entry.prepared.record) {
+            (Step::Put { version, .. }, Some(record)) => Op::Put { record: record.clone(), version, class, place },
+            (Step::Access { .. }, _) => Op::Access { class, place },
+            (Step::Delete | Step::Put { .. }, _) => Op::Delete,
+        };
+        Change {
+            id: entry.prepared.uri.clone(),
+            address: entry.intent.address,
+            job: self.run.job.id.0,
+            job_name: self.run.job_name.clone(),
+            document: entry.prepared.visit.task.name.clone(),
+            seq: entry.intent.seq,
+            op,
+        }
+    }
+
+    /// Commits, then writes what the output said, and settles the documents that waited for it last.
+    fn confirm(&mut self) -> Result<()> {
+        let sent = std::mem::take(&mut self.open);
+        let (run, slot) = (self.run, self.slot);
+        let Some(store) = &run.store else { return Ok(()) };
+        if sent.is_empty() {
+            return Ok(());
+        }
+        let generation = match slot.output().as_mut() {
+            Some(output) if slot.can.commits => {
+                let done = output.commit(&run.call);
+                Some(done.map_err(|fault| EngineError::Output { name: slot.name.clone(), fault })?)
+            }
+            _ => None,
+        };
+        let finished: Vec<&Visit> = sent.iter().filter_map(|entry| note(entry)).collect();
+        let settling = Settling::new(run, finished);
+        store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            let now = run.call.now();
+            let rows = |wanted: fn(&Sent) -> bool| -> Vec<(i64, i64)> {
+                sent.iter().filter(|e| wanted(e)).map(|e| (e.intent.document, e.intent.seq)).collect()
+            };
+            deliveries::confirm(sql, slot.id, now, Confirmed::Record, &rows(|e| {
+                e.answer.is_ok() && !e.settled && matches!(e.prepared.step, Step::Put { .. })
+            }))?;
+            deliveries::confirm(sql, slot.id, now, Confirmed::Access, &rows(|e| {
+                e.answer.is_ok() && matches!(e.prepared.step, Step::Access { .. })
+            }))?;
+            deliveries::remove(sql, slot.id, &rows(|e| e.answer.is_ok() && e.prepared.step == Step::Delete))?;
+            let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
+            deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
+            for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
+                deliveries::forget_output(sql, slot.id, entry.intent.document - 1, entry.intent.document)?;
+            }
+            if slot.shared {
+                overwrite(sql, slot, &sent)?;
+            }
+            if let Some(generation) = &generation {
+                connections::settle(sql, slot.id, &generation.identity, generation.number)?;
+            }
+            settling.write(run, sql)
+        })?;
+        run.progress.delivered(sent.iter().filter(|e| e.answer.is_ok() && !e.settled).count() as u64);
+        settling.counted(run);
+        Ok(())
+    }
+}
+
+/// Known documents that other people may see from now on.
+fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
+    sent.iter()
+        .filter(|entry| entry.prepared.step != Step::Delete)
+        .map(|entry| (&entry.prepared, entry.intent.document))
+        .filter(|(prepared, _)| {
+            let known = prepared.visit.task.known.as_ref();
+            known.is_some_and(|known| known.class != prepared.class || known.place != prepared.place)
+        })
+        .map(|(prepared, document)| (document, prepared.class, prepared.place))
+        .collect()
+}
+
+/// Takes note of an answer; the visit, when this output was the last that it waited for.
+fn note(entry: &Sent) -> Option<&Visit> {
+    let visit = &entry.prepared.visit;
+    visit.note(match &entry.answer {
+        Ok(()) => entry.prepared.step.outcome(entry.prepared.first),
+        Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
+        Err(Fault::Passing { .. }) => Outcome::Again(entry.answer.clone().err()?),
+        // The output holds no such entry: it gets the record.
+        Err(Fault::Gone) => Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more")),
+    });
+    visit.close_one().then_some(visit)
+}
+
+/// Finds the number of an intent among all owners of its address, and whether one of them holds just that.
+fn settle_among(entry: &mut Sent, owners: &[Owner]) {
+    let highest = owners.iter().map(|owner| owner.seq).max().unwrap_or(0);
+    entry.intent.seq = entry.intent.seq.max(highest + 1);
+    if let Step::Put { version, access } = entry.prepared.step {
+        entry.settled = owners.iter().any(|owner| {
+            owner.document != entry.intent.document
+                && owner.holding.held == Some(version)
+                && owner.holding.sent == version
+                && owner.holding.held_access == Some(access)
+                && owner.holding.sent_access == access
+        });
+    }
+}
+
+fn overwrite(sql: &mut ingather_store::Sql<'_>, slot: &OutputSlot, sent: &[Sent]) -> std::result::Result<(), StoreError> {
+    for entry in sent.iter().filter(|e| e.answer.is_ok() && !e.settled) {
+        if let Step::Put { version, .. } = entry.prepared.step {
+            let Intent { address_parent, address, document, .. } = entry.intent;
+            deliveries::overwrite(sql, slot.id, address_parent, address, document, version)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Jobs as people ask for them: confirm what is held, delete all that a job brought.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ingather_connector::repository::Presence;
+use ingather_store::jobs::{self, Job};
+use ingather_store::connections::{self, Role};
+use ingather_store::{Durability, documents, runs};
+
+use crate::error::{EngineError, Result};
+use crate::marks;
+use crate::progress::Progress;
+use crate::remove::{Removed, Remover};
+use crate::run::Engine;
+
+/// A removal that waits for a confirmation.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The document.
+    pub document: i64,
+    /// Its name.
+    pub name: String,
+}
+
+impl Engine {
+    /// The removals that the last run of a job holds, `most` of them after `after`, and how many there are in all.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn held(&self, job: &Job, after: i64, most: usize) -> Result<(u64, Vec<Held>)> {
+        let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, job.run))? else {
+            return Ok((0, Vec::new()));
+        };
+        let set = marks::from_bytes(&bytes)?;
+        let ids: Vec<i64> = set.iter().map(|id| id as i64).filter(|id| *id > after).take(most).collect();
+        let mut names = self.reader.read(|sql| documents::names(sql, &ids))?;
+        names.sort_unstable();
+        Ok((set.len(), names.into_iter().map(|(document, name)| Held { document, name }).collect()))
+    }
+
+    /// Carries out the removals that run `number` holds: those that a single look still finds absent.
+    ///
+    /// # Errors
+    /// `Refused` when a later run has listed again, or nothing is held.
+    pub fn confirm(&self, job: &Job, kind: &str, number: i64, progress: Arc<Progress>) -> Result<Removed> {
+        if job.run != number {
+            return Err(EngineError::Refused(format!(
+                "run {number} of {} is not its last one; run {} has looked again: see `ingather job held {}`",
+                job.name, job.run, job.name
+            )));
+        }
+        let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, number))? else {
+            return Err(EngineError::Refused(format!("run {number} of {} holds nothing", job.name)));
+        };
+        let mut remover = self.remover_for(job, kind, progress)?;
+        let ids: Vec<i64> = marks::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
+        let mut removed = Removed::default();
+        for ids in ids.chunks(1_024) {
+            let names = self.reader.read(|sql| documents::names(sql, ids))?;
+            let absent: Vec<i64> = names
+                .iter()
+                .filter(|(_, name)| remover.repository.probe(&remover.call, name) == Presence::Absent)
+                .map(|(id, _)| *id)
+                .collect();
+            let done = remover.remove(&absent, None)?;
+            removed.deleted += done.deleted;
+            removed.forgotten += done.forgotten;
+            removed.kept += done.kept + (ids.len() - absent.len()) as u64;
+        }
+        if !self.cancel.cancelled() {
+            remover.store.write(Durability::Synced, |sql| runs::release(sql, job.id, number, "confirmed"))?;
+        }
+        Ok(removed)
+    }
+
+    /// Deletes a job with everything that outputs hold because of it. Safe to stop: the next call goes on.
+    ///
+    /// # Errors
+    /// When an output that holds something cannot be opened.
+    pub fn delete(&self, job: &Job, kind: &str, progress: Arc<Progress>) -> Result<Removed> {
+        let mut remover = self.remover_for(job, kind, progress)?;
+        remover.store.write(Durability::Synced, |sql| {
+            remover.lease.fence(sql)?;
+            jobs::delete(sql, job.id)
+        })?;
+        let removed = remover.remove_all()?;
+        if removed.kept == 0 && !self.cancel.cancelled() {
+            remover.store.write(Durability::Synced, |sql| {
+                remover.lease.fence(sql)?;
+                jobs::forget(sql, job.id)
+            })?;
+        }
+        Ok(removed)
+    }
+
+    /// A remover with every output that may hold something of the job.
+    fn remover_for(&self, job: &Job, kind: &str, progress: Arc<Progress>) -> Result<Remover> {
+        let (store, lease) =
+            self.writer.as_ref().ok_or_else(|| EngineError::Refused("the store is open for reading only".to_owned()))?;
+        let mut remover = Remover {
+            store: store.clone(),
+            lease: lease.clone(),
+            call: self.call(),
+            hasher: self.reader.hasher(),
+            job: job.id,
+            job_name: job.name.as_str().into(),
+            repository: self.repository(kind, &job.definition)?,
+            progress,
+            targets: HashMap::new(),
+        };
+        for name in job.definition.outputs.iter().chain(&job.definition.retired) {
+            let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
+            if let Some(connection) = connection {
+                self.add_target(&mut remover, &connection, job)?;
+            }
+        }
+        Ok(remover)
+    }
+}

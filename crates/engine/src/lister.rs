@@ -1,0 +1,419 @@
+//! Listing: pages meet the inventory; only what is new or changed is written and handed to the workers (design 4.5).
+
+use std::collections::{HashMap, HashSet};
+
+use ingather_connector::model::ids::{DocumentId, PlaceId};
+use ingather_connector::model::key::{DocumentKey, Hasher};
+use ingather_connector::model::limits;
+use ingather_connector::model::merge::{Known, Listed, Met, meet, merge};
+use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
+use ingather_connector::repository::{Group, Item, Page};
+use ingather_store::documents::{self, NewDocument};
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Durability, Sql, runs};
+use roaring::RoaringTreemap;
+
+use crate::board::Task;
+use crate::error::Result;
+use crate::marks;
+use crate::run::Run;
+
+/// What a listing has shown so far.
+#[derive(Default)]
+pub(crate) struct Shown {
+    /// Documents that it named.
+    pub(crate) seen: RoaringTreemap,
+    /// What it proved.
+    pub(crate) coverage: Coverage,
+    /// What it could not read; bounded, the rest is counted.
+    pub(crate) blind: Vec<BlindSpot>,
+    /// The root is there and holds nothing.
+    pub(crate) root_empty: bool,
+    /// It came to its end.
+    pub(crate) complete: bool,
+    /// What new documents keep when they are renamed, for telling moves from losses; none when there were too many.
+    pub(crate) arrived: Option<HashSet<i64>>,
+}
+
+/// Merges pages with the inventory.
+pub(crate) struct Lister<'r> {
+    run: &'r Run,
+    hasher: Hasher,
+    pub(crate) shown: Shown,
+    /// Parents whose documents this run added, so that an empty inventory is not asked for the others.
+    parents: HashSet<i64>,
+    empty_before: bool,
+    /// Marks that are not written yet, and since when.
+    unwritten: RoaringTreemap,
+    written_at: i64,
+    pages: i64,
+    ids: std::ops::Range<i64>,
+    /// Folders that are another device than before.
+    foreign: HashSet<String>,
+}
+
+/// An item with its hashes.
+struct Hashed<'p> {
+    key: DocumentKey,
+    listed: Listed,
+    item: &'p Item,
+    parent: &'p str,
+}
+
+/// Ids that a process takes at once.
+const ID_BLOCK: usize = 65_536;
+
+impl<'r> Lister<'r> {
+    pub(crate) fn new(run: &'r Run, empty_before: bool) -> Lister<'r> {
+        let shown = Shown { arrived: (!empty_before).then(HashSet::new), ..Shown::default() };
+        Lister {
+            run,
+            hasher: run.hasher,
+            shown,
+            parents: HashSet::new(),
+            empty_before,
+            unwritten: RoaringTreemap::new(),
+            written_at: run.call.now(),
+            pages: 0,
+            ids: 0..0,
+            foreign: HashSet::new(),
+        }
+    }
+
+    /// Lists the whole source. A fault of the source ends the listing, not the run: what it did not prove is kept.
+    pub(crate) fn list(&mut self) -> Result<()> {
+        let mut listing = match self.run.repository.list(&self.run.call) {
+            Ok(listing) => listing,
+            Err(fault) => {
+                self.cannot_read_root(&fault);
+                return Ok(());
+            }
+        };
+        while !self.run.stops() {
+            match listing.next() {
+                Some(Ok(page)) => self.page(&page)?,
+                Some(Err(fault)) => {
+                    self.cannot_read_root(&fault);
+                    return self.write_marks();
+                }
+                None => {
+                    self.shown.complete = true;
+                    break;
+                }
+            }
+        }
+        self.write_marks()
+    }
+
+    fn cannot_read_root(&mut self, fault: &ingather_connector::model::fault::Fault) {
+        let reason = fault.reason();
+        let cause = if reason.code == "gone" { "absent".to_owned() } else { reason.code };
+        let message = format!("{}: what is known is kept", reason.message);
+        self.blind(&BlindSpot { scope: Scope::Folder(String::new()), cause, message });
+    }
+
+    fn blind(&mut self, spot: &BlindSpot) {
+        self.shown.coverage.blind(&spot.scope);
+        if self.shown.blind.len() < limits::BLIND_SPOTS_MAX {
+            self.shown.blind.push(spot.clone());
+        }
+    }
+
+    fn page(&mut self, page: &Page) -> Result<()> {
+        self.places(page)?;
+        for scope in &page.proven {
+            match scope {
+                Scope::Folder(name) if self.is_foreign(name) => {}
+                scope => self.shown.coverage.prove(scope),
+            }
+        }
+        page.blind.iter().for_each(|spot| self.blind(spot));
+        self.shown.root_empty |= page.root_empty;
+        self.run.tally(|balance| balance.skipped += page.skipped.len() as u64);
+        for skipped in &page.skipped {
+            tracing::debug!(document = skipped.key, reason = skipped.reason.message, "left out");
+        }
+        self.run.progress.seen(page.skipped.len() as u64);
+        let mut tasks = Vec::new();
+        self.groups(&page.groups, &mut tasks)?;
+        if self.unwritten.len() as usize >= limits::QUIET_ITEMS_MAX
+            || self.run.call.now() - self.written_at >= limits::QUIET_MS_MAX
+        {
+            self.write_marks()?;
+        }
+        self.run.progress.changed(tasks.len() as u64);
+        self.run.board.push(tasks);
+        Ok(())
+    }
+
+    fn is_foreign(&self, folder: &str) -> bool {
+        !self.foreign.is_empty() && self.foreign.iter().any(|other| folder.starts_with(other.as_str()))
+    }
+
+    fn places(&mut self, page: &Page) -> Result<()> {
+        let run = self.run;
+        let mut classes = run.classes();
+        let mut places = run.places();
+        let mut changed = Vec::new();
+        for report in &page.places {
+            let level = classes.find(&report.level);
+            if !(changed.is_empty() && places.knows(report, level) && places.note(report).is_some()) {
+                changed.push(report);
+            }
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let accept = run.accepts_other_devices;
+        let now = run.call.now();
+        let mut foreign = Vec::new();
+        let mut meet_all = |mut sql: Option<&mut Sql<'_>>| {
+            for report in &changed {
+                let level = match sql.as_deref_mut() {
+                    Some(sql) => classes.intern(sql, &report.level)?,
+                    None => classes.pretend(&report.level),
+                };
+                if places.meet(sql.as_deref_mut(), report, level, accept, now)? {
+                    foreign.push(*report);
+                }
+            }
+            Ok(())
+        };
+        match &run.store {
+            Some(store) => store.write(Durability::Relaxed, |sql| {
+                run.fence(sql)?;
+                meet_all(Some(sql))
+            })?,
+            None => meet_all(None)?,
+        }
+        drop((classes, places));
+        for report in foreign {
+            let Some(folder) = &report.folder else { continue };
+            self.foreign.insert(folder.clone());
+            self.blind(&BlindSpot {
+                scope: Scope::Folder(folder.clone()),
+                cause: "other_device".to_owned(),
+                message: format!(
+                    "{} is on another device than at its last complete listing (mounted or unmounted since?); \
+                     what is known below it is kept; if this is right, run once with --delete-guard off",
+                    report.name
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    fn hash<'p>(&self, group: &'p Group, place: Option<PlaceId>) -> Vec<Hashed<'p>> {
+        let parent = self.hasher.hash(group.parent.as_bytes());
+        let mut name = group.parent.clone();
+        let mut hashed: Vec<Hashed<'p>> = group
+            .items
+            .iter()
+            .map(|item| {
+                name.truncate(group.parent.len());
+                name.push_str(&item.name);
+                let own = self.hasher.hash(name.as_bytes());
+                let listed = Listed {
+                    own,
+                    version: self.hasher.version(own, &item.content),
+                    access: self.hasher.version(own, &item.access),
+                    place,
+                };
+                Hashed { key: DocumentKey { parent, own }, listed, item, parent: &group.parent }
+            })
+            .collect();
+        hashed.sort_unstable_by_key(|hashed| hashed.key.own);
+        hashed
+    }
+
+    fn groups(&mut self, groups: &[Group], tasks: &mut Vec<Task>) -> Result<()> {
+        let places: Vec<Option<PlaceId>> = {
+            let places = self.run.places();
+            groups.iter().map(|group| group.place.as_deref().and_then(|name| places.id(name))).collect()
+        };
+        let hashed: Vec<Vec<Hashed<'_>>> =
+            groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect();
+        let met = self.meet(&hashed)?;
+        let mut fresh: Vec<NewDocument> = Vec::new();
+        let first_task = tasks.len();
+        for (item, met) in hashed.iter().flatten().zip(met) {
+            match met {
+                Met::New => fresh.push(self.arrival(item)?),
+                Met::Same(known) => self.same(item, known, tasks),
+                Met::Access(known) => self.changed(item, known, Cause::Access, tasks),
+                Met::Content(known) => self.changed(item, known, Cause::Changed, tasks),
+                Met::Settings(known) => self.changed(item, known, Cause::Settings, tasks),
+            }
+        }
+        self.write(&fresh, &mut tasks[first_task..])?;
+        tasks.extend(fresh.into_iter().map(|new| Task {
+            id: new.id.0,
+            name: new.name,
+            own: new.key.own,
+            known: None,
+            place: new.place,
+            cause: Cause::New,
+            wanted: 1,
+            version: new.version,
+            access: new.access,
+            identity: new.identity,
+        }));
+        Ok(())
+    }
+
+    fn meet(&mut self, hashed: &[Vec<Hashed<'_>>]) -> Result<Vec<Met>> {
+        let settings = self.run.settings;
+        let needed = |parent: i64| !self.empty_before || self.parents.contains(&parent);
+        let job = self.run.job.id;
+        let mut all = Vec::new();
+        let leaving = &self.run.leaving;
+        let with_leaving = |mut known: Known| {
+            known.leaving = leaving.contains(known.id.0 as u64);
+            known
+        };
+        self.run.reader.read(|sql| {
+            for group in hashed {
+                let Some(first) = group.first() else { continue };
+                if !needed(first.key.parent) {
+                    all.extend(group.iter().map(|_| Met::New));
+                } else if group.len() >= limits::RANGE_SCAN_ITEMS_MIN {
+                    let mut known = documents::scan_parent(sql, job, first.key.parent)?;
+                    known.iter_mut().for_each(|known| *known = with_leaving(*known));
+                    let listed: Vec<Listed> = group.iter().map(|hashed| hashed.listed).collect();
+                    all.extend(merge(&listed, &known, settings));
+                } else {
+                    for hashed in group {
+                        let known = documents::find(sql, job, hashed.key)?.map(with_leaving);
+                        all.push(meet(&hashed.listed, known.as_ref(), settings));
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn arrival(&mut self, item: &Hashed<'_>) -> Result<NewDocument> {
+        if self.ids.is_empty() {
+            let first = match &self.run.store {
+                Some(store) => {
+                    store.write(Durability::Relaxed, |sql| documents::take_ids(sql, "document", ID_BLOCK))?
+                }
+                // A run that writes nothing counts with ids that no store gives.
+                None => i64::MAX / 2 + self.pages * ID_BLOCK as i64,
+            };
+            self.pages += i64::from(self.run.store.is_none());
+            self.ids = first..first + ID_BLOCK as i64;
+        }
+        let id = self.ids.next().unwrap_or_default();
+        if let Some(arrived) = &mut self.shown.arrived
+            && item.item.identity != 0
+        {
+            arrived.insert(item.item.identity);
+            if arrived.len() > limits::MOVES_MAX {
+                self.shown.arrived = None;
+            }
+        }
+        self.parents.insert(item.key.parent);
+        self.meet_id(id);
+        let listed = item.listed;
+        Ok(NewDocument {
+            id: DocumentId(id),
+            key: item.key,
+            name: format!("{}{}", item.parent, item.item.name),
+            version: listed.version,
+            access: listed.access,
+            identity: item.item.identity,
+            place: listed.place,
+        })
+    }
+
+    /// Marks a document as met; false when it was met before in this listing.
+    fn meet_id(&mut self, id: i64) -> bool {
+        let first = self.shown.seen.insert(id as u64);
+        if first {
+            self.unwritten.insert(id as u64);
+            self.run.progress.seen(1);
+        }
+        first
+    }
+
+    fn same(&mut self, item: &Hashed<'_>, known: Known, tasks: &mut Vec<Task>) {
+        let id = known.id.0 as u64;
+        if self.run.pending.contains(id) || (self.run.reader_changed && self.run.unreadable.contains(id)) {
+            let cause = if self.run.pending.contains(id) { Cause::Retry } else { Cause::Reader };
+            return self.changed(item, known, cause, tasks);
+        }
+        if self.meet_id(known.id.0) {
+            let (failed, skipped) = (self.run.failed.contains(id), self.run.skipped.contains(id));
+            self.run.tally(|balance| match (failed, skipped) {
+                (true, _) => balance.failed += 1,
+                (_, true) => balance.skipped += 1,
+                _ => balance.unchanged += 1,
+            });
+        }
+    }
+
+    fn changed(&mut self, item: &Hashed<'_>, known: Known, cause: Cause, tasks: &mut Vec<Task>) {
+        if self.meet_id(known.id.0) {
+            tasks.push(Task {
+                id: known.id.0,
+                name: format!("{}{}", item.parent, item.item.name),
+                own: known.own,
+                known: Some(known),
+                place: item.listed.place,
+                cause,
+                wanted: 0,
+                version: item.listed.version,
+                access: item.listed.access,
+                identity: item.item.identity,
+            });
+        }
+    }
+
+    /// Writes what a page brought, before anybody works on it.
+    fn write(&mut self, fresh: &[NewDocument], changed: &mut [Task]) -> Result<()> {
+        let Some(store) = &self.run.store else { return Ok(()) };
+        if fresh.is_empty() && changed.is_empty() {
+            return Ok(());
+        }
+        let run = self.run;
+        let now = run.call.now();
+        let mut wanted: Vec<Wanted> =
+            fresh.iter().map(|new| Wanted { document: new.id.0, due: now, cause: Cause::New }).collect();
+        wanted.extend(changed.iter().map(|task| Wanted { document: task.id, due: now, cause: task.cause }));
+        let ids: Vec<i64> = changed.iter().map(|task| task.id).collect();
+        let rows = store.write(Durability::Relaxed, |sql| {
+            run.fence(sql)?;
+            documents::add(sql, run.job.id, run.number, run.settings, fresh)?;
+            work::want(sql, run.job.id, run.number, &wanted)?;
+            work::wanted(sql, &ids)
+        })?;
+        let rows: HashMap<i64, (i64, Cause)> = rows.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
+        for task in changed {
+            if let Some((wanted, cause)) = rows.get(&task.id) {
+                task.wanted = *wanted;
+                // A look at access that waited since an earlier run still goes first.
+                task.cause = if *cause == Cause::Access { Cause::Access } else { task.cause };
+            }
+        }
+        Ok(())
+    }
+
+    fn write_marks(&mut self) -> Result<()> {
+        self.written_at = self.run.call.now();
+        let Some(store) = &self.run.store else { return Ok(()) };
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        let run = self.run;
+        let bytes = marks::to_bytes(&self.unwritten);
+        store.write(Durability::Relaxed, |sql| {
+            run.fence(sql)?;
+            runs::mark(sql, run.job.id, run.number, self.pages, &bytes)
+        })?;
+        self.pages += 1;
+        self.unwritten.clear();
+        Ok(())
+    }
+}

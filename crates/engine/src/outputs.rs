@@ -1,0 +1,197 @@
+//! The outputs of a run: opened, checked against the books, each with the queue of what waits for it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
+use ingather_connector::model::limits;
+use ingather_connector::output::{Output, OutputCan, OutputPlace};
+use ingather_connector::registry::Registry;
+use ingather_store::connections::{self, Connection, Role};
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Durability, Store, StoreError, deliveries};
+
+use crate::deliver::Prepared;
+use crate::error::{EngineError, Result};
+use crate::run::Run;
+
+/// Rows of a lost output that are marked per transaction.
+const FORGET_ROWS: i64 = 10_000;
+
+/// What waits for one output.
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub(crate) waiting: VecDeque<Prepared>,
+    pub(crate) bytes: usize,
+    /// No more will come.
+    pub(crate) closed: bool,
+}
+
+/// One output of a run.
+pub(crate) struct OutputSlot {
+    pub(crate) id: ConnectionId,
+    pub(crate) name: String,
+    pub(crate) can: OutputCan,
+    /// Digest of what it receives: stages and its own settings.
+    pub(crate) settings: Digest,
+    /// Other documents may claim the same addresses: owners are looked up before a send.
+    pub(crate) shared: bool,
+    /// None in a run that writes nothing, and once the sweep has taken it over.
+    output: Mutex<Option<Box<dyn Output>>>,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+impl OutputSlot {
+    pub(crate) fn new(
+        connection: &Connection,
+        can: OutputCan,
+        settings: Digest,
+        shared: bool,
+        output: Option<Box<dyn Output>>,
+    ) -> OutputSlot {
+        OutputSlot {
+            id: connection.id,
+            name: connection.name.clone(),
+            can,
+            settings,
+            shared,
+            output: Mutex::new(output),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The output itself, for the one who sends.
+    pub(crate) fn output(&self) -> MutexGuard<'_, Option<Box<dyn Output>>> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the output over, once nothing is delivered any more.
+    pub(crate) fn take_output(&self) -> Option<Box<dyn Output>> {
+        self.output().take()
+    }
+
+    /// Hands a change over; waits while too much waits already.
+    pub(crate) fn push(&self, run: &Run, prepared: Prepared) {
+        let mut queue = self.lock();
+        while !run.board.closed()
+            && (queue.waiting.len() >= limits::PREPARED_MAX || queue.bytes >= limits::PREPARED_BYTES_MAX)
+        {
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.bytes += prepared.bytes();
+        queue.waiting.push_back(prepared);
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a change of the queue, at most `longest`.
+    pub(crate) fn wait<'q>(&'q self, queue: MutexGuard<'q, Queue>, longest: std::time::Duration) -> MutexGuard<'q, Queue> {
+        self.changed.wait_timeout(queue, longest).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Room was made.
+    pub(crate) fn notify(&self) {
+        self.changed.notify_all();
+    }
+
+    /// No more will come.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Finds the connection of an output, adding one of the built-in names (`index`, `null`, `journal:FILE`) when missing.
+pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> Result<Connection> {
+    if let Some(found) = store.reader().read(|sql| connections::find(sql, Role::Output, name))? {
+        return Ok(found);
+    }
+    let (kind, settings) = builtin(registry, name)?;
+    Ok(store.write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))?)
+}
+
+/// The connection of an output that a run which writes nothing would add; nothing is known to be held by it.
+pub(crate) fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
+    let (kind, settings) = builtin(registry, name)?;
+    let (kind, name) = (kind.to_owned(), name.to_owned());
+    Ok(Connection { id: ConnectionId(0), kind, name, settings, identity: None, generation: 0 })
+}
+
+/// Kind and settings of an output that needs no connection of its own.
+pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_json::Value)> {
+    let (kind, file) = match name.split_once(':') {
+        Some((kind, rest)) => (kind, Some(rest)),
+        None => (name, None),
+    };
+    let known = registry.output(kind).ok_or_else(|| {
+        let names: Vec<&str> = registry.outputs.iter().map(|kind| kind.name).collect();
+        EngineError::Refused(format!("there is no output `{name}`; this program has {}", names.join(", ")))
+    })?;
+    let settings = match file {
+        Some(file) => serde_json::json!({ "file": file }),
+        None => serde_json::json!({}),
+    };
+    Ok((known.name, settings))
+}
+
+/// Opens an output for writing and checks that the books speak of it.
+///
+/// An output that stands behind the books has lost confirmed entries: their deliveries count as not confirmed, and
+/// every document that it held is visited again (design 4.7, 4.17).
+pub(crate) fn open(
+    store: &Store,
+    registry: &Registry,
+    data: &Path,
+    connection: &Connection,
+    job: JobId,
+    now: i64,
+) -> Result<Box<dyn Output>> {
+    let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
+    let kind = registry.output(&connection.kind).ok_or_else(|| {
+        EngineError::Refused(format!("output {}: this program has no connector `{}`", connection.name, connection.kind))
+    })?;
+    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
+    let output = (kind.open)(&connection.settings, &place).map_err(failed)?;
+    let stands = output.generation();
+    let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
+    if kind.can.commits && connection.identity.is_some() && (other || stands.number < connection.generation) {
+        tracing::warn!(output = connection.name, "has lost what was confirmed; everything is sent again");
+        forget(store, connection.id, job, now)?;
+        store.write(Durability::Synced, |sql| {
+            connections::settle(sql, connection.id, &stands.identity, stands.number)
+        })?;
+    }
+    Ok(output)
+}
+
+fn forget(store: &Store, output: ConnectionId, job: JobId, now: i64) -> Result<()> {
+    let mut after = 0;
+    loop {
+        // Both in one transaction, by ranges of ids: a crash in between begins again.
+        let last = store.write(Durability::Synced, |sql| {
+            let held = deliveries::all_of_output(sql, output, after, FORGET_ROWS as usize)?;
+            let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
+            deliveries::forget_output(sql, output, after, last)?;
+            let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
+            for (document, owner) in held {
+                by_job.entry(owner.0).or_default().push(Wanted { document, due: now, cause: Cause::Resend });
+            }
+            for (owner, wanted) in by_job {
+                work::want(sql, JobId(owner), 0, &wanted)?;
+            }
+            Ok(Some(last))
+        })?;
+        match last {
+            Some(last) => after = last,
+            None => break,
+        }
+    }
+    tracing::debug!(job = job.0, "every delivery of the output counts as not confirmed");
+    Ok(())
+}

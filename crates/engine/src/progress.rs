@@ -1,0 +1,72 @@
+//! Live counters of a run, for a progress bar or a status page; the balance at the end is exact, these are in time.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters that grow while a run goes on.
+#[derive(Debug, Default)]
+pub struct Progress {
+    seen: AtomicU64,
+    changed: AtomicU64,
+    delivered: AtomicU64,
+    removed: AtomicU64,
+    bytes: AtomicU64,
+    waits_for: Mutex<&'static str>,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Documents that the listing named.
+    pub seen: u64,
+    /// Documents that had to be looked at.
+    pub changed: u64,
+    /// Changes that outputs confirmed.
+    pub delivered: u64,
+    /// Documents removed.
+    pub removed: u64,
+    /// Bytes of content read.
+    pub bytes: u64,
+    /// What the run is doing or waiting for, for a person.
+    pub waits_for: &'static str,
+}
+
+impl Progress {
+    /// The counters now.
+    pub fn snapshot(&self) -> Snapshot {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Snapshot {
+            seen: get(&self.seen),
+            changed: get(&self.changed),
+            delivered: get(&self.delivered),
+            removed: get(&self.removed),
+            bytes: get(&self.bytes),
+            waits_for: *self.waits_for.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    pub(crate) fn seen(&self, n: u64) {
+        self.seen.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn changed(&self, n: u64) {
+        self.changed.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn delivered(&self, n: u64) {
+        self.delivered.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn removed(&self, n: u64) {
+        self.removed.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bytes(&self, n: u64) {
+        self.bytes.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn waits_for(&self, what: &'static str) {
+        *self.waits_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+}

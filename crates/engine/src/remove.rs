@@ -1,0 +1,245 @@
+//! Taking entries out: removal intents, deletions, and forgetting what no output holds any more.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
+use ingather_connector::model::key::{DocumentKey, Hasher};
+use ingather_connector::model::limits;
+use ingather_connector::output::{Change, Op, Output, OutputCan};
+use ingather_connector::repository::Repository;
+use ingather_store::deliveries::{self, Delivery, Intent};
+use ingather_store::documents;
+use ingather_store::leases::Lease;
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Durability, Store, connections};
+
+use crate::error::{EngineError, Result};
+use crate::progress::Progress;
+
+/// An output that removals are sent to.
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) can: OutputCan,
+    /// Other documents may claim the same addresses.
+    pub(crate) shared: bool,
+    pub(crate) output: Box<dyn Output>,
+}
+
+/// What became of documents that were to be removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Taken out of every output, or never held by one that some other job does not still feed.
+    pub deleted: u64,
+    /// Never delivered anywhere; their rows are gone.
+    pub forgotten: u64,
+    /// Some output did not confirm; they stay known and are tried again in the next run.
+    pub kept: u64,
+}
+
+impl Removed {
+    fn add(&mut self, other: Removed) {
+        self.deleted += other.deleted;
+        self.forgotten += other.forgotten;
+        self.kept += other.kept;
+    }
+}
+
+/// Removes documents of one job.
+pub(crate) struct Remover {
+    pub(crate) store: Store,
+    pub(crate) lease: Lease,
+    pub(crate) call: Call,
+    pub(crate) hasher: Hasher,
+    pub(crate) job: JobId,
+    pub(crate) job_name: Arc<str>,
+    pub(crate) repository: Arc<dyn Repository>,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) targets: HashMap<ConnectionId, Target>,
+}
+
+/// One deletion at one output.
+struct Leaving {
+    document: i64,
+    change: Change,
+    intent: Intent,
+    /// Somebody else claims the address: the entry stays.
+    owned: bool,
+    /// The owner whose version is sent again, since the one that is held goes.
+    heir: Option<(i64, JobId)>,
+    done: bool,
+}
+
+impl Remover {
+    /// Removes documents from every output, or from one only.
+    pub(crate) fn remove(&mut self, ids: &[i64], only: Option<ConnectionId>) -> Result<Removed> {
+        let mut all = Removed::default();
+        for chunk in ids.chunks(limits::REMOVE_BATCH) {
+            if self.call.cancel.cancelled() {
+                break;
+            }
+            let removed = self.chunk(chunk, only)?;
+            self.progress.removed(removed.deleted);
+            all.add(removed);
+        }
+        Ok(all)
+    }
+
+    fn chunk(&mut self, ids: &[i64], only: Option<ConnectionId>) -> Result<Removed> {
+        let mut leaving = self.plan(ids, only)?;
+        let held: HashSet<i64> = leaving.values().flatten().map(|leaving| leaving.document).collect();
+        let now = self.call.now();
+        self.store.write(Durability::Synced, |sql| {
+            self.lease.fence(sql)?;
+            for (output, leaving) in &mut leaving {
+                if self.targets.get(output).is_some_and(|target| target.shared) {
+                    for one in leaving.iter_mut() {
+                        let owners =
+                            deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?;
+                        let mut others = owners.iter().filter(|owner| owner.document != one.document);
+                        one.owned = others.clone().next().is_some();
+                        one.heir = others
+                            .find(|other| other.holding.held != Some(other.holding.sent))
+                            .map(|other| (other.document, other.job));
+                        let highest = owners.iter().map(|owner| owner.seq).max().unwrap_or(0);
+                        one.intent.seq = one.intent.seq.max(highest + 1);
+                        one.change.seq = one.intent.seq;
+                    }
+                }
+                let intents: Vec<Intent> = leaving.iter().map(|one| one.intent).collect();
+                deliveries::intend(sql, *output, now, false, &intents)?;
+            }
+            Ok(())
+        })?;
+        let mut generations = Vec::new();
+        for (output, leaving) in &mut leaving {
+            generations.extend(self.send(*output, leaving)?);
+        }
+        self.confirm(ids, &leaving, &generations, &held, only)
+    }
+
+    fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<HashMap<ConnectionId, Vec<Leaving>>> {
+        let (holdings, names, uris) = self.store.reader().read(|sql| {
+            Ok((deliveries::holdings(sql, ids)?, documents::names(sql, ids)?, deliveries::uris(sql, ids)?))
+        })?;
+        let names: HashMap<i64, String> = names.into_iter().collect();
+        let uris: HashMap<(i64, ConnectionId), String> =
+            uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
+        let mut leaving: HashMap<ConnectionId, Vec<Leaving>> = HashMap::new();
+        for delivery in holdings.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only)) {
+            let name = names.get(&delivery.document).cloned().unwrap_or_default();
+            let uri = uris
+                .get(&(delivery.document, delivery.output))
+                .cloned()
+                .unwrap_or_else(|| self.repository.uri(&name));
+            leaving.entry(delivery.output).or_default().push(self.leaving(&delivery, name, uri));
+        }
+        Ok(leaving)
+    }
+
+    fn leaving(&self, delivery: &Delivery, name: String, uri: String) -> Leaving {
+        let parent = uri.rfind('/').map_or(0, |slash| slash + 1);
+        let intent = Intent {
+            document: delivery.document,
+            address_parent: self.hasher.hash(&uri.as_bytes()[..parent]),
+            address: self.hasher.hash(uri.as_bytes()),
+            seq: delivery.seq + 1,
+            sent: Digest::NONE,
+            sent_access: Digest::NONE,
+        };
+        let change = Change {
+            id: uri,
+            address: intent.address,
+            job: self.job.0,
+            job_name: self.job_name.clone(),
+            document: name,
+            seq: intent.seq,
+            op: Op::Delete,
+        };
+        Leaving { document: delivery.document, change, intent, owned: false, heir: None, done: false }
+    }
+
+    fn send(&mut self, output: ConnectionId, leaving: &mut [Leaving]) -> Result<Option<(ConnectionId, String, i64)>> {
+        let Some(target) = self.targets.get_mut(&output) else {
+            return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
+        };
+        let changes: Vec<Change> = leaving.iter().filter(|one| !one.owned).map(|one| one.change.clone()).collect();
+        let mut answers = target.output.apply(&self.call, &changes).into_iter();
+        for one in leaving.iter_mut() {
+            one.done = one.owned || matches!(answers.next(), Some(Ok(())));
+        }
+        if !target.can.commits {
+            return Ok(None);
+        }
+        let done = target.output.commit(&self.call);
+        let done = done.map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;
+        Ok(Some((output, done.identity, done.number)))
+    }
+
+    fn confirm(
+        &self,
+        ids: &[i64],
+        leaving: &HashMap<ConnectionId, Vec<Leaving>>,
+        generations: &[(ConnectionId, String, i64)],
+        held: &HashSet<i64>,
+        only: Option<ConnectionId>,
+    ) -> Result<Removed> {
+        let now = self.call.now();
+        let open: HashSet<i64> =
+            leaving.values().flatten().filter(|one| !one.done).map(|one| one.document).collect();
+        let gone: Vec<i64> = ids.iter().copied().filter(|id| !open.contains(id)).collect();
+        self.store.write(Durability::Synced, |sql| {
+            self.lease.fence(sql)?;
+            for (output, leaving) in leaving {
+                let rows: Vec<(i64, i64)> =
+                    leaving.iter().filter(|one| one.done).map(|one| (one.document, one.intent.seq)).collect();
+                deliveries::remove(sql, *output, &rows)?;
+                for (document, job) in leaving.iter().filter_map(|one| one.heir) {
+                    work::want(sql, job, 0, &[Wanted { document, due: now, cause: Cause::Resend }])?;
+                }
+            }
+            for (output, identity, number) in generations {
+                connections::settle(sql, *output, identity, *number)?;
+            }
+            if only.is_none() {
+                documents::forget(sql, self.job, &gone)?;
+            }
+            Ok(())
+        })?;
+        let deleted = gone.iter().filter(|id| held.contains(id)).count() as u64;
+        Ok(Removed { deleted, forgotten: gone.len() as u64 - deleted, kept: open.len() as u64 })
+    }
+
+    /// Removes everything that the job has, in key order; what an output does not confirm stays.
+    pub(crate) fn remove_all(&mut self) -> Result<Removed> {
+        let mut all = Removed::default();
+        let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+        while !self.call.cancel.cancelled() {
+            let rows =
+                self.store.reader().read(|sql| documents::walk(sql, self.job, after, limits::REMOVE_BATCH))?;
+            let Some((last, _)) = rows.last() else { break };
+            after = *last;
+            let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).collect();
+            all.add(self.remove(&ids, None)?);
+        }
+        Ok(all)
+    }
+
+    /// Takes everything of the job out of one output.
+    pub(crate) fn leave_output(&mut self, output: ConnectionId) -> Result<Removed> {
+        let mut all = Removed::default();
+        let mut after = 0;
+        while !self.call.cancel.cancelled() {
+            let rows = self
+                .store
+                .reader()
+                .read(|sql| deliveries::of_output(sql, output, self.job, after, limits::REMOVE_BATCH))?;
+            let Some((last, _)) = rows.last() else { break };
+            after = *last;
+            let ids: Vec<i64> = rows.iter().map(|(id, _)| *id).collect();
+            all.add(self.remove(&ids, Some(output))?);
+        }
+        Ok(all)
+    }
+}

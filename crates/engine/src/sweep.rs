@@ -1,0 +1,152 @@
+//! The sweep: what the run did not meet, judged by what its listing proved; removed, kept or held (design 4.11).
+
+use std::collections::{HashMap, HashSet};
+
+use ingather_connector::model::guard::Guard;
+use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::key::DocumentKey;
+use ingather_connector::model::limits;
+use ingather_connector::model::scope::Absence;
+use ingather_connector::repository::Presence;
+use ingather_store::documents::{self, Stored};
+use ingather_store::{Durability, runs};
+use roaring::RoaringTreemap;
+
+use crate::error::Result;
+use crate::lister::Shown;
+use crate::marks;
+use crate::remove::{Removed, Remover};
+use crate::run::Run;
+
+/// Candidates that are judged at once.
+const JUDGED_AT_ONCE: usize = 1_024;
+
+/// What the sweep found, before anything is removed.
+#[derive(Default)]
+pub(crate) struct Judged {
+    /// Looked at completely, probed singly, and not there.
+    absent: RoaringTreemap,
+    /// The same file was met under another name.
+    moved: RoaringTreemap,
+    /// There, but a rule of the job leaves it out now.
+    filtered: RoaringTreemap,
+    /// Under a blind spot, not looked at, or there after all.
+    kept: u64,
+    /// Places of documents that stay although they were not met: these places must not open (design 4.20).
+    narrow: HashSet<PlaceId>,
+}
+
+/// Judges everything that the run did not meet.
+pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
+    let mut judged = Judged::default();
+    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    let mut missing: Vec<i64> = Vec::new();
+    loop {
+        let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
+        let Some((last, _)) = rows.last() else { break };
+        after = *last;
+        missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !shown.seen.contains(*id as u64)));
+        for ids in missing.chunks(JUDGED_AT_ONCE) {
+            for stored in run.reader.read(|sql| documents::get(sql, ids))? {
+                judge_one(run, shown, &stored, &mut judged);
+            }
+            if run.stops() {
+                return Ok(judged);
+            }
+        }
+        missing.clear();
+    }
+    Ok(judged)
+}
+
+fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
+    let id = stored.known.id.0 as u64;
+    let keep = |judged: &mut Judged| {
+        judged.kept += 1;
+        judged.narrow.extend(stored.known.place);
+    };
+    if shown.coverage.judge(&stored.name) != Absence::Proven {
+        return keep(judged);
+    }
+    match run.repository.probe(&run.call, &stored.name) {
+        Presence::Present | Presence::Unknown => keep(judged),
+        Presence::Excluded => {
+            judged.filtered.insert(id);
+        }
+        Presence::Absent => {
+            let moved = shown.arrived.as_ref().is_some_and(|arrived| arrived.contains(&stored.identity));
+            if moved && stored.identity != 0 {
+                judged.moved.insert(id);
+            } else {
+                judged.absent.insert(id);
+                judged.narrow.extend(stored.known.place);
+            }
+        }
+    }
+}
+
+/// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run.
+pub(crate) fn sweep(run: &Run, shown: &Shown, judged: Judged, known: u64, remover: Option<Remover>) -> Result<()> {
+    let Judged { absent, moved, filtered, kept, mut narrow } = judged;
+    let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
+    // The root's emptiness is news only where something was before.
+    let held = guard.holds(absent.len(), known, shown.root_empty && known > 0);
+    let mut kept = kept;
+    let settled = if run.unsettled() { moved_to_unsettled(run, &moved)? } else { RoaringTreemap::new() };
+    kept += settled.len();
+    let mut leaving: Vec<i64> = (&moved - &settled).iter().chain(filtered.iter()).map(|id| id as i64).collect();
+    if held {
+        run.tally(|balance| balance.held = absent.len());
+    } else {
+        leaving.extend(absent.iter().map(|id| id as i64));
+        narrow.clear();
+    }
+    run.tally(|balance| balance.kept = kept);
+    let (Some(store), Some(mut remover)) = (&run.store, remover) else {
+        run.tally(|balance| balance.deleted = leaving.len() as u64);
+        return Ok(());
+    };
+    if held {
+        let bytes = marks::to_bytes(&absent);
+        store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            runs::hold(sql, run.job.id, run.number, &bytes)
+        })?;
+    }
+    let Removed { deleted, kept: not_confirmed, .. } = remover.remove(&leaving, None)?;
+    run.tally(|balance| {
+        balance.deleted = deleted;
+        balance.kept += not_confirmed;
+    });
+    if not_confirmed > 0 {
+        run.abort(&format!("{not_confirmed} removals were not confirmed by an output; the next run tries again"));
+    }
+    if shown.complete && !run.stops() {
+        store.write(Durability::Relaxed, |sql| {
+            run.fence(sql)?;
+            run.places().prove(sql, &shown.coverage, &narrow)
+        })?;
+    }
+    Ok(())
+}
+
+/// Moved documents whose new name is not confirmed yet: they stay until it is (design 4.11).
+fn moved_to_unsettled(run: &Run, moved: &RoaringTreemap) -> Result<RoaringTreemap> {
+    let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::work::waiting(sql, run.job.id))?;
+    let mut identities: HashSet<i64> = HashSet::new();
+    for ids in waiting.chunks(JUDGED_AT_ONCE) {
+        identities.extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
+    }
+    let failed: Vec<i64> = run.failed_now();
+    for ids in failed.chunks(JUDGED_AT_ONCE) {
+        identities.extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
+    }
+    let mut staying = RoaringTreemap::new();
+    let ids: Vec<i64> = moved.iter().map(|id| id as i64).collect();
+    for ids in ids.chunks(JUDGED_AT_ONCE) {
+        let known: HashMap<i64, i64> =
+            run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().collect();
+        staying.extend(ids.iter().filter(|id| known.get(id).is_some_and(|i| identities.contains(i))).map(|id| *id as u64));
+    }
+    Ok(staying)
+}

@@ -1,0 +1,2 @@
+-- All classes.
+SELECT id, level FROM access_class

@@ -1,0 +1,2 @@
+-- All connections.
+SELECT handle, role, kind, name, settings FROM connection ORDER BY role, name

@@ -1,0 +1,2 @@
+-- Every document of an output, in the order of their ids.
+SELECT v.document, d.job FROM delivery v JOIN document d ON d.id = v.document WHERE v.output = $1 AND v.document > $2 ORDER BY v.document LIMIT $3

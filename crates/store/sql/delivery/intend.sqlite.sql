@@ -1,0 +1,5 @@
+-- What is about to be sent, written before it is sent.
+-- Differs from PostgreSQL: one row per call beats a list here.
+INSERT INTO delivery (document, output, address_parent, address, seq, sent, sent_access, intent_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (document, output) DO UPDATE SET seq = excluded.seq, sent = excluded.sent, sent_access = excluded.sent_access,
+ intent_at = excluded.intent_at, outcome = NULL, address_parent = excluded.address_parent, address = excluded.address

@@ -1,0 +1,4 @@
+-- Documents of a job with what is known of them, in the order of their ids.
+SELECT d.id, t.key_text, d.changed_run, w.cause, w.due, x.kind, x.code, x.message
+FROM document d JOIN document_text t ON t.id = d.id LEFT JOIN work w ON w.document = d.id LEFT JOIN trouble x ON x.document = d.id
+WHERE d.job = $1 AND d.id > $2 ORDER BY d.id LIMIT $3

@@ -1,0 +1,2 @@
+-- Jobs for one root.
+SELECT handle, name, repository, root, state, run, definition, revision, reader, error FROM job WHERE repository = $1 AND root = $2 ORDER BY handle

@@ -1,0 +1,2 @@
+-- All places, for judging.
+SELECT id, parent, level, wider, also FROM place ORDER BY id

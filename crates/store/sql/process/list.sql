@@ -1,0 +1,2 @@
+-- Every process on record.
+SELECT id, slot, until, pid, host, doing FROM process ORDER BY slot

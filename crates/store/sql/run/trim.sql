@@ -1,0 +1,2 @@
+-- Forgets old runs.
+DELETE FROM run WHERE job = $1 AND number < $2

@@ -1,0 +1,2 @@
+-- A counter of a job.
+SELECT n FROM tally WHERE job = $1 AND name = $2

@@ -1,0 +1,2 @@
+-- Forgets the counters of a job that goes.
+DELETE FROM tally WHERE job = $1

@@ -1,0 +1,112 @@
+//! Connections: a connector with its settings, by role and name.
+
+use ingather_model::ids::ConnectionId;
+
+use crate::db::{Row, Sql, Value};
+use crate::documents::take_ids;
+use crate::error::{Result, StoreError};
+use crate::queries;
+
+/// The role of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Where content lives.
+    Repository,
+    /// What holds entries.
+    Output,
+}
+
+impl Role {
+    /// The word in the store and in definitions.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Repository => "repository",
+            Role::Output => "output",
+        }
+    }
+}
+
+/// A connection as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// Its handle.
+    pub id: ConnectionId,
+    /// Kind of its connector.
+    pub kind: String,
+    /// Name, unique in its role.
+    pub name: String,
+    /// Settings of the connector.
+    pub settings: serde_json::Value,
+    /// Identity of the output that the books speak of, once there was a commit.
+    pub identity: Option<String>,
+    /// Number of the last commit that the books know of.
+    pub generation: i64,
+}
+
+fn settings(text: &str) -> Result<serde_json::Value> {
+    serde_json::from_str(text).map_err(|e| StoreError::Refused(format!("stored settings cannot be read: {e}")))
+}
+
+fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
+    Ok(Connection {
+        id: ConnectionId(id),
+        kind: row.text(from)?,
+        name: row.text(from + 1)?,
+        settings: settings(&row.text(from + 2)?)?,
+        identity: row.opt_text(from + 3)?,
+        generation: row.int(from + 4)?,
+    })
+}
+
+/// The connection of that role and name.
+pub fn find(sql: &mut Sql<'_>, role: Role, name: &str) -> Result<Option<Connection>> {
+    let values = [Value::Text(role.word()), Value::Text(name)];
+    sql.one(&queries::CONNECTION_FIND, &values, |row| read(row.int(0)?, row, 1))
+}
+
+/// One connection by handle.
+pub fn get(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<Connection>> {
+    sql.one(&queries::CONNECTION_BY_HANDLE, &[Value::Int(id.0)], |row| read(id.0, row, 0))
+}
+
+/// All connections, with their roles' words.
+pub fn list(sql: &mut Sql<'_>) -> Result<Vec<(String, String, String, serde_json::Value)>> {
+    sql.query(&queries::CONNECTION_LIST, &[], |row| {
+        Ok((row.text(1)?, row.text(2)?, row.text(3)?, settings(&row.text(4)?)?))
+    })
+}
+
+/// Adds a connection.
+pub fn add(
+    sql: &mut Sql<'_>,
+    role: Role,
+    kind: &str,
+    name: &str,
+    settings: &serde_json::Value,
+    now: i64,
+) -> Result<Connection> {
+    let id = take_ids(sql, "handle", 1)?;
+    let values = [
+        Value::Int(id),
+        Value::Text(role.word()),
+        Value::Text(kind),
+        Value::Text(name),
+        Value::Text(&settings.to_string()),
+        Value::Int(now),
+    ];
+    sql.execute(&queries::CONNECTION_ADD, &values)?;
+    Ok(Connection {
+        id: ConnectionId(id),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        settings: settings.clone(),
+        identity: None,
+        generation: 0,
+    })
+}
+
+/// Notes where an output stands, in the transaction that confirms what its commit holds.
+pub fn settle(sql: &mut Sql<'_>, id: ConnectionId, identity: &str, generation: i64) -> Result<()> {
+    sql.execute(&queries::CONNECTION_SETTLE, &[Value::Int(id.0), Value::Text(identity), Value::Int(generation)])?;
+    Ok(())
+}

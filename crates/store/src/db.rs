@@ -1,0 +1,354 @@
+//! The only file that knows there are two databases: opening, transactions, statements, rows.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::error::{Result, StoreError};
+use crate::postgres::Postgres;
+use crate::queries::Statement;
+use crate::sqlite::Sqlite;
+use crate::{migrate, postgres, sqlite};
+
+/// Where the store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A SQLite file; made when it is not there.
+    Sqlite(PathBuf),
+    /// A PostgreSQL database by URL.
+    Postgres(String),
+}
+
+/// Whether a transaction must be on disk when it returns (design 4.7: intents, confirmations and run moves must).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// On disk.
+    Synced,
+    /// May be lost with the power, never in part.
+    Relaxed,
+}
+
+/// A store that may be written. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    reader: Reader,
+}
+
+/// A store that may only be read. Clones share it.
+#[derive(Clone)]
+pub struct Reader {
+    backend: Arc<Backend>,
+    secret: [u8; 16],
+    id: Arc<str>,
+}
+
+enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Opens the store for writing, making or migrating it first.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] and [`StoreError::Checksum`] when its schema is not ours; nothing is changed then.
+    pub fn open(target: &Target) -> Result<Store> {
+        let backend = Backend::open(target, true)?;
+        migrate::bring_up(&backend.writer())?;
+        Ok(Store { reader: Reader::over(backend)? })
+    }
+
+    /// Runs one transaction; an error rolls all of it back.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the commit.
+    pub fn write<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        self.reader.backend.writer().run(durability, work)
+    }
+
+    /// The reading side.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+}
+
+impl Reader {
+    /// Opens the store for reading beside a writer; none when there is none yet.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; a schema that is older than ours is refused too, since a reader does not migrate.
+    pub fn open(target: &Target) -> Result<Option<Reader>> {
+        if let Target::Sqlite(path) = target
+            && !path.exists()
+        {
+            return Ok(None);
+        }
+        let backend = Backend::open(target, false)?;
+        if !backend.read(migrate::check)? {
+            return Ok(None);
+        }
+        Reader::over(backend).map(Some)
+    }
+
+    fn over(backend: Backend) -> Result<Reader> {
+        let meta = |name: &'static str| {
+            backend.read(|sql| sql.one(&crate::queries::META_GET, &[Value::Text(name)], |row| row.text(0)))
+        };
+        let lost = || StoreError::Refused("the store has lost its identity; restore a backup".to_owned());
+        let secret = meta("secret")?.as_deref().and_then(parse_secret).ok_or_else(lost)?;
+        let id = meta("id")?.ok_or_else(lost)?.into();
+        Ok(Reader { backend: Arc::new(backend), secret, id })
+    }
+
+    /// Reads in one snapshot.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn read<T>(&self, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        self.backend.read(work)
+    }
+
+    /// The hasher of this store's keys.
+    pub fn hasher(&self) -> ingather_model::key::Hasher {
+        ingather_model::key::Hasher::new(self.secret)
+    }
+
+    /// Identity of this store: outputs with local state belong to one.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+fn parse_secret(text: &str) -> Option<[u8; 16]> {
+    let mut secret = [0; 16];
+    for (byte, pair) in secret.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    (text.len() == 32).then_some(secret)
+}
+
+/// The writing connection of a backend.
+pub(crate) enum Writer<'b> {
+    Sqlite(&'b Sqlite),
+    Postgres(&'b Postgres),
+}
+
+impl Writer<'_> {
+    pub(crate) fn run<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        match self {
+            Writer::Sqlite(sqlite) => sqlite.write(durability, work),
+            Writer::Postgres(postgres) => postgres.write(durability, work),
+        }
+    }
+}
+
+impl Backend {
+    fn open(target: &Target, writing: bool) -> Result<Backend> {
+        Ok(match target {
+            Target::Sqlite(path) => Backend::Sqlite(Sqlite::open(path, writing)?),
+            Target::Postgres(url) => Backend::Postgres(Postgres::open(url)?),
+        })
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        match self {
+            Backend::Sqlite(sqlite) => Writer::Sqlite(sqlite),
+            Backend::Postgres(postgres) => Writer::Postgres(postgres),
+        }
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        match self {
+            Backend::Sqlite(sqlite) => sqlite.read(work),
+            Backend::Postgres(postgres) => postgres.read(work),
+        }
+    }
+}
+
+/// A value for one parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    /// A number.
+    Int(i64),
+    /// A number or NULL.
+    OptInt(Option<i64>),
+    /// A text.
+    Text(&'a str),
+    /// A text or NULL.
+    OptText(Option<&'a str>),
+    /// Bytes or NULL.
+    OptBytes(Option<&'a [u8]>),
+    /// A list of numbers, for `any_of($n)`.
+    Ints(&'a [i64]),
+}
+
+/// One parameter of a statement that runs once per row.
+#[derive(Clone, Copy, Debug)]
+pub enum Column<'a> {
+    /// The same number in every row.
+    Same(i64),
+    /// The same text in every row.
+    SameText(&'a str),
+    /// A number per row.
+    Ints(&'a [i64]),
+    /// A number or NULL per row.
+    OptInts(&'a [Option<i64>]),
+    /// A text per row.
+    Texts(&'a [&'a str]),
+    /// A text or NULL per row.
+    OptTexts(&'a [Option<&'a str>]),
+}
+
+impl Column<'_> {
+    pub(crate) fn len(&self) -> Option<usize> {
+        match self {
+            Column::Same(_) | Column::SameText(_) => None,
+            Column::Ints(rows) => Some(rows.len()),
+            Column::OptInts(rows) => Some(rows.len()),
+            Column::Texts(rows) => Some(rows.len()),
+            Column::OptTexts(rows) => Some(rows.len()),
+        }
+    }
+
+    /// Number of rows that the columns speak of.
+    ///
+    /// # Panics
+    /// When they differ: a mistake in this crate.
+    pub(crate) fn rows(columns: &[Column<'_>]) -> usize {
+        let mut lengths = columns.iter().filter_map(Column::len);
+        let first = lengths.next().unwrap_or(0);
+        assert!(lengths.all(|length| length == first), "columns of different lengths");
+        first
+    }
+}
+
+/// A transaction or a snapshot: runs statements.
+pub enum Sql<'c> {
+    /// SQLite.
+    #[doc(hidden)]
+    Sqlite(sqlite::Session<'c>),
+    /// PostgreSQL.
+    #[doc(hidden)]
+    Postgres(postgres::Session<'c>),
+}
+
+/// One row of an answer.
+pub enum Row<'r> {
+    /// SQLite.
+    #[doc(hidden)]
+    Sqlite(&'r rusqlite::Row<'r>),
+    /// PostgreSQL.
+    #[doc(hidden)]
+    Postgres(&'r ::postgres::Row),
+}
+
+impl Sql<'_> {
+    /// Runs a statement; the number of rows it changed.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn execute(&mut self, statement: &'static Statement, values: &[Value<'_>]) -> Result<u64> {
+        match self {
+            Sql::Sqlite(session) => session.execute(statement, values),
+            Sql::Postgres(session) => session.execute(statement, values),
+        }
+    }
+
+    /// Runs a statement once per row of the columns; the number of rows changed in all.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn execute_many(&mut self, statement: &'static Statement, columns: &[Column<'_>]) -> Result<u64> {
+        if Column::rows(columns) == 0 {
+            return Ok(0);
+        }
+        match self {
+            Sql::Sqlite(session) => session.execute_many(statement, columns),
+            Sql::Postgres(session) => session.execute_many(statement, columns),
+        }
+    }
+
+    /// Reads all rows of a statement.
+    ///
+    /// # Errors
+    /// What the database says, or `read`.
+    pub fn query<T>(
+        &mut self,
+        statement: &'static Statement,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut rows = Vec::new();
+        let mut keep = |row: &Row<'_>| {
+            rows.push(read(row)?);
+            Ok(())
+        };
+        match self {
+            Sql::Sqlite(session) => session.query(statement, values, &mut keep)?,
+            Sql::Postgres(session) => session.query(statement, values, &mut keep)?,
+        }
+        Ok(rows)
+    }
+
+    /// Reads the first row, if any.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub fn one<T>(
+        &mut self,
+        statement: &'static Statement,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.query(statement, values, read)?.into_iter().next())
+    }
+
+    /// Runs a script of several statements; for migrations only.
+    pub(crate) fn script(&mut self, text: &str) -> Result<()> {
+        match self {
+            Sql::Sqlite(session) => session.script(text),
+            Sql::Postgres(session) => session.script(text),
+        }
+    }
+
+    /// Whether this is SQLite; for the migrator's translation and for tests of plans.
+    pub(crate) fn is_sqlite(&self) -> bool {
+        matches!(self, Sql::Sqlite(_))
+    }
+}
+
+/// Reads one column; a macro because the two drivers share no trait for it.
+macro_rules! get {
+    ($row:expr, $index:expr, $type:ty) => {
+        match $row {
+            Row::Sqlite(row) => row.get::<_, $type>($index).map_err(|e| sqlite::failed("row", &e)),
+            Row::Postgres(row) => row.try_get::<_, $type>($index).map_err(|e| postgres::failed("row", &e)),
+        }
+    };
+}
+
+impl Row<'_> {
+    /// A number.
+    pub fn int(&self, index: usize) -> Result<i64> {
+        get!(self, index, i64)
+    }
+
+    /// A number or NULL.
+    pub fn opt_int(&self, index: usize) -> Result<Option<i64>> {
+        get!(self, index, Option<i64>)
+    }
+
+    /// A text.
+    pub fn text(&self, index: usize) -> Result<String> {
+        get!(self, index, String)
+    }
+
+    /// A text or NULL.
+    pub fn opt_text(&self, index: usize) -> Result<Option<String>> {
+        get!(self, index, Option<String>)
+    }
+
+    /// Bytes or NULL.
+    pub fn opt_bytes(&self, index: usize) -> Result<Option<Vec<u8>>> {
+        get!(self, index, Option<Vec<u8>>)
+    }
+}

@@ -1,0 +1,238 @@
+//! Deliveries: what each output holds of each document, as claimed by one owner (design 4.7).
+
+use ingather_model::decision::Holding;
+use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+
+use crate::db::{Column, Sql, Value};
+use crate::error::Result;
+use crate::queries;
+
+/// What an output holds of a document.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The document.
+    pub document: i64,
+    /// The output.
+    pub output: ConnectionId,
+    /// Number of the last intent.
+    pub seq: i64,
+    /// Digests sent and held.
+    pub holding: Holding,
+    /// `refused`, `overwritten`, …
+    pub outcome: Option<String>,
+}
+
+/// An intent: written before anything is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Intent {
+    /// The document.
+    pub document: i64,
+    /// Hash of the address's parent.
+    pub address_parent: i64,
+    /// Hash of the address.
+    pub address: i64,
+    /// Larger than every earlier one of the address.
+    pub seq: i64,
+    /// Digest that will be held; [`Digest::NONE`] for a removal.
+    pub sent: Digest,
+    /// Access digest that will be held.
+    pub sent_access: Digest,
+}
+
+/// One owner of an address.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Hash of the address.
+    pub address: i64,
+    /// The document.
+    pub document: i64,
+    /// Its job.
+    pub job: JobId,
+    /// Number of the last intent.
+    pub seq: i64,
+    /// Digests sent and held.
+    pub holding: Holding,
+}
+
+/// What outputs hold of documents, in no order.
+pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
+    sql.query(&queries::DELIVERY_HOLDINGS, &[Value::Ints(ids)], |row| {
+        Ok(Delivery {
+            document: row.int(0)?,
+            output: ConnectionId(row.int(1)?),
+            seq: row.int(2)?,
+            holding: Holding {
+                sent: Digest(row.int(3)?),
+                sent_access: Digest(row.int(4)?),
+                held: row.opt_int(5)?.map(Digest),
+                held_access: row.opt_int(6)?.map(Digest),
+            },
+            outcome: row.opt_text(7)?,
+        })
+    })
+}
+
+/// Writes intents for one output; must be synced before anything is sent. With `access_only` the record's digest stays
+/// as it stands, and a document that has no delivery gets none.
+pub fn intend(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    now: i64,
+    access_only: bool,
+    intents: &[Intent],
+) -> Result<()> {
+    let ints = |field: fn(&Intent) -> i64| intents.iter().map(field).collect::<Vec<i64>>();
+    let (documents, seqs) = (ints(|i| i.document), ints(|i| i.seq));
+    let access = ints(|i| i.sent_access.0);
+    if access_only {
+        let columns = [
+            Column::Ints(&documents),
+            Column::Same(output.0),
+            Column::Ints(&seqs),
+            Column::Ints(&access),
+            Column::Same(now),
+        ];
+        sql.execute_many(&queries::DELIVERY_INTEND_ACCESS, &columns)?;
+        return Ok(());
+    }
+    sql.execute_many(
+        &queries::DELIVERY_INTEND,
+        &[
+            Column::Ints(&documents),
+            Column::Same(output.0),
+            Column::Ints(&ints(|i| i.address_parent)),
+            Column::Ints(&ints(|i| i.address)),
+            Column::Ints(&seqs),
+            Column::Ints(&ints(|i| i.sent.0)),
+            Column::Ints(&access),
+            Column::Same(now),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Remembers addresses that are not derived from keys: `(document, uri)`.
+pub fn remember_uris(sql: &mut Sql<'_>, output: ConnectionId, uris: &[(i64, &str)]) -> Result<()> {
+    let documents: Vec<i64> = uris.iter().map(|(document, _)| *document).collect();
+    let texts: Vec<&str> = uris.iter().map(|(_, uri)| *uri).collect();
+    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Texts(&texts)];
+    sql.execute_many(&queries::DELIVERY_URI_PUT, &columns)?;
+    Ok(())
+}
+
+/// Addresses that are not derived from keys: `(document, output, uri)`.
+pub fn uris(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, ConnectionId, String)>> {
+    sql.query(&queries::DELIVERY_URI_GET, &[Value::Ints(ids)], |row| {
+        Ok((row.int(0)?, ConnectionId(row.int(1)?), row.text(2)?))
+    })
+}
+
+/// What a confirmation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmed {
+    /// Record and access are held as sent.
+    Record,
+    /// The access is held as sent.
+    Access,
+}
+
+/// Writes confirmations `(document, seq)` for one output; a newer intent is left alone.
+pub fn confirm(sql: &mut Sql<'_>, output: ConnectionId, now: i64, what: Confirmed, rows: &[(i64, i64)]) -> Result<()> {
+    let statement = match what {
+        Confirmed::Record => &queries::DELIVERY_CONFIRM,
+        Confirmed::Access => &queries::DELIVERY_CONFIRM_ACCESS,
+    };
+    let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs), Column::Same(now)];
+    sql.execute_many(statement, &columns)?;
+    Ok(())
+}
+
+/// Writes that the output answered with no: `(document, seq)`.
+pub fn refuse(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs), Column::SameText(outcome)];
+    sql.execute_many(&queries::DELIVERY_REFUSE, &columns)?;
+    Ok(())
+}
+
+/// Takes deliveries off whose removal was confirmed: `(document, seq)`.
+pub fn remove(sql: &mut Sql<'_>, output: ConnectionId, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs)];
+    sql.execute_many(&queries::DELIVERY_REMOVE, &columns)?;
+    Ok(())
+}
+
+/// Everybody who claims an address of an output (128 bits of a keyed hash stand for its text).
+pub fn owners(sql: &mut Sql<'_>, output: ConnectionId, address_parent: i64, address: i64) -> Result<Vec<Owner>> {
+    let values = [Value::Int(output.0), Value::Int(address_parent), Value::Int(address)];
+    sql.query(&queries::DELIVERY_OWNERS, &values, |row| {
+        Ok(Owner {
+            address: row.int(0)?,
+            document: row.int(1)?,
+            seq: row.int(2)?,
+            holding: Holding {
+                sent: Digest(row.int(3)?),
+                sent_access: Digest(row.int(4)?),
+                held: row.opt_int(5)?.map(Digest),
+                held_access: row.opt_int(6)?.map(Digest),
+            },
+            job: JobId(row.int(7)?),
+        })
+    })
+}
+
+/// After `document` was confirmed at an address with `sent`, other owners that sent something else do not have it held.
+pub fn overwrite(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    address_parent: i64,
+    address: i64,
+    document: i64,
+    sent: Digest,
+) -> Result<u64> {
+    sql.execute(
+        &queries::DELIVERY_OVERWRITE,
+        &[
+            Value::Int(output.0),
+            Value::Int(address_parent),
+            Value::Int(address),
+            Value::Int(document),
+            Value::Int(sent.0),
+        ],
+    )
+}
+
+/// Documents of a job that an output holds after `after`: `(document, seq)`.
+pub fn of_output(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    job: JobId,
+    after: i64,
+    most: usize,
+) -> Result<Vec<(i64, i64)>> {
+    let values = [Value::Int(output.0), Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::DELIVERY_OF_OUTPUT, &values, |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// Marks deliveries of an output as not confirmed, for documents in `(after, until]`.
+pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until: i64) -> Result<u64> {
+    sql.execute(&queries::DELIVERY_FORGET_OUTPUT, &[Value::Int(output.0), Value::Int(after), Value::Int(until)])
+}
+
+/// Every document of an output after `after`: `(document, job)`.
+pub fn all_of_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, most: usize) -> Result<Vec<(i64, JobId)>> {
+    let values = [Value::Int(output.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::DELIVERY_ALL_OF_OUTPUT, &values, |row| Ok((row.int(0)?, JobId(row.int(1)?))))
+}
+
+/// Access that is on its way.
+pub type Pending = (i64, Option<ClassId>, Option<PlaceId>);
+
+/// Addresses of an output whose new access is known and not confirmed, at most `most`.
+pub fn pending_access(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
+    sql.query(&queries::DELIVERY_PENDING_ACCESS, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
+        Ok((row.int(0)?, row.opt_int(1)?.map(ClassId), row.opt_int(2)?.map(PlaceId)))
+    })
+}

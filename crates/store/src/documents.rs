@@ -1,0 +1,231 @@
+//! Documents: what the inventory knows, by key, by id and in key order.
+
+use ingather_model::ids::{ClassId, Digest, DocumentId, JobId, PlaceId};
+use ingather_model::key::DocumentKey;
+use ingather_model::merge::Known;
+
+use crate::db::{Column, Row, Sql, Value};
+use crate::error::Result;
+use crate::queries;
+
+/// A document that a listing named for the first time.
+#[derive(Clone, Debug)]
+pub struct NewDocument {
+    /// Its id, taken with [`take_ids`].
+    pub id: DocumentId,
+    /// Its key.
+    pub key: DocumentKey,
+    /// Its name.
+    pub name: String,
+    /// Version as listed.
+    pub version: Digest,
+    /// Access version as listed.
+    pub access: Digest,
+    /// What stays when it is renamed.
+    pub identity: i64,
+    /// The place that rules it.
+    pub place: Option<PlaceId>,
+}
+
+/// What a visit found out about a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Visited {
+    /// The document.
+    pub id: DocumentId,
+    /// Version that was read.
+    pub version: Digest,
+    /// Access version that was read.
+    pub access: Digest,
+    /// Settings that it went through.
+    pub settings: Digest,
+    /// What stays when it is renamed.
+    pub identity: i64,
+    /// Its own level.
+    pub class: Option<ClassId>,
+    /// The place that rules it.
+    pub place: Option<PlaceId>,
+}
+
+/// A document with its name.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// What the inventory holds.
+    pub known: Known,
+    /// Its name.
+    pub name: String,
+    /// What stays when it is renamed.
+    pub identity: i64,
+}
+
+/// A document as lists for people show it.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The document.
+    pub id: DocumentId,
+    /// Its name.
+    pub name: String,
+    /// Run that wrote it last.
+    pub changed_run: i64,
+    /// Why it waits for a visit, and until when.
+    pub work: Option<(String, i64)>,
+    /// What is wrong: kind, code, message.
+    pub trouble: Option<(String, String, String)>,
+}
+
+/// Takes `count` fresh numbers of a sort (`document`, `place`, `class`, `handle`); the first of them.
+///
+/// # Errors
+/// What the database says.
+pub fn take_ids(sql: &mut Sql<'_>, sort: &str, count: usize) -> Result<i64> {
+    let values = [Value::Text(sort), Value::Int(count as i64)];
+    let end = sql.one(&queries::ID_BLOCK_TAKE, &values, |row| row.int(0))?;
+    Ok(end.unwrap_or(1) - count as i64)
+}
+
+fn known(row: &Row<'_>) -> Result<Known> {
+    Ok(Known {
+        id: DocumentId(row.int(0)?),
+        own: row.int(1)?,
+        version: Digest(row.int(2)?),
+        access: Digest(row.int(3)?),
+        settings: Digest(row.int(4)?),
+        class: row.opt_int(5)?.map(ClassId),
+        place: row.opt_int(6)?.map(PlaceId),
+        leaving: false,
+    })
+}
+
+/// All documents of one parent, sorted by `own`.
+pub fn scan_parent(sql: &mut Sql<'_>, job: JobId, parent: i64) -> Result<Vec<Known>> {
+    sql.query(&queries::DOCUMENT_SCAN_PARENT, &[Value::Int(job.0), Value::Int(parent)], known)
+}
+
+/// The document with that key.
+pub fn find(sql: &mut Sql<'_>, job: JobId, key: DocumentKey) -> Result<Option<Known>> {
+    sql.one(&queries::DOCUMENT_FIND, &[Value::Int(job.0), Value::Int(key.parent), Value::Int(key.own)], known)
+}
+
+/// Documents by id, in no order; ids that are gone are left out.
+pub fn get(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Stored>> {
+    sql.query(&queries::DOCUMENT_GET, &[Value::Ints(ids)], |row| {
+        Ok(Stored { known: known(row)?, name: row.text(7)?, identity: row.int(8)? })
+    })
+}
+
+/// Adds documents that a listing named for the first time, and counts them.
+pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, settings: Digest, documents: &[NewDocument]) -> Result<()> {
+    let ints = |field: fn(&NewDocument) -> i64| documents.iter().map(field).collect::<Vec<i64>>();
+    let ids = ints(|d| d.id.0);
+    let places: Vec<Option<i64>> = documents.iter().map(|d| d.place.map(|place| place.0)).collect();
+    let names: Vec<&str> = documents.iter().map(|d| d.name.as_str()).collect();
+    sql.execute_many(
+        &queries::DOCUMENT_ADD,
+        &[
+            Column::Ints(&ids),
+            Column::Same(job.0),
+            Column::Ints(&ints(|d| d.key.parent)),
+            Column::Ints(&ints(|d| d.key.own)),
+            Column::Ints(&ints(|d| d.version.0)),
+            Column::Ints(&ints(|d| d.access.0)),
+            Column::Same(settings.0),
+            Column::Ints(&ints(|d| d.identity)),
+            Column::OptInts(&places),
+            Column::Same(run),
+        ],
+    )?;
+    sql.execute_many(&queries::DOCUMENT_TEXT_ADD, &[Column::Ints(&ids), Column::Texts(&names)])?;
+    count(sql, job, documents.len() as i64)
+}
+
+/// Writes what visits found.
+pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
+    let ints = |field: fn(&Visited) -> i64| visited.iter().map(field).collect::<Vec<i64>>();
+    let classes: Vec<Option<i64>> = visited.iter().map(|v| v.class.map(|class| class.0)).collect();
+    let places: Vec<Option<i64>> = visited.iter().map(|v| v.place.map(|place| place.0)).collect();
+    sql.execute_many(
+        &queries::DOCUMENT_SETTLE,
+        &[
+            Column::Ints(&ints(|v| v.id.0)),
+            Column::Ints(&ints(|v| v.version.0)),
+            Column::Ints(&ints(|v| v.access.0)),
+            Column::Ints(&ints(|v| v.settings.0)),
+            Column::Ints(&ints(|v| v.identity)),
+            Column::OptInts(&classes),
+            Column::OptInts(&places),
+            Column::Same(run),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes who may see documents, with the intent that tells an output: until it is confirmed, a search asks both.
+pub fn set_access(sql: &mut Sql<'_>, rows: &[(i64, Option<ClassId>, Option<PlaceId>)]) -> Result<()> {
+    let ids: Vec<i64> = rows.iter().map(|(id, ..)| *id).collect();
+    let classes: Vec<Option<i64>> = rows.iter().map(|(_, class, _)| class.map(|class| class.0)).collect();
+    let places: Vec<Option<i64>> = rows.iter().map(|(.., place)| place.map(|place| place.0)).collect();
+    let columns = [Column::Ints(&ids), Column::OptInts(&classes), Column::OptInts(&places)];
+    sql.execute_many(&queries::DOCUMENT_ACCESS, &columns)?;
+    Ok(())
+}
+
+/// Documents of a job after a key, in key order: key and id.
+pub fn walk(sql: &mut Sql<'_>, job: JobId, after: DocumentKey, most: usize) -> Result<Vec<(DocumentKey, i64)>> {
+    let values = [Value::Int(job.0), Value::Int(after.parent), Value::Int(after.own), Value::Int(most as i64)];
+    sql.query(&queries::DOCUMENT_WALK, &values, |row| {
+        Ok((DocumentKey { parent: row.int(0)?, own: row.int(1)? }, row.int(2)?))
+    })
+}
+
+/// Documents of a job with what is known of them, in the order of their ids.
+pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<Listed>> {
+    sql.query(&queries::DOCUMENT_LIST, &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)], |row| {
+        let work = row.opt_text(3)?.zip(row.opt_int(4)?);
+        let trouble = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
+            (Some(kind), Some(code), Some(message)) => Some((kind, code, message)),
+            _ => None,
+        };
+        Ok(Listed { id: DocumentId(row.int(0)?), name: row.text(1)?, changed_run: row.int(2)?, work, trouble })
+    })
+}
+
+/// Names by id, in no order.
+pub fn names(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, String)>> {
+    sql.query(&queries::DOCUMENT_NAMES, &[Value::Ints(ids)], |row| Ok((row.int(0)?, row.text(1)?)))
+}
+
+/// What stays of documents when they are renamed, by id.
+pub fn identities(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64)>> {
+    sql.query(&queries::DOCUMENT_IDENTITIES, &[Value::Ints(ids)], |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// Forgets those of `ids` that no output holds any more, with all their rows; how many.
+pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
+    let left = sql.query(&queries::DELIVERY_LEFT, &[Value::Ints(ids)], |row| row.int(0))?;
+    let gone: Vec<i64> = if left.is_empty() {
+        ids.to_vec()
+    } else {
+        let left: std::collections::HashSet<i64> = left.into_iter().collect();
+        ids.iter().copied().filter(|id| !left.contains(id)).collect()
+    };
+    let values = [Value::Ints(&gone)];
+    sql.execute(&queries::WORK_REMOVE, &values)?;
+    sql.execute(&queries::TROUBLE_OVER, &values)?;
+    sql.execute(&queries::DELIVERY_URI_REMOVE, &values)?;
+    sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
+    let removed = sql.execute(&queries::DOCUMENT_REMOVE, &values)?;
+    count(sql, job, -(removed as i64))?;
+    Ok(removed)
+}
+
+/// How many documents a job has.
+pub fn total(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
+    let n = sql.one(&queries::TALLY_GET, &[Value::Int(job.0), Value::Text("documents")], |row| row.int(0))?;
+    Ok(n.unwrap_or(0).max(0) as u64)
+}
+
+fn count(sql: &mut Sql<'_>, job: JobId, change: i64) -> Result<()> {
+    if change != 0 {
+        sql.execute(&queries::TALLY_ADD, &[Value::Int(job.0), Value::Text("documents"), Value::Int(change)])?;
+    }
+    Ok(())
+}

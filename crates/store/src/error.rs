@@ -1,0 +1,37 @@
+//! Errors of the store, each with what to do next.
+
+/// What went wrong with the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused or is not there.
+    #[error("the store answered: {message} (in {statement})")]
+    Database {
+        /// Name of the statement, or what was tried.
+        statement: &'static str,
+        /// What the database said.
+        message: String,
+    },
+    /// The database is from a newer program.
+    #[error("the store was written by a newer version of ingather (schema {found}, this program knows {known}); use that version")]
+    Newer {
+        /// Schema number found.
+        found: i64,
+        /// Highest schema number of this program.
+        known: i64,
+    },
+    /// A migration on record is not the one of this program.
+    #[error("the store's schema step {0} is not the one this program knows; it may be damaged: restore a backup")]
+    Checksum(i64),
+    /// Somebody else writes.
+    #[error("{0}")]
+    Held(String),
+    /// A fenced write came too late: another process took over.
+    #[error("another process has taken over this store; this one stops without writing")]
+    Fenced,
+    /// What the caller asked for does not fit what is stored.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Short form.
+pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,148 @@
+//! Jobs: definitions and the moves between their states (`model::lifecycle`).
+
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::job::Definition;
+
+use crate::db::{Row, Sql, Value};
+use crate::documents::take_ids;
+use crate::error::{Result, StoreError};
+use crate::queries;
+
+/// A job as stored.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its handle.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+    /// Its repository connection.
+    pub repository: ConnectionId,
+    /// Canonical root or URL: by it `sync` finds the job again.
+    pub root: String,
+    /// Word of its state.
+    pub state: String,
+    /// Number of its last run.
+    pub run: i64,
+    /// Its definition.
+    pub definition: Definition,
+    /// Grows with each change of the definition.
+    pub revision: i64,
+    /// Who read the source last.
+    pub reader: Option<String>,
+    /// Why the last run ended early.
+    pub error: Option<String>,
+}
+
+fn read(row: &Row<'_>) -> Result<Job> {
+    let definition = serde_json::from_str(&row.text(6)?)
+        .map_err(|e| StoreError::Refused(format!("a stored job definition cannot be read: {e}")))?;
+    Ok(Job {
+        id: JobId(row.int(0)?),
+        name: row.text(1)?,
+        repository: ConnectionId(row.int(2)?),
+        root: row.text(3)?,
+        state: row.text(4)?,
+        run: row.int(5)?,
+        definition,
+        revision: row.int(7)?,
+        reader: row.opt_text(8)?,
+        error: row.opt_text(9)?,
+    })
+}
+
+/// All jobs, by name.
+pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Job>> {
+    sql.query(&queries::JOB_LIST, &[], read)
+}
+
+/// The job of that name.
+pub fn by_name(sql: &mut Sql<'_>, name: &str) -> Result<Option<Job>> {
+    sql.one(&queries::JOB_BY_NAME, &[Value::Text(name)], read)
+}
+
+/// Jobs of a repository connection for one root.
+pub fn by_root(sql: &mut Sql<'_>, repository: ConnectionId, root: &str) -> Result<Vec<Job>> {
+    sql.query(&queries::JOB_BY_ROOT, &[Value::Int(repository.0), Value::Text(root)], read)
+}
+
+/// One job by handle.
+pub fn get(sql: &mut Sql<'_>, id: JobId) -> Result<Option<Job>> {
+    sql.one(&queries::JOB_BY_HANDLE, &[Value::Int(id.0)], read)
+}
+
+fn text_of(definition: &Definition) -> String {
+    serde_json::to_string(definition).expect("a definition is made of strings, numbers and flags")
+}
+
+/// Adds a job that rests.
+pub fn add(sql: &mut Sql<'_>, repository: ConnectionId, root: &str, definition: &Definition, now: i64) -> Result<JobId> {
+    let id = take_ids(sql, "handle", 1)?;
+    let values = [
+        Value::Int(id),
+        Value::Text(&definition.name),
+        Value::Int(repository.0),
+        Value::Text(root),
+        Value::Text(&text_of(definition)),
+        Value::Int(now),
+    ];
+    sql.execute(&queries::JOB_ADD, &values)?;
+    Ok(JobId(id))
+}
+
+/// Changes a definition.
+pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition) -> Result<()> {
+    sql.execute(&queries::JOB_DEFINE, &[Value::Int(id.0), Value::Text(&text_of(definition))])?;
+    Ok(())
+}
+
+/// Remembers who read the source.
+pub fn remember_reader(sql: &mut Sql<'_>, id: JobId, reader: &str) -> Result<()> {
+    sql.execute(&queries::JOB_READER, &[Value::Int(id.0), Value::Text(reader)])?;
+    Ok(())
+}
+
+/// Opens the next run: its number. None when the job is being deleted or is gone.
+pub fn begin(sql: &mut Sql<'_>, id: JobId) -> Result<Option<i64>> {
+    sql.one(&queries::JOB_BEGIN, &[Value::Int(id.0)], |row| row.int(0))
+}
+
+fn moved(sql: &mut Sql<'_>, statement: &'static queries::Statement, id: JobId, run: i64) -> Result<bool> {
+    Ok(sql.execute(statement, &[Value::Int(id.0), Value::Int(run)])? == 1)
+}
+
+/// Working → sweeping; false when refused.
+pub fn drain(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
+    moved(sql, &queries::JOB_DRAIN, id, run)
+}
+
+/// Sweeping → ending; false when refused.
+pub fn sweep(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
+    moved(sql, &queries::JOB_SWEEP, id, run)
+}
+
+/// Working or sweeping → stopping; false when refused.
+pub fn stop(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
+    moved(sql, &queries::JOB_STOP, id, run)
+}
+
+/// Ending or stopping → resting; false when refused.
+pub fn rest(sql: &mut Sql<'_>, id: JobId, run: i64, error: Option<&str>) -> Result<bool> {
+    Ok(sql.execute(&queries::JOB_REST, &[Value::Int(id.0), Value::Int(run), Value::OptText(error)])? == 1)
+}
+
+/// The job is to go; also from a run whose process died.
+pub fn delete(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
+    sql.execute(&queries::JOB_DELETE, &[Value::Int(id.0)])?;
+    Ok(())
+}
+
+/// Forgets a deleted job with its runs and counters, once its documents are gone.
+pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
+    for statement in [&queries::RUN_REMOVE, &queries::TALLY_REMOVE, &queries::JOB_FORGET] {
+        sql.execute(statement, &[Value::Int(id.0)])?;
+    }
+    for statement in [&queries::SEEN_DROP, &queries::BLIND_SPOT_DROP] {
+        sql.execute(statement, &[Value::Int(id.0), Value::Int(i64::MAX)])?;
+    }
+    Ok(())
+}

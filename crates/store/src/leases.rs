@@ -1,0 +1,96 @@
+//! Who may write: one lease per process, checked in every transaction that writes (design 4.4).
+
+use crate::db::{Sql, Value};
+use crate::error::{Result, StoreError};
+use crate::queries;
+
+/// A lease ends by itself after this time without a renewal, milliseconds (design 4.4).
+pub const LEASE_MS: i64 = 10_000;
+
+/// The part that stands for all work while one process does everything.
+const WHOLE: i64 = 0;
+
+/// The right of this process to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Identity of this process, never used again.
+    pub process: String,
+    epoch: i64,
+}
+
+/// A process on record.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its identity.
+    pub id: String,
+    /// When its lease ends unless renewed, milliseconds since 1970 UTC.
+    pub until: i64,
+    /// Its process id on its host.
+    pub pid: i64,
+    /// Name of its host and data directory.
+    pub host: String,
+    /// What it does, for a person.
+    pub doing: String,
+}
+
+/// Processes on record.
+pub fn members(sql: &mut Sql<'_>) -> Result<Vec<Member>> {
+    sql.query(&queries::PROCESS_LIST, &[], |row| {
+        Ok(Member {
+            id: row.text(0)?,
+            until: row.int(2)?,
+            pid: row.int(3)?,
+            host: row.text(4)?,
+            doing: row.text(5)?,
+        })
+    })
+}
+
+/// Takes the whole work. Members of the same `host` are dead: the caller holds the lock of their data directory.
+///
+/// # Errors
+/// [`StoreError::Held`] when a live member of another host is on record.
+pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
+    for other in members(sql)? {
+        if other.host != member.host && other.until > now {
+            return Err(StoreError::Held(format!(
+                "process {} on {} works on this store ({}); wait for it, or stop it",
+                other.pid, other.host, other.doing
+            )));
+        }
+        sql.execute(&queries::PROCESS_LEAVE, &[Value::Text(&other.id)])?;
+    }
+    let values = [
+        Value::Text(&member.id),
+        Value::Int(0),
+        Value::Int(now + LEASE_MS),
+        Value::Int(member.pid),
+        Value::Text(&member.host),
+        Value::Text(&member.doing),
+    ];
+    sql.execute(&queries::PROCESS_JOIN, &values)?;
+    let epoch = sql.one(&queries::PART_TAKE, &[Value::Int(WHOLE), Value::Text(&member.id)], |row| row.int(0))?;
+    Ok(Lease { process: member.id.clone(), epoch: epoch.unwrap_or(1) })
+}
+
+impl Lease {
+    /// Refuses the transaction when another process took over.
+    ///
+    /// # Errors
+    /// [`StoreError::Fenced`].
+    pub fn fence(&self, sql: &mut Sql<'_>) -> Result<()> {
+        let values = [Value::Int(WHOLE), Value::Text(&self.process), Value::Int(self.epoch)];
+        sql.one(&queries::PART_FENCE, &values, |row| row.int(0))?.map(|_| ()).ok_or(StoreError::Fenced)
+    }
+
+    /// Extends the lease; false when it was taken over.
+    pub fn renew(&self, sql: &mut Sql<'_>, now: i64) -> Result<bool> {
+        Ok(sql.execute(&queries::PROCESS_RENEW, &[Value::Text(&self.process), Value::Int(now + LEASE_MS)])? == 1)
+    }
+
+    /// Gives the work back at an orderly end.
+    pub fn leave(&self, sql: &mut Sql<'_>) -> Result<()> {
+        sql.execute(&queries::PROCESS_LEAVE, &[Value::Text(&self.process)])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! Brings the schema up to date: numbered steps with checksums, forward only.
+
+use ingather_model::ids::Digest;
+
+use crate::db::{Durability, Sql, Value, Writer};
+use crate::error::{Result, StoreError};
+use crate::queries;
+
+/// Every step: number, name, text. A step that was released is never changed.
+const STEPS: &[(i64, &str, &str)] = &[(1, "start", include_str!("../migrations/0001_start.sql"))];
+
+const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
+                      checksum BIGINT NOT NULL) /*clustered*/;";
+
+/// Applies the steps that are missing, each in its own transaction; gives a new store its identity and secret.
+pub(crate) fn bring_up(writer: &Writer<'_>) -> Result<()> {
+    writer.run(Durability::Synced, |sql| {
+        let ledger = translate(LEDGER, sql);
+        sql.script(&ledger)
+    })?;
+    for (number, name, text) in STEPS {
+        writer.run(Durability::Synced, |sql| {
+            let applied = applied(sql)?;
+            judge(&applied)?;
+            if applied.iter().any(|(known, _)| known == number) {
+                return Ok(());
+            }
+            let script = translate(text, sql);
+            sql.script(&script)?;
+            let checksum = Digest::of(text.as_bytes()).0;
+            sql.execute(&queries::MIGRATION_NOTE, &[Value::Int(*number), Value::Text(name), Value::Int(checksum)])?;
+            if *number == 1 { identify(sql) } else { Ok(()) }
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether there is a store at all; its schema must be exactly ours.
+pub(crate) fn check(sql: &mut Sql<'_>) -> Result<bool> {
+    if sql.one(&queries::MIGRATION_LEDGER, &[], |row| row.int(0))? == Some(0) {
+        return Ok(false);
+    }
+    let applied = applied(sql)?;
+    judge(&applied)?;
+    if applied.len() < STEPS.len() {
+        return Err(StoreError::Refused(
+            "the store was written by an older version of ingather; run `ingather sync` once, which brings it up to date"
+                .to_owned(),
+        ));
+    }
+    Ok(!applied.is_empty())
+}
+
+fn applied(sql: &mut Sql<'_>) -> Result<Vec<(i64, i64)>> {
+    sql.query(&queries::MIGRATION_LIST, &[], |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+fn judge(applied: &[(i64, i64)]) -> Result<()> {
+    let known = STEPS.last().map_or(0, |(number, ..)| *number);
+    for (number, checksum) in applied {
+        match STEPS.iter().find(|(step, ..)| step == number) {
+            None => return Err(StoreError::Newer { found: *number, known }),
+            Some((.., text)) if Digest::of(text.as_bytes()).0 != *checksum => {
+                return Err(StoreError::Checksum(*number));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// SQLite refuses PostgreSQL's words in STRICT tables (`store.md` 2.1).
+fn translate(text: &str, sql: &Sql<'_>) -> String {
+    if sql.is_sqlite() {
+        text.replace("BIGINT", "INTEGER")
+            .replace("DOUBLE PRECISION", "REAL")
+            .replace("BYTEA", "BLOB")
+            .replace("/*table*/", "STRICT")
+            .replace("/*clustered*/", "STRICT, WITHOUT ROWID")
+    } else {
+        text.to_owned()
+    }
+}
+
+fn identify(sql: &mut Sql<'_>) -> Result<()> {
+    let mut random = [0u8; 32];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut random));
+    read.map_err(|error| StoreError::Refused(format!("the system gives no random numbers: {error}")))?;
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for (name, value) in [("secret", hex(&random[..16])), ("id", hex(&random[16..]))] {
+        sql.execute(&queries::META_PUT, &[Value::Text(name), Value::Text(&value)])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! table: every statement of `sql/`, by name; how one text is made to run on both databases.
+//!
+//! A text is shared unless its file has a twin. Words that are translated: `$1` · `IN any_of($1)` (a list of numbers)
+//! · `{rows:bigint,text}` (one row per call on SQLite, arrays on PostgreSQL; its columns are `c1`, `c2`, …).
+
+use std::sync::OnceLock;
+
+/// A statement with its texts.
+pub struct Statement {
+    /// `table/verb`, the path of its file below `sql/`.
+    pub name: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+    sqlite_text: OnceLock<String>,
+    postgres_text: OnceLock<String>,
+}
+
+impl Statement {
+    /// The text for SQLite.
+    pub fn sqlite(&self) -> &str {
+        self.sqlite_text.get_or_init(|| for_sqlite(self.sqlite))
+    }
+
+    /// The text for PostgreSQL.
+    pub fn postgres(&self) -> &str {
+        self.postgres_text.get_or_init(|| for_postgres(self.postgres))
+    }
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines().map(|line| line.split("--").next().unwrap_or("").trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+/// Replaces `{rows:…}` by what `rows` makes of its column types.
+fn with_rows(text: &str, rows: impl Fn(&[&str]) -> String) -> String {
+    match text.split_once("{rows:").and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+        Some((before, (types, after))) => {
+            let types: Vec<&str> = types.split(',').map(str::trim).collect();
+            format!("{before}{}{after}", rows(&types))
+        }
+        None => text.to_owned(),
+    }
+}
+
+fn for_sqlite(text: &str) -> String {
+    let text = with_rows(&without_comments(text), |types| {
+        let columns: Vec<String> = (1..=types.len()).map(|n| format!("${n} AS c{n}")).collect();
+        format!("(SELECT {})", columns.join(", "))
+    });
+    let mut out = String::with_capacity(text.len() + 32);
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("any_of(") {
+        let end = rest[at..].find(')').map_or(rest.len(), |end| at + end);
+        out.push_str(&rest[..at]);
+        out.push_str("(SELECT value FROM json_each(");
+        out.push_str(&rest[at + "any_of(".len()..end]);
+        out.push_str("))");
+        rest = &rest[end + 1..];
+    }
+    out.push_str(rest);
+    // `$1` would be numbered by first appearance; `?1` is what it says.
+    out.replace('$', "?")
+}
+
+fn for_postgres(text: &str) -> String {
+    let text = with_rows(&without_comments(text), |types| {
+        let arrays: Vec<String> = types.iter().enumerate().map(|(n, kind)| format!("${}::{kind}[]", n + 1)).collect();
+        let columns: Vec<String> = (1..=types.len()).map(|n| format!("c{n}")).collect();
+        format!("unnest({}) AS given({})", arrays.join(", "), columns.join(", "))
+    });
+    text.replace("IN any_of(", "= ANY(")
+}
+
+/// Declares statements from files; a macro because nothing else includes a file by a computed name.
+macro_rules! queries {
+    ($($kind:ident $name:ident = $path:literal;)*) => {
+        $(
+            #[doc = concat!("`sql/", $path, "`")]
+            pub static $name: Statement = queries!(@$kind $path);
+        )*
+        /// All statements, for tests of their texts and plans.
+        pub static ALL: &[&Statement] = &[$(&$name),*];
+    };
+    (@shared $path:literal) => {
+        queries!(@make $path, include_str!(concat!("../sql/", $path, ".sql")), include_str!(concat!("../sql/", $path, ".sql")))
+    };
+    (@split $path:literal) => {
+        queries!(@make $path, include_str!(concat!("../sql/", $path, ".sqlite.sql")),
+            include_str!(concat!("../sql/", $path, ".postgres.sql")))
+    };
+    (@make $path:literal, $sqlite:expr, $postgres:expr) => {
+        Statement { name: $path, sqlite: $sqlite, postgres: $postgres,
+            sqlite_text: OnceLock::new(), postgres_text: OnceLock::new() }
+    };
+}
+
+queries! {
+    shared META_GET = "meta/get";
+    shared META_PUT = "meta/put";
+    split MIGRATION_LEDGER = "migration/ledger";
+    shared MIGRATION_LIST = "migration/list";
+    shared MIGRATION_NOTE = "migration/note";
+    shared ID_BLOCK_TAKE = "id_block/take";
+    shared PROCESS_JOIN = "process/join";
+    shared PROCESS_RENEW = "process/renew";
+    shared PROCESS_LIST = "process/list";
+    shared PROCESS_LEAVE = "process/leave";
+    shared PART_TAKE = "part/take";
+    split PART_FENCE = "part/fence";
+    shared CONNECTION_ADD = "connection/add";
+    shared CONNECTION_FIND = "connection/find";
+    shared CONNECTION_LIST = "connection/list";
+    shared CONNECTION_BY_HANDLE = "connection/by_handle";
+    shared CONNECTION_SETTLE = "connection/settle";
+    shared JOB_ADD = "job/add";
+    shared JOB_LIST = "job/list";
+    shared JOB_BY_NAME = "job/by_name";
+    shared JOB_BY_ROOT = "job/by_root";
+    shared JOB_BY_HANDLE = "job/by_handle";
+    shared JOB_DEFINE = "job/define";
+    shared JOB_READER = "job/reader";
+    shared JOB_BEGIN = "job/begin";
+    shared JOB_DRAIN = "job/drain";
+    shared JOB_SWEEP = "job/sweep";
+    shared JOB_STOP = "job/stop";
+    shared JOB_REST = "job/rest";
+    shared JOB_DELETE = "job/delete";
+    shared JOB_FORGET = "job/forget";
+    shared RUN_OPEN = "run/open";
+    shared RUN_INTERRUPT = "run/interrupt";
+    shared RUN_LISTED = "run/listed";
+    shared RUN_HOLD = "run/hold";
+    shared RUN_RELEASE = "run/release";
+    shared RUN_END = "run/end";
+    shared RUN_LIST = "run/list";
+    shared RUN_HELD = "run/held";
+    shared RUN_TRIM = "run/trim";
+    shared RUN_REMOVE = "run/remove";
+    shared BLIND_SPOT_ADD = "blind_spot/add";
+    shared BLIND_SPOT_LIST = "blind_spot/list";
+    shared BLIND_SPOT_DROP = "blind_spot/drop";
+    shared SEEN_ADD = "seen/add";
+    shared SEEN_LIST = "seen/list";
+    shared SEEN_DROP = "seen/drop";
+    shared ACCESS_CLASS_LIST = "access_class/list";
+    shared ACCESS_CLASS_ALL = "access_class/all";
+    shared ACCESS_CLASS_ADD = "access_class/add";
+    shared PLACE_LIST = "place/list";
+    shared PLACE_ALL = "place/all";
+    shared PLACE_ADD = "place/add";
+    shared PLACE_JUDGE = "place/judge";
+    shared PLACE_MOVE = "place/move";
+    shared PLACE_LEAVE = "place/leave";
+    shared DOCUMENT_SCAN_PARENT = "document/scan_parent";
+    shared DOCUMENT_FIND = "document/find";
+    shared DOCUMENT_GET = "document/get";
+    shared DOCUMENT_ADD = "document/add";
+    shared DOCUMENT_TEXT_ADD = "document_text/add";
+    split DOCUMENT_SETTLE = "document/settle";
+    split DOCUMENT_ACCESS = "document/access";
+    shared DOCUMENT_WALK = "document/walk";
+    shared DOCUMENT_NAMES = "document/names";
+    shared DOCUMENT_IDENTITIES = "document/identities";
+    shared DOCUMENT_REMOVE = "document/remove";
+    shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
+    shared DOCUMENT_LIST = "document/list";
+    shared WORK_WANT = "work/want";
+    shared WORK_DUE = "work/due";
+    shared WORK_NEXT = "work/next";
+    split WORK_DONE = "work/done";
+    split WORK_AGAIN = "work/again";
+    shared WORK_REMOVE = "work/remove";
+    shared WORK_OF_JOB = "work/of_job";
+    shared WORK_GET = "work/get";
+    split TROUBLE_PUT = "trouble/put";
+    shared TROUBLE_OVER = "trouble/over";
+    shared TROUBLE_OF_JOB = "trouble/of_job";
+    shared DELIVERY_HOLDINGS = "delivery/holdings";
+    shared DELIVERY_LEAVING = "delivery/leaving";
+    split DELIVERY_INTEND = "delivery/intend";
+    split DELIVERY_INTEND_ACCESS = "delivery/intend_access";
+    split DELIVERY_CONFIRM = "delivery/confirm";
+    split DELIVERY_CONFIRM_ACCESS = "delivery/confirm_access";
+    split DELIVERY_REFUSE = "delivery/refuse";
+    split DELIVERY_REMOVE = "delivery/remove";
+    shared DELIVERY_LEFT = "delivery/left";
+    shared DELIVERY_OWNERS = "delivery/owners";
+    shared DELIVERY_OF_OUTPUT = "delivery/of_output";
+    shared DELIVERY_FORGET_OUTPUT = "delivery/forget_output";
+    shared DELIVERY_ALL_OF_OUTPUT = "delivery/all_of_output";
+    shared DELIVERY_OVERWRITE = "delivery/overwrite";
+    shared DELIVERY_URI_PUT = "delivery_uri/put";
+    shared DELIVERY_URI_GET = "delivery_uri/get";
+    shared DELIVERY_URI_REMOVE = "delivery_uri/remove";
+    shared DELIVERY_PENDING_ACCESS = "delivery/pending_access";
+    shared TALLY_ADD = "tally/add";
+    shared TALLY_GET = "tally/get";
+    shared TALLY_REMOVE = "tally/remove";
+}

@@ -1,0 +1,140 @@
+//! Runs: one pass of a job, its marks, its blind spots and what it holds back.
+
+use ingather_model::ids::JobId;
+use ingather_model::scope::BlindSpot;
+
+use crate::db::{Sql, Value};
+use crate::error::Result;
+use crate::queries;
+
+/// Runs that are kept per job (`store.md` 2.4).
+const RUNS_KEPT: i64 = 1_000;
+
+/// A run as lists show it; times are milliseconds since 1970 UTC.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its number in the job.
+    pub number: i64,
+    /// `full` or `minimal`.
+    pub kind: String,
+    /// When it began.
+    pub started_at: i64,
+    /// When its listing ended.
+    pub listed_at: Option<i64>,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+    /// `done`, `interrupted`, `stopped`, `failed`.
+    pub outcome: Option<String>,
+    /// `held` while its removals wait for a confirmation.
+    pub guard: Option<String>,
+    /// Its counters as JSON.
+    pub counts: Option<String>,
+    /// Why it ended early.
+    pub error: Option<String>,
+}
+
+/// Opens a run; one that was left open is closed as interrupted, and marks of earlier runs go.
+pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) -> Result<()> {
+    sql.execute(&queries::RUN_INTERRUPT, &[Value::Int(job.0), Value::Int(now)])?;
+    let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind), Value::Int(now)];
+    sql.execute(&queries::RUN_OPEN, &values)?;
+    sql.execute(&queries::SEEN_DROP, &[Value::Int(job.0), Value::Int(number)])?;
+    sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - RUNS_KEPT)])?;
+    Ok(())
+}
+
+/// Notes that the listing of a run is over, with what it could not read.
+pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, blind: &[BlindSpot]) -> Result<()> {
+    sql.execute(&queries::BLIND_SPOT_DROP, &[Value::Int(job.0), Value::Int(number)])?;
+    for (place, spot) in blind.iter().enumerate() {
+        let values = [
+            Value::Int(job.0),
+            Value::Int(number),
+            Value::Int(place as i64),
+            Value::Text(&spot.scope.label()),
+            Value::Text(&spot.cause),
+            Value::Text(&spot.message),
+        ];
+        sql.execute(&queries::BLIND_SPOT_ADD, &values)?;
+    }
+    sql.execute(&queries::RUN_LISTED, &[Value::Int(job.0), Value::Int(number), Value::Int(now)])?;
+    Ok(())
+}
+
+/// Scopes that a run could not read: scope, cause, message.
+pub fn blind_spots(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<(String, String, String)>> {
+    sql.query(&queries::BLIND_SPOT_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
+        Ok((row.text(0)?, row.text(1)?, row.text(2)?))
+    })
+}
+
+/// Writes ids that a page met, as bytes of a bitmap.
+pub fn mark(sql: &mut Sql<'_>, job: JobId, number: i64, page: i64, ids: &[u8]) -> Result<()> {
+    let values = [Value::Int(job.0), Value::Int(number), Value::Int(page), Value::OptBytes(Some(ids))];
+    sql.execute(&queries::SEEN_ADD, &values)?;
+    Ok(())
+}
+
+/// Bitmaps of a run, as they were written.
+pub fn marks(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<u8>>> {
+    sql.query(&queries::SEEN_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
+        Ok(row.opt_bytes(0)?.unwrap_or_default())
+    })
+}
+
+/// Keeps the ids whose removal is held, as bytes of a bitmap.
+pub fn hold(sql: &mut Sql<'_>, job: JobId, number: i64, ids: &[u8]) -> Result<()> {
+    sql.execute(&queries::RUN_HOLD, &[Value::Int(job.0), Value::Int(number), Value::OptBytes(Some(ids))])?;
+    Ok(())
+}
+
+/// The held set of a run, if it still holds one.
+pub fn held(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Option<Vec<u8>>> {
+    let found =
+        sql.one(&queries::RUN_HELD, &[Value::Int(job.0), Value::Int(number)], |row| row.opt_bytes(0))?;
+    Ok(found.flatten())
+}
+
+/// The held set of a run is settled: `confirmed`, or `void` because a later run listed again.
+pub fn release(sql: &mut Sql<'_>, job: JobId, number: i64, how: &str) -> Result<bool> {
+    Ok(sql.execute(&queries::RUN_RELEASE, &[Value::Int(job.0), Value::Int(number), Value::Text(how)])? == 1)
+}
+
+/// Ends a run with its counters as JSON.
+pub fn end(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    number: i64,
+    now: i64,
+    outcome: &str,
+    counts: &str,
+    error: Option<&str>,
+) -> Result<()> {
+    let values = [
+        Value::Int(job.0),
+        Value::Int(number),
+        Value::Int(now),
+        Value::Text(outcome),
+        Value::Text(counts),
+        Value::OptText(error),
+    ];
+    sql.execute(&queries::RUN_END, &values)?;
+    Ok(())
+}
+
+/// The latest runs, newest first.
+pub fn list(sql: &mut Sql<'_>, job: JobId, most: usize) -> Result<Vec<Run>> {
+    sql.query(&queries::RUN_LIST, &[Value::Int(job.0), Value::Int(most as i64)], |row| {
+        Ok(Run {
+            number: row.int(0)?,
+            kind: row.text(1)?,
+            started_at: row.int(2)?,
+            listed_at: row.opt_int(3)?,
+            ended_at: row.opt_int(4)?,
+            outcome: row.opt_text(5)?,
+            guard: row.opt_text(6)?,
+            counts: row.opt_text(7)?,
+            error: row.opt_text(8)?,
+        })
+    })
+}

@@ -1,0 +1,194 @@
+//! SQLite: one writing connection behind a lock, a few readers.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags, ToSql};
+
+use crate::db::{Column, Durability, Row, Sql, Value};
+use crate::error::{Result, StoreError};
+use crate::queries::Statement;
+
+/// Readers that are kept open (`store.md` 1.6).
+const READERS_MAX: usize = 4;
+/// Statements that a connection keeps prepared.
+const STATEMENTS_MAX: usize = 128;
+
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    writer: Option<Mutex<Connection>>,
+    readers: Mutex<Vec<Connection>>,
+}
+
+pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
+    StoreError::Database { statement, message: error.to_string() }
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path, writing: bool) -> Result<Sqlite> {
+        let writer = writing.then(|| open_writer(path)).transpose()?.map(Mutex::new);
+        Ok(Sqlite { path: path.to_owned(), writer, readers: Mutex::default() })
+    }
+
+    pub(crate) fn write<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        let writer = self.writer.as_ref().ok_or_else(|| StoreError::Refused("opened for reading only".to_owned()))?;
+        let connection = lock(writer);
+        let begin = match durability {
+            Durability::Synced => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+            Durability::Relaxed => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+        };
+        connection.execute_batch(begin).map_err(|e| failed("begin", &e))?;
+        let rollback = Rollback(&connection);
+        let done = work(&mut Sql::Sqlite(Session { connection: &connection }))?;
+        connection.execute_batch("COMMIT").map_err(|e| failed("commit", &e))?;
+        std::mem::forget(rollback);
+        Ok(done)
+    }
+
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        let kept = lock(&self.readers).pop();
+        let connection = match kept {
+            Some(connection) => connection,
+            None => open_reader(&self.path)?,
+        };
+        connection.execute_batch("BEGIN").map_err(|e| failed("begin", &e))?;
+        let done = work(&mut Sql::Sqlite(Session { connection: &connection }));
+        connection.execute_batch("ROLLBACK").map_err(|e| failed("rollback", &e))?;
+        let mut readers = lock(&self.readers);
+        if readers.len() < READERS_MAX {
+            readers.push(connection);
+        }
+        done
+    }
+}
+
+/// Rolls back unless the commit was reached, also when the work panics.
+struct Rollback<'c>(&'c Connection);
+
+impl Drop for Rollback<'_> {
+    fn drop(&mut self) {
+        // A failed statement may have rolled back already; then this says so, which is no news.
+        let _ = self.0.execute_batch("ROLLBACK");
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic between two statements leaves the connection usable: the transaction was rolled back.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn open_writer(path: &Path) -> Result<Connection> {
+    let connection = Connection::open(path).map_err(|e| failed("open", &e))?;
+    // 16,000 pages: 64 MB of log before a checkpoint (`store.md` 1.3).
+    prepare(
+        &connection,
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 16000;",
+    )?;
+    Ok(connection)
+}
+
+fn open_reader(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|e| failed("open", &e))?;
+    prepare(&connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(|e| failed("open", &e))?;
+    connection.execute_batch(pragmas).map_err(|e| failed("open", &e))?;
+    connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = 0;").map_err(|e| failed("open", &e))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    Ok(())
+}
+
+/// A transaction under way.
+pub struct Session<'c> {
+    connection: &'c Connection,
+}
+
+/// One parameter: a list of numbers goes in as JSON text.
+enum Bound<'a> {
+    Ref(ValueRef<'a>),
+    Json(String),
+}
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Bound::Ref(value) => *value,
+            Bound::Json(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+fn text(value: &str) -> ValueRef<'_> {
+    ValueRef::Text(value.as_bytes())
+}
+
+fn bind<'a>(value: &Value<'a>) -> Bound<'a> {
+    Bound::Ref(match value {
+        Value::Int(number) => ValueRef::Integer(*number),
+        Value::OptInt(number) => number.map_or(ValueRef::Null, ValueRef::Integer),
+        Value::Text(value) => text(value),
+        Value::OptText(value) => value.map_or(ValueRef::Null, text),
+        Value::OptBytes(bytes) => bytes.map_or(ValueRef::Null, ValueRef::Blob),
+        Value::Ints(numbers) => return Bound::Json(serde_json::to_string(numbers).unwrap_or_default()),
+    })
+}
+
+fn cell<'a>(column: &Column<'a>, row: usize) -> ValueRef<'a> {
+    match column {
+        Column::Same(number) => ValueRef::Integer(*number),
+        Column::SameText(value) => text(value),
+        Column::Ints(rows) => ValueRef::Integer(rows[row]),
+        Column::OptInts(rows) => rows[row].map_or(ValueRef::Null, ValueRef::Integer),
+        Column::Texts(rows) => text(rows[row]),
+        Column::OptTexts(rows) => rows[row].map_or(ValueRef::Null, text),
+    }
+}
+
+impl Session<'_> {
+    pub(crate) fn execute(&mut self, statement: &'static Statement, values: &[Value<'_>]) -> Result<u64> {
+        let run = || -> rusqlite::Result<usize> {
+            let mut prepared = self.connection.prepare_cached(statement.sqlite())?;
+            prepared.execute(rusqlite::params_from_iter(values.iter().map(bind)))
+        };
+        run().map(|n| n as u64).map_err(|e| failed(statement.name, &e))
+    }
+
+    pub(crate) fn execute_many(&mut self, statement: &'static Statement, columns: &[Column<'_>]) -> Result<u64> {
+        let run = || -> rusqlite::Result<u64> {
+            let mut prepared = self.connection.prepare_cached(statement.sqlite())?;
+            let mut changed = 0;
+            for row in 0..Column::rows(columns) {
+                for (index, column) in columns.iter().enumerate() {
+                    prepared.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(cell(column, row)))?;
+                }
+                changed += prepared.raw_execute()? as u64;
+            }
+            Ok(changed)
+        };
+        run().map_err(|e| failed(statement.name, &e))
+    }
+
+    pub(crate) fn query(
+        &mut self,
+        statement: &'static Statement,
+        values: &[Value<'_>],
+        keep: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let failed = |e: rusqlite::Error| failed(statement.name, &e);
+        let mut prepared = self.connection.prepare_cached(statement.sqlite()).map_err(failed)?;
+        let mut rows = prepared.query(rusqlite::params_from_iter(values.iter().map(bind))).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            keep(&Row::Sqlite(row))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn script(&mut self, text: &str) -> Result<()> {
+        self.connection.execute_batch(text).map_err(|e| failed("script", &e))
+    }
+}

@@ -1,0 +1,202 @@
+//! What waits, and what is wrong: rows that exist only while there is something to do or to tell.
+
+use ingather_model::ids::JobId;
+
+use crate::db::{Column, Sql, Value};
+use crate::error::Result;
+use crate::queries;
+
+/// Why a document is to be visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Named for the first time.
+    New,
+    /// Its content changed, or may have.
+    Changed,
+    /// Who may see it changed, or may have.
+    Access,
+    /// The settings it passes through changed.
+    Settings,
+    /// An attempt failed before.
+    Retry,
+    /// It could not be read before, and another reader asks now.
+    Reader,
+    /// An output lost it, or somebody else's entry there went away.
+    Resend,
+}
+
+impl Cause {
+    const ALL: [Cause; 7] = [
+        Cause::New,
+        Cause::Changed,
+        Cause::Access,
+        Cause::Settings,
+        Cause::Retry,
+        Cause::Reader,
+        Cause::Resend,
+    ];
+
+    /// The word in the store and in lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::New => "new",
+            Cause::Changed => "changed",
+            Cause::Access => "access",
+            Cause::Settings => "settings",
+            Cause::Retry => "retry",
+            Cause::Reader => "reader",
+            Cause::Resend => "resend",
+        }
+    }
+
+    /// Reads a word of [`Cause::word`]; an unknown one counts as changed, so that the document is visited.
+    pub fn parse(word: &str) -> Cause {
+        Cause::ALL.into_iter().find(|cause| cause.word() == word).unwrap_or(Cause::Changed)
+    }
+}
+
+/// One row that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The document.
+    pub document: i64,
+    /// When it fell due, milliseconds since 1970 UTC.
+    pub due: i64,
+    /// The run that asked.
+    pub run: i64,
+    /// Why.
+    pub cause: Cause,
+    /// Grows with every reason; done means "as often as I knew of".
+    pub wanted: i64,
+}
+
+/// A visit that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The document.
+    pub document: i64,
+    /// Not before this time.
+    pub due: i64,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// What is wrong with a document.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    /// The document.
+    pub document: i64,
+    /// `retrying`, `failed` or `skipped`.
+    pub kind: &'static str,
+    /// Attempts made.
+    pub attempts: i64,
+    /// Attempts allowed.
+    pub attempts_max: i64,
+    /// Stable word.
+    pub code: String,
+    /// Sentence for a person.
+    pub message: String,
+}
+
+/// Asks for visits of documents that have none waiting, or wants them once more.
+pub fn want(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[Wanted]) -> Result<()> {
+    let documents: Vec<i64> = wanted.iter().map(|w| w.document).collect();
+    let due: Vec<i64> = wanted.iter().map(|w| w.due).collect();
+    let causes: Vec<&str> = wanted.iter().map(|w| w.cause.word()).collect();
+    let columns =
+        [Column::Ints(&documents), Column::Same(job.0), Column::Ints(&due), Column::Same(run), Column::Texts(&causes)];
+    sql.execute_many(&queries::WORK_WANT, &columns)?;
+    Ok(())
+}
+
+/// How often visits of documents are wanted, and why: `(document, wanted, cause)`.
+pub fn wanted(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, Cause)>> {
+    sql.query(&queries::WORK_GET, &[Value::Ints(ids)], |row| {
+        Ok((row.int(0)?, row.int(1)?, Cause::parse(&row.text(2)?)))
+    })
+}
+
+/// Documents of a job that wait for a visit.
+pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
+    sql.query(&queries::WORK_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
+}
+
+/// What is due after `(due, document)`, until `now`, in that order.
+pub fn due(sql: &mut Sql<'_>, job: JobId, after: (i64, i64), now: i64, most: usize) -> Result<Vec<Due>> {
+    let values =
+        [Value::Int(job.0), Value::Int(after.0), Value::Int(after.1), Value::Int(now), Value::Int(most as i64)];
+    sql.query(&queries::WORK_DUE, &values, |row| {
+        Ok(Due {
+            document: row.int(0)?,
+            due: row.int(1)?,
+            run: row.int(2)?,
+            cause: Cause::parse(&row.text(3)?),
+            wanted: row.int(4)?,
+        })
+    })
+}
+
+/// When the next work of a job is due, and how much waits.
+pub fn next(sql: &mut Sql<'_>, job: JobId) -> Result<(Option<i64>, u64)> {
+    let row = sql.one(&queries::WORK_NEXT, &[Value::Int(job.0)], |row| Ok((row.opt_int(0)?, row.int(1)? as u64)))?;
+    Ok(row.unwrap_or((None, 0)))
+}
+
+/// Documents of a job of which a removal was sent and not confirmed.
+pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
+    sql.query(&queries::DELIVERY_LEAVING, &[Value::Int(job.0)], |row| row.int(0))
+}
+
+/// Takes work off that is done: `(document, wanted)`. What was wanted again meanwhile stays.
+pub fn done(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    sql.execute_many(&queries::WORK_DONE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
+    Ok(())
+}
+
+/// Puts work off: `(document, due)`.
+pub fn again(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    sql.execute_many(&queries::WORK_AGAIN, &[Column::Ints(&documents), Column::Ints(&due)])?;
+    Ok(())
+}
+
+/// Writes what is wrong.
+pub fn trouble(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Trouble]) -> Result<()> {
+    let ints = |field: fn(&Trouble) -> i64| rows.iter().map(field).collect::<Vec<i64>>();
+    let kinds: Vec<&str> = rows.iter().map(|t| t.kind).collect();
+    let codes: Vec<&str> = rows.iter().map(|t| t.code.as_str()).collect();
+    let messages: Vec<&str> = rows.iter().map(|t| t.message.as_str()).collect();
+    sql.execute_many(
+        &queries::TROUBLE_PUT,
+        &[
+            Column::Ints(&ints(|t| t.document)),
+            Column::Same(job.0),
+            Column::Texts(&kinds),
+            Column::Ints(&ints(|t| t.attempts)),
+            Column::Ints(&ints(|t| t.attempts_max)),
+            Column::Same(now),
+            Column::Texts(&codes),
+            Column::Texts(&messages),
+        ],
+    )?;
+    Ok(())
+}
+
+/// What was wrong with these documents is over.
+pub fn trouble_over(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
+    sql.execute(&queries::TROUBLE_OVER, &[Value::Ints(ids)])?;
+    Ok(())
+}
+
+/// Documents of a job with trouble of one kind after `after`: id, attempts, code, message.
+pub fn troubled(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    kind: &str,
+    after: i64,
+    most: usize,
+) -> Result<Vec<(i64, i64, String, String)>> {
+    let values = [Value::Int(job.0), Value::Text(kind), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::TROUBLE_OF_JOB, &values, |row| Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?)))
+}

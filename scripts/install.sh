@@ -1,0 +1,58 @@
+#!/bin/sh
+# Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv.
+# Also makes the ordinary user that servers and permission tests run as, when the caller is root.
+set -eu
+
+needed=''
+command -v cc >/dev/null 2>&1 || needed="$needed build-essential"
+command -v setfacl >/dev/null 2>&1 || needed="$needed acl"
+command -v setpriv >/dev/null 2>&1 || needed="$needed util-linux"
+"$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
+
+# as_root COMMAND...: runs it with the rights to change the system, or says that there are none.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        sudo -n "$@"
+    else
+        echo "scripts/install.sh: missing:$needed. Install them as root (Debian: apt-get install$needed) and try again." >&2
+        exit 1
+    fi
+}
+
+if [ -n "$needed" ]; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "scripts/install.sh: missing:$needed, and there is no apt-get. Install them by hand and try again." >&2
+        exit 1
+    fi
+    echo "scripts/install.sh: installing$needed"
+    case "$needed" in
+    *postgresql*)
+        # The package would start a server of its own; the tests start a private one.
+        as_root sh -c 'mkdir -p /etc/postgresql-common/createcluster.d &&
+            echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.d/ingather.conf'
+        ;;
+    esac
+    as_root apt-get -o DPkg::Lock::Timeout=120 -q update
+    # shellcheck disable=SC2086 # a list of packages
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -q install -y \
+        --no-install-recommends $needed
+fi
+
+if ! "$(dirname "$0")/postgres.sh" --programs >/dev/null; then
+    echo "scripts/install.sh: the packages are there, but no PostgreSQL of version 15 or later" >&2
+    exit 1
+fi
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "scripts/install.sh: no cargo. Install Rust 1.90 or later (https://rustup.rs) and try again." >&2
+    exit 1
+fi
+for component in rustfmt clippy; do
+    if ! cargo "$(echo $component | sed s/^rust//)" --version >/dev/null 2>&1; then
+        rustup component add "$component"
+    fi
+done
+if [ "$(id -u)" = 0 ] && ! id ingather-test >/dev/null 2>&1; then
+    useradd --user-group --no-create-home --home-dir /nonexistent --shell /bin/sh ingather-test
+fi

@@ -1,0 +1,187 @@
+//! `cargo x ci`: everything that is checked before a change is taken, in stages with a budget each.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// One stage.
+struct Stage {
+    name: &'static str,
+    command: &'static [&'static str],
+    /// Longest time, minutes; a stage that takes longer is ended and has failed.
+    minutes: u64,
+}
+
+/// In the order of how soon they fail. The sum stays under 40 minutes, on a machine with two cores and nothing built.
+const STAGES: &[Stage] = &[
+    Stage { name: "format", command: &["cargo", "fmt", "--all", "--check"], minutes: 1 },
+    Stage { name: "tidy", command: &["cargo", "x", "tidy"], minutes: 1 },
+    Stage { name: "libraries", command: &["cargo", "x", "libraries"], minutes: 1 },
+    Stage {
+        name: "clippy",
+        command: &[
+            "cargo",
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--features",
+            "xtask/pages",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        minutes: 10,
+    },
+    Stage { name: "generate", command: &["cargo", "x", "generate", "--check"], minutes: 6 },
+    Stage { name: "new-connector", command: &["cargo", "x", "new-connector", "--try"], minutes: 4 },
+    Stage {
+        name: "test",
+        command: &["cargo", "test", "--workspace", "--features", "xtask/pages", "--no-fail-fast"],
+        minutes: 16,
+    },
+];
+
+/// Runs the stages until one fails, and says how long each took.
+pub(crate) fn run(root: &Path) -> Result<String, String> {
+    let mut rows = Vec::new();
+    let mut failure = None;
+    for stage in STAGES {
+        if failure.is_some() {
+            rows.push(row(stage, "not run", None));
+            continue;
+        }
+        println!("\n== {}: {}", stage.name, stage.command.join(" "));
+        let start = Instant::now();
+        let outcome = run_stage(root, stage.command, Duration::from_secs(stage.minutes * 60));
+        let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        rows.push(row(stage, word, Some(start.elapsed())));
+        failure = outcome
+            .err()
+            .map(|why| format!("{} {why}; repeat it with: {}", stage.name, stage.command.join(" ")));
+    }
+    let postgres = match std::env::var("INGATHER_TEST_POSTGRES") {
+        Ok(_) => "with PostgreSQL",
+        Err(_) => "WITHOUT PostgreSQL: `make test` starts one",
+    };
+    let summary = format!("\n{}\n{postgres}", table(&rows));
+    match failure {
+        None => Ok(summary),
+        Some(why) => Err(format!("{summary}\n{why}")),
+    }
+}
+
+fn row(stage: &Stage, word: &str, took: Option<Duration>) -> [String; 4] {
+    let took =
+        took.map_or("-".to_owned(), |took| format!("{}:{:02}", took.as_secs() / 60, took.as_secs() % 60));
+    [stage.name.to_owned(), word.to_owned(), took, format!("{}:00", stage.minutes)]
+}
+
+fn table(rows: &[[String; 4]]) -> String {
+    let mut lines = vec![format!("{:<16}{:<10}{:>8}{:>10}", "stage", "outcome", "time", "budget")];
+    lines.extend(
+        rows.iter().map(|[name, word, took, budget]| format!("{name:<16}{word:<10}{took:>8}{budget:>10}")),
+    );
+    lines.join("\n")
+}
+
+/// Runs a command to its end, or to the end of its time; says what went wrong.
+fn run_stage(root: &Path, command: &[&str], limit: Duration) -> Result<(), String> {
+    let mut child = Command::new(command[0])
+        .args(&command[1..])
+        .current_dir(root)
+        .spawn()
+        .map_err(|error| format!("cannot start: {error}"))?;
+    let (done, over) = mpsc::channel::<()>();
+    let pid = child.id();
+    // A watchdog of its own, so that the child itself can be waited for.
+    let watchdog = std::thread::spawn(move || {
+        let late = over.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+        if late {
+            end(pid);
+        }
+        late
+    });
+    let status = child.wait().map_err(|error| format!("cannot be waited for: {error}"));
+    drop(done);
+    let late = watchdog.join().unwrap_or(true);
+    match status? {
+        _ if late => Err(format!("took longer than its {} s and was ended", limit.as_secs())),
+        status if status.success() => Ok(()),
+        status => Err(format!("failed ({status})")),
+    }
+}
+
+/// Ends a process and all that it has started.
+fn end(pid: u32) {
+    let mut family = BTreeSet::from([pid]);
+    loop {
+        let children: Vec<u32> = processes()
+            .filter(|(child, parent)| family.contains(parent) && !family.contains(child))
+            .map(|(c, _)| c)
+            .collect();
+        if children.is_empty() {
+            break;
+        }
+        family.extend(children);
+    }
+    let pids = family.iter().map(u32::to_string);
+    // Nothing is lost when a process has ended by itself meanwhile.
+    let _ = Command::new("kill").arg("-KILL").args(pids).spawn().as_mut().map(Child::wait);
+}
+
+/// All processes with their parents, where the system shows them under /proc.
+fn processes() -> impl Iterator<Item = (u32, u32)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        // The name, in brackets, may hold anything; state and parent follow it.
+        let parent = stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()?;
+        Some((pid, parent))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(200);
+    const LATE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn budgets_leave_room() {
+        assert!(STAGES.iter().map(|stage| stage.minutes).sum::<u64>() < 40);
+    }
+
+    #[test]
+    fn a_stage_that_fails_says_so() {
+        let root = Path::new(".");
+        assert_eq!(run_stage(root, &["true"], LATE), Ok(()));
+        assert!(run_stage(root, &["false"], LATE).unwrap_err().contains("failed"));
+        assert!(run_stage(root, &["no-such-program"], LATE).unwrap_err().contains("cannot start"));
+    }
+
+    #[test]
+    fn a_stage_that_takes_too_long_is_ended_with_its_children() {
+        let start = Instant::now();
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        assert!(Command::new("mkfifo").arg(place.join("pipe")).status().unwrap().success());
+        let outcome = run_stage(&place, &["sh", "-c", "sh -c 'read line <pipe' & wait"], SOON);
+        assert!(outcome.unwrap_err().contains("was ended"));
+        let there = |(pid, _)| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == place);
+        while processes().any(there) {
+            assert!(start.elapsed() < LATE, "something that the stage started lives on");
+        }
+    }
+
+    #[test]
+    fn the_summary_has_a_row_for_each_stage() {
+        let rows: Vec<[String; 4]> = STAGES.iter().map(|stage| row(stage, "ok", Some(SOON * 400))).collect();
+        let table = table(&rows);
+        assert!(table.contains("tidy            ok            1:20      1:00"), "{table}");
+        assert_eq!(table.lines().count(), STAGES.len() + 1);
+    }
+}

@@ -1,0 +1,71 @@
+//! table: the floors of the house. Which crate may use which, and where heavy libraries live; `cargo x tidy` compares.
+
+/// One crate: what it may use, and what only its tests may use besides.
+pub(crate) struct Floor {
+    /// Name of the package.
+    pub(crate) package: &'static str,
+    /// Crates of ours that it may use.
+    pub(crate) uses: &'static [&'static str],
+    /// Crates of ours that its tests may use besides.
+    pub(crate) tests_use: &'static [&'static str],
+}
+
+/// A heavy library and the crate that hides it.
+pub(crate) struct Heavy {
+    /// Name of the library.
+    pub(crate) library: &'static str,
+    /// Packages that may declare it.
+    pub(crate) only: &'static [&'static str],
+    /// What the others do instead.
+    pub(crate) instead: &'static str,
+}
+
+const MODEL: &str = "ingather-model";
+const CONNECTOR: &str = "ingather-connector";
+const STORE: &str = "ingather-store";
+const ENGINE: &str = "ingather-engine";
+const CONNECTORS: &str = "ingather-connectors";
+const SERVER: &str = "ingather-server";
+const APP: &str = "ingather-app";
+const TESTKIT: &str = "ingather-testkit";
+const XTASK: &str = "xtask";
+
+/// From the ground up.
+pub(crate) const FLOORS: &[Floor] = &[
+    Floor { package: MODEL, uses: &[], tests_use: &[] },
+    Floor { package: CONNECTOR, uses: &[MODEL], tests_use: &[TESTKIT] },
+    Floor { package: STORE, uses: &[MODEL], tests_use: &[TESTKIT] },
+    Floor { package: ENGINE, uses: &[MODEL, CONNECTOR, STORE], tests_use: &[TESTKIT] },
+    Floor { package: CONNECTORS, uses: &[MODEL, CONNECTOR], tests_use: &[TESTKIT] },
+    Floor { package: SERVER, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[TESTKIT] },
+    Floor {
+        package: APP,
+        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER],
+        tests_use: &[TESTKIT],
+    },
+    Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
+    Floor {
+        package: XTASK,
+        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER, APP],
+        tests_use: &[TESTKIT],
+    },
+];
+
+/// Libraries that only one crate may know.
+pub(crate) const HEAVY: &[Heavy] = &[
+    Heavy {
+        library: "rusqlite",
+        only: &[STORE],
+        instead: "ask the store: a statement in its sql folder and a call",
+    },
+    Heavy {
+        library: "postgres",
+        only: &[STORE],
+        instead: "ask the store: a statement in its sql folder and a call",
+    },
+    Heavy { library: "tantivy", only: &[CONNECTORS], instead: "go through the contract of outputs" },
+    Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
+    Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
+    Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },
+    Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
+];

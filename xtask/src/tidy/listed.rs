@@ -1,0 +1,65 @@
+//! Every connector is in the table of contents: a file that no list names is dead.
+
+use super::{Finding, World, finding};
+use crate::scan::{mask, words};
+
+const FOLDER: &str = "crates/connectors/src/";
+
+/// Files without a `mod` line, and roles in no list.
+pub(super) fn connectors(world: &World) -> Vec<Finding> {
+    let lib = mask(world.tree.text("crates/connectors/src/lib.rs").unwrap_or_default());
+    let mut findings = Vec::new();
+    for (path, text) in world.tree.ending(".rs") {
+        let Some(below) = path.strip_prefix(FOLDER).filter(|below| *below != "lib.rs") else { continue };
+        let module = below.split(['/', '.']).next().unwrap_or_default();
+        if words(&lib, &format!("mod {module};")).next().is_none() {
+            findings.push(finding(path, 0, format!("is in no list: add `mod {module};` to {FOLDER}lib.rs")));
+        }
+        for line in mask(text).lines().filter(|line| line.contains("Kind =")) {
+            let constant = line.strip_prefix("pub const ").or(line.strip_prefix("pub(crate) const "));
+            let Some((role, _)) = constant.and_then(|rest| rest.split_once(':')) else { continue };
+            let named = lib.split(['&', ' ', '[', '\n']).any(|item| {
+                let item = item.trim_end_matches([']', ',', ';']);
+                item.starts_with(&format!("{module}::")) && item.ends_with(&format!("::{role}"))
+            });
+            if !named {
+                findings.push(finding(
+                    path,
+                    0,
+                    format!("its {role} is in no list: add `&{module}::{role}` to {FOLDER}lib.rs"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::examples::found;
+    use super::*;
+
+    const CONNECTOR: &str = "//! A.\npub(crate) const OUTPUT: OutputKind = OutputKind {};\n";
+
+    fn with(lib: &str) -> Vec<Finding> {
+        found(
+            connectors,
+            &[("crates/connectors/src/lib.rs", lib), ("crates/connectors/src/null.rs", CONNECTOR)],
+        )
+    }
+
+    #[test]
+    fn a_connector_in_no_list_is_refused() {
+        assert_eq!(with("mod null;\npub const OUTPUTS: &[&OutputKind] = &[&null::OUTPUT];"), []);
+        assert_eq!(with("mod null;\npub const OUTPUTS: &[&OutputKind] = &[];").len(), 1);
+        assert_eq!(with("// mod null;\npub const OUTPUTS: &[&OutputKind] = &[&null::OUTPUT];").len(), 1);
+    }
+
+    #[test]
+    fn a_connector_in_a_folder_is_found_below_it() {
+        let lib = "mod web;\npub const REPOSITORIES: &[&RepositoryKind] = &[&web::crawl::REPOSITORY];";
+        let file = "pub const REPOSITORY: RepositoryKind = RepositoryKind {};\n";
+        let files = [("crates/connectors/src/lib.rs", lib), ("crates/connectors/src/web/crawl.rs", file)];
+        assert_eq!(found(connectors, &files), []);
+    }
+}

@@ -1,0 +1,75 @@
+//! Log messages read alike: lower case, no full stop.
+
+use super::{Finding, World, finding};
+use crate::scan::{line_of, mask, words};
+
+const MACROS: &[&str] = &["error!(", "warn!(", "info!(", "debug!(", "trace!("];
+
+/// The message of every log call.
+pub(super) fn log_messages(world: &World) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in world.tree.ending(".rs") {
+        let code = mask(text);
+        for at in
+            MACROS.iter().flat_map(|call| words(&code, call).map(|at| at + call.len()).collect::<Vec<_>>())
+        {
+            let Some(message) = message(text, &code, at) else { continue };
+            let name = message.split([' ', '(']).next().unwrap_or_default();
+            // A word with more than one capital is a name, such as SQLite.
+            let capital = name.starts_with(char::is_uppercase)
+                && name.chars().filter(|c| c.is_uppercase()).count() == 1;
+            if capital || message.ends_with('.') {
+                findings.push(finding(
+                    path,
+                    line_of(text, at),
+                    "write log messages in lower case and without a full stop",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// The string of a log call that is no field's value: the last one that follows the opening bracket or a comma.
+fn message<'a>(text: &'a str, code: &str, at: usize) -> Option<&'a str> {
+    let mut depth = 1usize;
+    let end = code.as_bytes()[at..].iter().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let call = &text[at..at + end];
+    let mut found = None;
+    let mut start = 0;
+    while let Some(open) = call[start..].find('"').map(|n| start + n) {
+        let close = call[open + 1..].find('"').map(|n| open + 1 + n)?;
+        if call[..open].trim_end().is_empty() || call[..open].trim_end().ends_with(',') {
+            found = found.or(Some(&call[open + 1..close]));
+        }
+        start = close + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::examples::refuses;
+    use super::*;
+
+    #[test]
+    fn a_message_in_another_tone_is_refused() {
+        refuses(
+            log_messages,
+            ("a.rs", "info!(job = 5, \"Started the run\")"),
+            ("a.rs", "info!(job = \"A.\", \"run started\")"),
+        );
+        refuses(
+            log_messages,
+            ("a.rs", "tracing::warn!(\"it failed.\")"),
+            ("a.rs", "warn!(\"SQLite is busy {}\", f(x))"),
+        );
+    }
+}
