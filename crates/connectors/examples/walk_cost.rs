@@ -74,7 +74,13 @@ impl Cost {
 
     fn tell(&self, out: &mut impl Write, name: &str) -> io::Result<()> {
         let mean = |seconds: f64| seconds * 1_000.0 / ROUNDS as f64;
-        writeln!(out, "{name:20} cpu {:7.1} ms, wall {:7.1} ms, {} files", mean(self.cpu), mean(self.wall), self.files)
+        writeln!(
+            out,
+            "{name:20} cpu {:7.1} ms, wall {:7.1} ms, {} files",
+            mean(self.cpu),
+            mean(self.wall),
+            self.files
+        )
     }
 }
 
@@ -95,7 +101,8 @@ fn processor_seconds() -> io::Result<f64> {
 fn list(root: &Path, threads: usize) -> io::Result<usize> {
     let settings = serde_json::json!({ "root": root });
     let kind = ingather_connectors::ALL.repository("filesystem").ok_or(io::ErrorKind::NotFound)?;
-    let source = (kind.open)(&settings, &Surroundings { own: Vec::new(), threads }).map_err(io::Error::other)?;
+    let source =
+        (kind.open)(&settings, &Surroundings { own: Vec::new(), threads }).map_err(io::Error::other)?;
     let call = Call { clock: Arc::new(SystemClock), cancel: Cancel::default() };
     let mut listing = source.list(&call).map_err(io::Error::other)?;
     let mut files = 0;
@@ -110,7 +117,9 @@ fn bare_walk(root: &Path, threads: usize) -> io::Result<usize> {
     let files = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| bare_work(&stack, &files))).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| io::Error::other("a thread died"))?)
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().map_err(|_| io::Error::other("a thread died"))?)
     })?;
     Ok(files.into_inner())
 }

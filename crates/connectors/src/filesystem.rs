@@ -99,16 +99,37 @@ impl Source {
         *self.base.lock().unwrap_or_else(PoisonError::into_inner) == Some(root.base())
     }
 
+    /// Whether the root is there now, and is the one that was listed.
+    fn stands(&self) -> bool {
+        root::open(&self.root, false).is_ok_and(|root| self.is_base(&root))
+    }
+
+    /// A document is gone only while its root stands: that of a disk which is not mounted now is not.
+    fn sure(&self, fault: Fault) -> Fault {
+        match fault {
+            Fault::Gone if !self.stands() => Fault::passing(
+                "root",
+                format!("`{}` is not there now, or is not the one that was listed", self.root.text()),
+            ),
+            other => other,
+        }
+    }
+
     /// Finds a document that the job takes, without opening it.
     fn find(&self, key: &str) -> Result<Spot, Fault> {
         let root = root::open(&self.root, false)?;
         let spot = root::descend(self, root, key).map_err(|stop| stop.fault(key))?;
-        let (_, left) =
-            spot.facts(self).map_err(|errno| root::fault(errno, &format!("the folder of `{key}`")))?;
+        let (_, left) = spot.facts(self).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
         match left {
             Some(left) => Err(Fault::Refused(left.reason(key))),
             None => Ok(spot),
         }
+    }
+
+    /// The folder of the document `key`, as a person reads it.
+    fn folder_of(&self, key: &str) -> String {
+        let above = key.rsplit_once('/').map_or("", |(above, _)| above);
+        format!("folder `{}/{above}`", self.root.text().trim_end_matches('/'))
     }
 
     /// The URI of the document `key`.
@@ -176,20 +197,20 @@ impl Repository for Disk {
     }
 
     fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
-        read::look(&self.0, call, key)
+        read::look(&self.0, call, key).map_err(|fault| self.0.sure(fault))
     }
 
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        read::fetch(&self.0, call, key, read)
+        read::fetch(&self.0, call, key, read).map_err(|fault| self.0.sure(fault))
     }
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {
         let source = &self.0;
-        let there = || root::open(&source.root, false).ok().filter(|root| source.is_base(root));
-        let Some(root) = there() else { return Presence::Unknown };
+        let root = root::open(&source.root, false).ok().filter(|root| source.is_base(root));
+        let Some(root) = root else { return Presence::Unknown };
         let gone = |errno: Errno| match errno {
             // The root may have gone while its inside was asked.
-            Errno::NOENT | Errno::NOTDIR if there().is_some() => Presence::Absent,
+            Errno::NOENT | Errno::NOTDIR if source.stands() => Presence::Absent,
             _ => Presence::Unknown,
         };
         match root::descend(source, root, key) {

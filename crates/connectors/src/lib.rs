@@ -7,17 +7,19 @@ use ingather_connector::repository::RepositoryKind;
 use ingather_connector::transform::TransformKind;
 
 mod filesystem;
+mod journal;
 mod null;
-mod unix;
+mod text;
+pub mod unix;
 
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
 /// Transforms, by name.
-pub const TRANSFORMS: &[&TransformKind] = &[];
+pub const TRANSFORMS: &[&TransformKind] = &[&text::TRANSFORM];
 /// Outputs, by name.
-pub const OUTPUTS: &[&OutputKind] = &[&null::OUTPUT];
+pub const OUTPUTS: &[&OutputKind] = &[&journal::OUTPUT, &null::OUTPUT];
 /// Authorities, by name.
-pub const AUTHORITIES: &[&AuthorityKind] = &[];
+pub const AUTHORITIES: &[&AuthorityKind] = &[&unix::AUTHORITY];
 
 /// All of them.
 pub const ALL: Registry = Registry {

@@ -2,9 +2,175 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use ingather_connector::authority::{Answer, Authority, AuthorityKind};
+use ingather_connector::call::Call;
+use ingather_connector::model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
+use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
+use ingather_connector::settings::{self, NoSettings};
+
+/// The `unix` authority.
+pub const AUTHORITY: AuthorityKind = AuthorityKind {
+    name: "unix",
+    about: "Users and groups of the machine, by name or number.",
+    schema: settings::schema_of::<NoSettings>,
+    open,
+};
+
+fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+    settings::read::<NoSettings>(value)?;
+    Ok(Arc::new(Accounts::of_this_machine()))
+}
+
+/// The tokens of the user that runs this process: effective user and group, and its other groups.
+///
+/// # Errors
+/// `Passing` when the system does not tell the groups.
+pub fn calling_user() -> Result<Tokens, Fault> {
+    let groups = rustix::process::getgroups().map_err(|errno| {
+        Fault::passing("accounts", format!("the groups of this process cannot be read: {errno}"))
+    })?;
+    let groups = groups.into_iter().chain([rustix::process::getegid()]).map(|group| group.as_raw());
+    Ok(tokens(rustix::process::geteuid().as_raw(), groups))
+}
+
+/// The tokens of a user with these groups.
+pub(crate) fn tokens(uid: u32, groups: impl IntoIterator<Item = u32>) -> Tokens {
+    groups.into_iter().map(unix_group).chain([unix_user(uid), UNIX_EVERYONE.to_owned()]).collect()
+}
+
+/// Where accounts are looked up.
+struct Accounts {
+    passwd: PathBuf,
+    group: PathBuf,
+    /// Says whether other sources than the two files are asked.
+    switch: PathBuf,
+    /// Asks all sources; it is told a user and answers numbers.
+    program: PathBuf,
+}
+
+impl Authority for Accounts {
+    fn tokens(&self, _call: &Call, user: &str) -> Result<Answer, Fault> {
+        if !speakable(user) {
+            return Ok(Answer::Unknown);
+        }
+        // A group that another source names may be one that a file shuts out: then the files alone do not suffice.
+        let answer = match self.files_are_all()? {
+            true => self.by_files(user)?,
+            false => None,
+        };
+        Ok(match answer.map_or_else(|| self.by_program(user), |found| Ok(Some(found)))? {
+            Some((uid, groups)) => Answer::Known(tokens(uid, groups)),
+            None => Answer::Unknown,
+        })
+    }
+}
+
+impl Accounts {
+    fn of_this_machine() -> Accounts {
+        Accounts {
+            passwd: "/etc/passwd".into(),
+            group: "/etc/group".into(),
+            switch: "/etc/nsswitch.conf".into(),
+            program: "id".into(),
+        }
+    }
+
+    /// Whether the system takes users and groups from the two files alone.
+    fn files_are_all(&self) -> Result<bool, Fault> {
+        let text = match read_bounded(&self.switch) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+            other => other.map_err(fault)?,
+        };
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let sources = lines.filter_map(|line| line.split_once(':')).filter_map(|(base, sources)| {
+            matches!(base.trim(), "passwd" | "group" | "initgroups").then_some(sources)
+        });
+        Ok(sources.flat_map(str::split_whitespace).all(|source| source == "files"))
+    }
+
+    /// User and groups by the two files; none when they do not know the user.
+    fn by_files(&self, user: &str) -> Result<Option<(u32, Vec<u32>)>, Fault> {
+        let passwd = read_bounded(&self.passwd).map_err(fault)?;
+        let by_number = |account: &Account<'_>| user.parse() == Ok(account.uid);
+        let found = accounts(&passwd).find(|account| account.name == user);
+        let Some(account) = found.or_else(|| accounts(&passwd).find(by_number)) else { return Ok(None) };
+        let mut groups = vec![account.gid];
+        for line in read_bounded(&self.group).map_err(fault)?.lines() {
+            let mut parts = line.split(':').skip(2);
+            let (Some(Ok(gid)), Some(members)) = (parts.next().map(str::parse), parts.next()) else {
+                continue;
+            };
+            if members.split(',').any(|member| member.trim() == account.name) {
+                groups.push(gid);
+            }
+        }
+        Ok(Some((account.uid, groups)))
+    }
+
+    /// User and groups by the system's name service; none when it does not know the user.
+    fn by_program(&self, user: &str) -> Result<Option<(u32, Vec<u32>)>, Fault> {
+        let Some(uid) = self.ask("-u", user)? else { return Ok(None) };
+        let Some(groups) = self.ask("-G", user)? else { return Ok(None) };
+        match (uid.as_slice(), groups.is_empty()) {
+            ([uid], false) => Ok(Some((*uid, groups))),
+            _ => Err(Fault::passing("accounts", format!("`id` answered something odd about user `{user}`"))),
+        }
+    }
+
+    /// Runs the program for a limited time; none when it does not know the user.
+    fn ask(&self, question: &str, user: &str) -> Result<Option<Vec<u32>>, Fault> {
+        let trouble =
+            |what: String| Fault::passing("accounts", format!("user `{user}` cannot be looked up: {what}"));
+        let mut child = Command::new(&self.program)
+            .args([question, "--", user])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| trouble(format!("`{}` cannot be run: {error}", self.program.display())))?;
+        let (answer, answered) = crossbeam_channel::bounded(1);
+        if let Some(output) = child.stdout.take() {
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                let read = output.take(limits::ACCOUNTS_BYTES_MAX).read_to_string(&mut text);
+                // Nobody listens any more after the time is up.
+                let _ = answer.send(read.map(|_| text));
+            });
+        }
+        let text = answered.recv_timeout(Duration::from_millis(limits::ACCOUNTS_WAIT_MS_MAX));
+        if text.is_err() {
+            // It may have ended by itself just now.
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(|error| trouble(error.to_string()))?;
+        let text = text
+            .map_err(|_| trouble("the name service did not answer in time".to_owned()))?
+            .map_err(|error| trouble(error.to_string()))?;
+        if !status.success() {
+            return Ok(None);
+        }
+        let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<u32>, _>>();
+        numbers.map(Some).map_err(|_| trouble("`id` answered something that is not a number".to_owned()))
+    }
+}
+
+/// Whether a name can be that of a user and is safe to hand to a program.
+fn speakable(user: &str) -> bool {
+    !user.is_empty()
+        && user.len() <= 256
+        && !user.starts_with('-')
+        && !user.chars().any(|c| c.is_control() || c.is_whitespace() || matches!(c, ':' | ',' | '/'))
+}
+
+fn fault(error: std::io::Error) -> Fault {
+    Fault::passing("accounts", format!("the accounts of this machine cannot be read: {error}"))
+}
 
 /// One line of the account file.
 struct Account<'a> {
@@ -21,14 +187,11 @@ fn accounts(text: &str) -> impl Iterator<Item = Account<'_>> {
     })
 }
 
-fn read_bounded(path: &str) -> std::io::Result<String> {
+fn read_bounded(path: impl AsRef<Path>) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(limits::ACCOUNTS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limits::ACCOUNTS_BYTES_MAX {
-        return Err(std::io::Error::other(format!(
-            "{path} is larger than {} bytes",
-            limits::ACCOUNTS_BYTES_MAX
-        )));
+        return Err(std::io::Error::other(format!("larger than {} bytes", limits::ACCOUNTS_BYTES_MAX)));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -49,5 +212,101 @@ impl Owners {
             names
         });
         names.get(&uid).cloned().unwrap_or_else(|| format!("uid:{uid}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingather_connector::call::{Cancel, Clock};
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> i64 {
+            0
+        }
+    }
+
+    /// A machine with three accounts; `program` is what its name service answers with.
+    fn machine(folder: &Path, switch: &str, program: &str) -> Accounts {
+        use std::os::unix::fs::PermissionsExt;
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let accounts = Accounts {
+            passwd: write(
+                "passwd",
+                "root:x:0:0::/:/sh\nann:x:7:70::/:/sh\n8:x:9:90::/:/sh\nbob:x:8:80::/:/sh\nodd\n",
+            ),
+            group: write("group", "staff:x:50:bob,ann\nann:x:70:\nothers:x:51:annabel\nodd:x:y:ann\n"),
+            switch: write("nsswitch.conf", switch),
+            program: write("id", &format!("#!/bin/sh\n{program}\n")),
+        };
+        std::fs::set_permissions(&accounts.program, PermissionsExt::from_mode(0o755)).unwrap();
+        accounts
+    }
+
+    fn ask(accounts: &Accounts, user: &str) -> Result<Answer, Fault> {
+        accounts.tokens(&Call { clock: Arc::new(Still), cancel: Cancel::default() }, user)
+    }
+
+    fn known(uid: u32, groups: &[u32]) -> Result<Answer, Fault> {
+        Ok(Answer::Known(tokens(uid, groups.iter().copied())))
+    }
+
+    #[test]
+    fn files_alone_answer_when_the_machine_has_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let accounts = machine(folder.path(), "passwd: files # ldap\ngroup:  files\nhosts: dns\n", "exit 1");
+        assert_eq!(ask(&accounts, "ann"), known(7, &[70, 50]));
+        assert_eq!(ask(&accounts, "7"), known(7, &[70, 50]), "by number");
+        assert_eq!(ask(&accounts, "8"), known(9, &[90]), "a name goes before a number");
+        assert_eq!(ask(&accounts, "nobody-here"), Ok(Answer::Unknown));
+    }
+
+    #[test]
+    fn other_sources_are_asked_through_the_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = "case $1 in -u) echo 7;; -G) echo 70 50 99;; esac; [ $2 = -- ] && [ $3 = ann ]";
+        let accounts = machine(folder.path(), "passwd: files\ngroup: files ldap\n", program);
+        assert_eq!(ask(&accounts, "ann"), known(7, &[70, 50, 99]), "the groups of both");
+        assert_eq!(ask(&accounts, "zoe"), Ok(Answer::Unknown));
+    }
+
+    #[test]
+    fn an_answer_that_is_odd_or_missing_is_a_fault_and_never_a_user() {
+        let folder = tempfile::tempdir().unwrap();
+        for program in ["echo seven", "echo 7 8", "true"] {
+            let accounts = machine(folder.path(), "group: sss\n", program);
+            assert_eq!(ask(&accounts, "ann").unwrap_err().reason().code, "accounts", "{program}");
+        }
+        let mut accounts = machine(folder.path(), "group: sss\n", "true");
+        accounts.program = folder.path().join("missing");
+        assert_eq!(ask(&accounts, "ann").unwrap_err().reason().code, "accounts");
+        accounts = machine(folder.path(), "group: files\n", "true");
+        accounts.group = folder.path().join("missing");
+        assert_eq!(ask(&accounts, "ann").unwrap_err().reason().code, "accounts");
+    }
+
+    #[test]
+    fn what_cannot_be_a_name_reaches_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let accounts = machine(folder.path(), "group: sss\n", "echo 0");
+        for user in ["", "-u", "a b", "a:b", "a\nb", "../a", &"n".repeat(300)] {
+            assert_eq!(ask(&accounts, user), Ok(Answer::Unknown), "{user:?}");
+        }
+    }
+
+    #[test]
+    fn this_process_is_the_user_that_the_authority_knows() {
+        let own = calling_user().unwrap();
+        let uid = rustix::process::geteuid().as_raw();
+        assert!(own.holds(&unix_user(uid)) && own.holds(UNIX_EVERYONE));
+        assert!(own.holds(&unix_group(rustix::process::getegid().as_raw())));
+        assert_eq!(Owners::default().name(0), "root");
+        assert_eq!(Owners::default().name(4_000_000_000), "uid:4000000000");
     }
 }

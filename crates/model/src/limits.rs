@@ -100,3 +100,5 @@ pub const CLOCK_GRAINS: &[(u64, i64)] = &[
     (0x00c3_6400, 10_000), // ceph
     (0x6573_5546, 10_000), // fuse: anything may be behind it
 ];
+/// Bytes of a title; longer ones are cut off.
+pub const TITLE_BYTES_MAX: usize = 1_024;

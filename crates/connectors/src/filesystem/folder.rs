@@ -412,7 +412,13 @@ impl<'a> Lister<'a> {
         if children.is_empty() {
             return Ok(());
         }
-        if self.shared.open.fetch_add(1, Ordering::Relaxed) < limits::FOLDERS_OPEN_MAX {
+        // The second half of them is for every 32nd level, so that very deep folders are not reached from far above.
+        let most = if node.depth.is_multiple_of(32) {
+            limits::FOLDERS_OPEN_MAX
+        } else {
+            limits::FOLDERS_OPEN_MAX / 2
+        };
+        if self.shared.open.fetch_add(1, Ordering::Relaxed) < most {
             node.handle = Some(Handle { fd, open: self.shared.open.clone() });
         } else {
             self.shared.open.fetch_sub(1, Ordering::Relaxed);

@@ -1,6 +1,8 @@
 //! What the tests of this source share: trees to list, a clock moved by hand, and a listing collected.
 
 mod awkward;
+mod changing;
+mod kernel;
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -35,9 +37,17 @@ pub(super) fn call() -> Call {
 
 /// Opens `root`; `more` are settings beside it.
 pub(super) fn source_with(root: &Path, more: serde_json::Value, own: Vec<(u64, u64)>) -> Arc<dyn Repository> {
+    open_with(root, more, Surroundings { own, threads: 2 })
+}
+
+pub(super) fn open_with(
+    root: &Path,
+    more: serde_json::Value,
+    surroundings: Surroundings,
+) -> Arc<dyn Repository> {
     let mut settings = more;
     settings["root"] = names::escape(root.as_os_str().as_bytes()).into();
-    (super::REPOSITORY.open)(&settings, &Surroundings { own, threads: 2 }).unwrap()
+    (super::REPOSITORY.open)(&settings, &surroundings).unwrap()
 }
 
 pub(super) fn source(root: &Path) -> Arc<dyn Repository> {

@@ -254,10 +254,86 @@ fn an_absent_or_other_root_proves_nothing() {
     std::fs::rename(&base, root.join("away")).unwrap();
     assert_eq!(source.list(&call()).err(), Some(Fault::Gone));
     assert_eq!(source.probe(&call(), "a"), Presence::Unknown);
-    assert_eq!(source.look(&call(), "a").err(), Some(Fault::Gone));
+    assert_eq!(source.look(&call(), "a").unwrap_err().reason().code, "root");
+    assert_eq!(fetch(&*source, "a").unwrap_err().reason().code, "root");
     std::fs::create_dir(&base).unwrap();
     assert_eq!(source.probe(&call(), "a"), Presence::Unknown, "another folder under the same name");
+    assert_eq!(source.look(&call(), "a").unwrap_err().reason().code, "root");
     let listed = list(&*source);
     assert!(listed.root_empty && listed.proven == [""]);
     assert_eq!(source.probe(&call(), "a"), Presence::Absent, "now this is the root that was listed");
+    assert_eq!(source.look(&call(), "a").err(), Some(Fault::Gone));
+}
+
+#[test]
+fn folders_nested_too_deep_are_blind_spots_and_the_rest_is_listed() {
+    let (guard, root) = folder();
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = rustix::fs::open(&root, flags, Mode::empty()).unwrap();
+    for _ in 0..=limits::FOLDER_DEPTH_MAX {
+        rustix::fs::mkdirat(&at, "d", Mode::RWXU).unwrap();
+        at = rustix::fs::openat(&at, "d", flags, Mode::empty()).unwrap();
+    }
+    let listed = list(&*source(&root));
+    assert_eq!(listed.proven.len(), limits::FOLDER_DEPTH_MAX + 1);
+    assert_eq!(listed.blind.iter().map(|spot| spot.cause.as_str()).collect::<Vec<_>>(), ["too_deep"]);
+    // The library's own way of removing a folder opens all levels at once.
+    let removed = std::process::Command::new("rm").arg("-rf").arg(guard.path()).status().unwrap();
+    assert!(removed.success());
+}
+
+#[test]
+fn many_threads_tell_the_same_and_places_always_first() {
+    let (_guard, root) = folder();
+    for number in 0..600 {
+        let digits = [number % 2, number % 3, number % 5, number % 7];
+        write(&root, &format!("{}/{}/{}/{}/f{number}", digits[0], digits[1], digits[2], digits[3]), "");
+    }
+    for threads in [1, 2, 3, 8] {
+        for _ in 0..10 {
+            let listed = list(&*open_with(&root, json!({}), Surroundings { own: Vec::new(), threads }));
+            assert_eq!(listed.items.len(), 600);
+            assert_eq!(listed.proven.len(), 1 + 2 + 6 + 30 + 210);
+        }
+    }
+}
+
+/// On Linux `/proc` is always another device than `/`, and this program needs it anyway.
+#[test]
+fn other_devices_are_entered_only_when_the_job_says_so() {
+    let others = std::fs::read_dir("/")
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let exclude: Vec<String> = others.filter(|name| name != "proc").map(|name| format!("/{name}")).collect();
+    let stays = source_with(Path::new("/"), json!({"exclude": exclude, "other_devices": false}), Vec::new());
+    let listed = list(&*stays);
+    assert_eq!((listed.proven, listed.items.len(), listed.blind.len()), (vec![String::new()], 0, 0));
+    assert_eq!(stays.look(&call(), "proc/version").unwrap_err().reason().code, "other_device");
+    assert_eq!(stays.probe(&call(), "proc/version"), Presence::Excluded);
+    let enters = source_with(Path::new("/"), json!({}), Vec::new());
+    assert_eq!(enters.probe(&call(), "proc/version"), Presence::Present);
+    assert_eq!(enters.uri("proc/version"), "file:///proc/version");
+    let (observed, bytes) = fetch(&*enters, "proc/version").unwrap();
+    assert_eq!(observed.record.size, Some(0));
+    assert!(bytes.starts_with(b"Linux"), "a file that the kernel makes up has size 0 and content");
+    let everyone = [ingather_connector::model::access::UNIX_EVERYONE].into_iter().collect();
+    assert!(observed.level.admits(&everyone), "no access lists there: the mode says everything");
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_refused() {
+    let refused = |settings: serde_json::Value| {
+        let answer = (super::super::REPOSITORY.open)(&settings, &Surroundings::default());
+        answer.err().map(|fault| fault.reason().code)
+    };
+    let code = |code: &str| Some(code.to_owned());
+    assert_eq!(refused(json!({"root": "relative"})), code("root"));
+    assert_eq!(refused(json!({"root": "/a/../b"})), code("root"));
+    assert_eq!(refused(json!({"root": "/a\\q"})), code("root"));
+    assert_eq!(refused(json!({"root": ""})), code("settings"));
+    assert_eq!(refused(json!({"root": "/a", "size_max": 0})), code("settings"));
+    assert_eq!(refused(json!({"root": "/a", "exlude": []})), code("settings"));
+    assert_eq!(refused(json!({"root": "/a", "include": [""]})), code("settings"));
+    assert_eq!(refused(json!({"root": "/a", "include": ["{a"]})), code("glob"));
+    assert_eq!(refused(json!({"root": "/no/such//place/"})), None, "a disk may be mounted later");
 }

@@ -1,0 +1,258 @@
+//! Our judgement beside the kernel's: who may open what, and what an ordinary user meets.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use ingather_connector::model::access::may_see;
+use ingather_connector::repository::Presence;
+use rustix::fs::XattrFlags;
+
+use super::*;
+use crate::unix;
+
+const USER: u32 = 20_001;
+const GROUP: u32 = 20_011;
+const SEEDS: u64 = 20;
+const DEPTH: usize = 5;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// As root: runs the test of this name once more as an ordinary user, and tells whether that was done. The copy of the
+/// test program lies where that user can reach it.
+fn done_as_ordinary_user(name: &str) -> bool {
+    if !is_root() {
+        return false;
+    }
+    let (_guard, root) = folder();
+    std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).unwrap();
+    let program = root.join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let user = USER.to_string();
+    let output = Command::new("setpriv")
+        .args(["--reuid", &user, "--regid", &user, "--clear-groups", "--inh-caps=-all"])
+        .arg(program)
+        .args(["--exact", name, "--nocapture"])
+        .output()
+        .expect("as root this test needs the program `setpriv` (util-linux)");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    true
+}
+
+/// Runs as anybody; as root it runs itself once more as an ordinary user, for root is refused nothing.
+#[test]
+fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
+    if done_as_ordinary_user(
+        "filesystem::tests::kernel::what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept",
+    ) {
+        return;
+    }
+    let (_guard, root) = folder();
+    for name in ["open/a", "closed/deep/b", "listed_only/c", "secret"] {
+        write(&root, name, "x");
+    }
+    let close = |name: &str, mode: u32| {
+        std::fs::set_permissions(root.join(name), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    close("closed", 0o000);
+    close("listed_only", 0o400);
+    close("secret", 0o000);
+    let source = source(&root);
+    let listed = list(&*source);
+    assert_eq!(listed.keys(), ["open/a", "secret"]);
+    assert_eq!(listed.proven, ["", "open/"]);
+    let mut blind: Vec<_> =
+        listed.blind.iter().map(|spot| (spot.scope.label(), spot.cause.as_str())).collect();
+    blind.sort();
+    assert_eq!(blind, [("closed/".to_owned(), "unreadable"), ("listed_only/".to_owned(), "unreadable")]);
+    // Its level is told although it cannot be read: a folder that was closed hides what is in it.
+    let closed = &listed.places[&format!("{}/closed", root.display())];
+    let owner = unix::calling_user().unwrap();
+    assert!(!closed.level.admits(&owner));
+    let unreadable = |fault: Fault, part: &str| {
+        let reason = fault.reason();
+        assert!(matches!(fault, Fault::Refused(_)) && reason.code == "unreadable", "{reason:?}");
+        assert!(reason.message.contains(part) && reason.message.contains("permission denied"), "{reason:?}");
+    };
+    unreadable(fetch(&*source, "secret").unwrap_err(), "`secret` cannot be read by user");
+    unreadable(fetch(&*source, "closed/deep/b").unwrap_err(), "/closed");
+    unreadable(source.look(&call(), "listed_only/c").unwrap_err(), "/listed_only");
+    let looked = source.look(&call(), "secret").unwrap();
+    assert!(!looked.level.admits(&owner));
+    for (key, presence) in [
+        ("secret", Presence::Present),
+        ("closed/deep/b", Presence::Unknown),
+        ("closed/gone", Presence::Unknown),
+        ("listed_only/gone", Presence::Unknown),
+        ("open/gone", Presence::Absent),
+    ] {
+        assert_eq!(source.probe(&call(), key), presence, "{key}");
+    }
+    close("listed_only", 0o700);
+    close("closed", 0o700);
+    let inner = super::source(&root.join("closed/deep"));
+    close("closed", 0o000);
+    unreadable(inner.list(&call()).err().unwrap(), "/closed");
+    assert_eq!(inner.probe(&call(), "b"), Presence::Unknown);
+    unreadable(super::source(&root.join("secret")).check(&call()).err().unwrap(), "secret");
+    close("closed", 0o700);
+}
+
+/// Numbers that look random and are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 24) % u64::from(bound)) as u32
+    }
+}
+
+/// Gives a file or folder a random owner, group and mode, and often an access list.
+fn dress(dice: &mut Dice, path: &Path, folder: bool) {
+    let (uid, gid) = (USER + dice.below(4), GROUP + dice.below(4));
+    std::os::unix::fs::chown(path, Some(uid), Some(gid)).unwrap();
+    // Most folders let most users through, else nobody would get far.
+    let modes: &[u32] = if folder {
+        &[0o755, 0o755, 0o755, 0o711, 0o755, 0o705, 0o701, 0o750, 0o071, 0o671, 0o715, 0o717]
+    } else {
+        &[0o604, 0o640, 0o044, 0o444, 0o600, 0o404, 0o240, 0o664, 0o000, 0o705]
+    };
+    let mode = modes[dice.below(modes.len() as u32) as usize];
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    if dice.below(5) < 2 {
+        let text = random_list(dice, mode, folder);
+        rustix::fs::setxattr(path, "system.posix_acl_access", &text, XattrFlags::empty())
+            .expect("the folder for temporary files must lie on a file system with POSIX access lists");
+    }
+}
+
+fn random_list(dice: &mut Dice, mode: u32, folder: bool) -> Vec<u8> {
+    let bits = |dice: &mut Dice| if folder && dice.below(3) > 0 { 7 } else { dice.below(8) };
+    let mut text = 2u32.to_le_bytes().to_vec();
+    let mut put = |tag: u16, bits: u32, id: u32| {
+        text.extend_from_slice(&tag.to_le_bytes());
+        text.extend_from_slice(&(bits as u16).to_le_bytes());
+        text.extend_from_slice(&id.to_le_bytes());
+    };
+    put(0x01, mode >> 6 & 7, u32::MAX);
+    for user in (USER..USER + 5).filter(|_| dice.below(3) == 0).collect::<Vec<_>>() {
+        put(0x02, bits(dice), user);
+    }
+    put(0x04, bits(dice), u32::MAX);
+    for group in (GROUP..GROUP + 5).filter(|_| dice.below(3) == 0).collect::<Vec<_>>() {
+        put(0x08, bits(dice), group);
+    }
+    put(0x10, if dice.below(5) == 0 { 0 } else { bits(dice) }, u32::MAX);
+    put(0x20, mode & 7, u32::MAX);
+    text
+}
+
+fn grow(dice: &mut Dice, folder: &Path, depth: usize) {
+    for name in ["one", "two", "three"] {
+        let file = folder.join(name);
+        std::fs::write(&file, "x").unwrap();
+        dress(dice, &file, false);
+    }
+    if depth < DEPTH {
+        for name in ["left", "right"] {
+            let below = folder.join(name);
+            std::fs::create_dir(&below).unwrap();
+            grow(dice, &below, depth + 1);
+            dress(dice, &below, true);
+        }
+    }
+}
+
+/// Which of the files a user can open, asked of the kernel.
+fn opened_by(user: &(u32, u32, Vec<u32>), files: &[PathBuf]) -> Vec<bool> {
+    let (uid, gid, groups) = user;
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", &uid.to_string(), "--regid", &gid.to_string()]);
+    match groups.iter().map(u32::to_string).collect::<Vec<_>>().join(",") {
+        none if none.is_empty() => command.arg("--clear-groups"),
+        groups => command.args(["--groups", &groups]),
+    };
+    if *uid != 0 {
+        command.arg("--inh-caps=-all");
+    }
+    let loop_over_files = "while IFS= read -r f; do if true <\"$f\"; then echo y; else echo n; fi; done";
+    let mut child = command
+        .args(["sh", "-c", loop_over_files])
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("this test needs the program `setpriv` (util-linux)");
+    let text: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
+    let mut input = child.stdin.take().unwrap();
+    // The answers of one tree fit into the pipe, so that neither side waits for the other.
+    input.write_all(text.as_bytes()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| line == "y").collect()
+}
+
+/// Needs root, and a folder for temporary files with POSIX access lists.
+#[test]
+fn our_judgement_is_the_kernels() {
+    assert!(is_root(), "this test must run as root: it asks the kernel on behalf of other users");
+    let users = [
+        (0, 0, vec![]),
+        (USER, GROUP, vec![]),
+        (USER + 1, GROUP + 1, vec![GROUP + 2, GROUP]),
+        (USER + 2, GROUP + 4, vec![GROUP + 3, GROUP + 1]),
+        (USER + 3, GROUP + 2, vec![GROUP, GROUP + 1, GROUP + 3, GROUP + 4]),
+        (USER + 4, GROUP + 9, vec![]),
+    ];
+    let (mut admitted, mut shut_out) = (0, 0);
+    for seed in 1..=SEEDS {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (_guard, top) = folder();
+        std::fs::set_permissions(&top, PermissionsExt::from_mode(0o755)).unwrap();
+        // A folder above the source counts as well.
+        let above = top.join("above");
+        let root = above.join("source");
+        std::fs::create_dir_all(&root).unwrap();
+        grow(&mut dice, &root, 1);
+        dress(&mut dice, &root, true);
+        dress(&mut dice, &above, true);
+        let source = source(&root);
+        let listed = list(&*source);
+        assert_eq!(listed.items.len(), ((1 << DEPTH) - 1) * 3);
+        let files: Vec<PathBuf> = listed.items.keys().map(|key| root.join(key)).collect();
+        let classes: Vec<_> =
+            listed.items.keys().map(|key| source.look(&call(), key).unwrap().level).collect();
+        for user in &users {
+            let tokens = unix::tokens(user.0, user.2.iter().copied().chain([user.1]));
+            let kernel = opened_by(user, &files);
+            assert_eq!(kernel.len(), files.len());
+            for ((key, class), kernel) in listed.items.keys().zip(&classes).zip(kernel) {
+                let mut levels = vec![Some(class)];
+                let mut place = listed.place_of.get(key);
+                while let Some(name) = place {
+                    levels.push(Some(&listed.places[name].level));
+                    place = listed.places[name].parent.as_ref();
+                }
+                let ours = may_see(&tokens, levels);
+                assert_eq!(ours, kernel, "seed {seed}, user {user:?}, {key}");
+                if ours { admitted += 1 } else { shut_out += 1 }
+            }
+        }
+    }
+    assert!(
+        admitted > 1_000 && shut_out > 1_000,
+        "{admitted} admitted, {shut_out} shut out: too one-sided to prove much"
+    );
+}

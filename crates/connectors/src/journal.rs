@@ -1,0 +1,362 @@
+//! An output that appends one line of JSON for each change to a file: a record for people and for other programs.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use garde::Validate;
+use ingather_connector::call::Call;
+use ingather_connector::model::document::Record;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_connector::model::{limits, names};
+use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::settings;
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// The `journal` output.
+pub(crate) const OUTPUT: OutputKind = OutputKind {
+    name: "journal",
+    about: "Appends one line of JSON for each change to a file.",
+    can: OutputCan { commits: false, access: true, list: false },
+    schema: settings::schema_of::<JournalSettings>,
+    open,
+};
+
+/// Settings of the journal.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+struct JournalSettings {
+    /// Absolute path of the file, made when missing (readable by its owner only); a backslash is written `\\`, a byte
+    /// that is not UTF-8 or a control character `\xNN`.
+    #[garde(length(bytes, min = 1, max = limits::ROOT_BYTES_MAX))]
+    file: String,
+}
+
+fn open(value: &Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+    let settings: JournalSettings = settings::read(value)?;
+    let bytes = names::unescape(&settings.file).map_err(|sentence| Fault::refused("settings", sentence))?;
+    let path = PathBuf::from(std::ffi::OsString::from_vec(bytes));
+    if !path.is_absolute() {
+        return Err(Fault::refused("settings", format!("`{}` is not an absolute path", settings.file)));
+    }
+    Ok(Box::new(Journal::open(&path, settings.file)?))
+}
+
+struct Journal {
+    file: File,
+    /// As in the settings, for people.
+    name: String,
+    identity: String,
+    /// Where the last whole line ends.
+    end: u64,
+    /// Something may be behind `end` that was not confirmed.
+    torn: bool,
+}
+
+impl Journal {
+    fn open(path: &Path, name: String) -> Result<Journal, Fault> {
+        let trouble = |error: std::io::Error| Fault::passing("journal", format!("journal `{name}`: {error}"));
+        let existed = path.exists();
+        // Without blocking, so that a pipe that is named by mistake is met by the question below.
+        let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).bits().cast_signed();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+        let file = options.open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Fault::refused("journal", format!("journal `{name}`: its folder does not exist"))
+            }
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::IsADirectory => {
+                Fault::refused("journal", format!("journal `{name}`: {error}"))
+            }
+            _ => trouble(error),
+        })?;
+        let facts = file.metadata().map_err(trouble)?;
+        if !facts.is_file() {
+            return Err(Fault::refused("journal", format!("journal `{name}` is not a file")));
+        }
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {
+                let sentence =
+                    format!("journal `{name}` is held by another process; end that one or name another file");
+                return Err(Fault::refused("locked", sentence));
+            }
+            other => other.map_err(|errno| trouble(errno.into()))?,
+        }
+        let length = file.metadata().map_err(trouble)?.len();
+        let end = end_of_last_line(&file, length).map_err(trouble)?;
+        if end < length {
+            file.set_len(end).and_then(|()| file.sync_all()).map_err(trouble)?;
+        }
+        if let (false, Some(folder)) = (existed, path.parent()) {
+            // The name of the new file must outlive a power cut as its lines do.
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(trouble)?;
+        }
+        let identity = format!("journal:{}:{}", facts.dev(), facts.ino());
+        Ok(Journal { file, identity, end, torn: false, name })
+    }
+
+    /// Appends whole lines and waits until they are on the disk.
+    fn append(&mut self, lines: &[u8]) -> std::io::Result<()> {
+        if self.torn {
+            self.file.set_len(self.end)?;
+            self.torn = false;
+        } else {
+            // Somebody may have cut the file to keep it small.
+            self.end = self.file.metadata()?.len();
+        }
+        self.torn = true;
+        self.file.write_all_at(lines, self.end)?;
+        self.file.sync_data()?;
+        self.torn = false;
+        self.end += lines.len() as u64;
+        Ok(())
+    }
+}
+
+impl Output for Journal {
+    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+        let mut lines = Vec::new();
+        for change in batch {
+            // Writing JSON into memory cannot fail; if it did, the line would be cut off with the batch.
+            if serde_json::to_writer(&mut lines, &line(change))
+                .and(writeln!(lines).map_err(serde_json::Error::io))
+                .is_err()
+            {
+                return vec![
+                    Err(Fault::broken("journal", "a change cannot be written as JSON"));
+                    batch.len()
+                ];
+            }
+        }
+        let written = self.append(&lines).map_err(|error| {
+            Fault::passing(
+                "journal",
+                format!("journal `{}` cannot be written: {error}; make room or free it", self.name),
+            )
+        });
+        vec![written; batch.len()]
+    }
+
+    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+        Ok(self.generation())
+    }
+
+    fn generation(&self) -> Generation {
+        Generation { identity: self.identity.clone(), number: 0 }
+    }
+
+    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
+        Err(Fault::refused(
+            "cannot_list",
+            "a journal holds changes, not entries, and cannot list what it holds",
+        ))
+    }
+}
+
+/// Where the last whole line ends.
+fn end_of_last_line(file: &File, length: u64) -> std::io::Result<u64> {
+    let mut buffer = vec![0u8; limits::READ_BUFFER_BYTES];
+    let mut end = length;
+    while end > 0 {
+        let begin = end.saturating_sub(buffer.len() as u64);
+        let piece = &mut buffer[..(end - begin) as usize];
+        file.read_exact_at(piece, begin)?;
+        if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(begin + at as u64 + 1);
+        }
+        end = begin;
+    }
+    Ok(0)
+}
+
+fn line(change: &Change) -> Value {
+    let access = |class: &Option<ClassId>, place: &Option<PlaceId>| json!({ "class": class, "place": place });
+    // A URI has no `#` of its own; what follows one is the component.
+    let uri = change.id.split('#').next().unwrap_or_default();
+    let mut line = Map::new();
+    let mut put = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    let op = match &change.op {
+        Op::Put { .. } => "put",
+        Op::Access { .. } => "access",
+        Op::Delete => "delete",
+    };
+    put("op", op.into());
+    put("id", change.id.as_str().into());
+    put("job", (&*change.job_name).into());
+    match &change.op {
+        Op::Put { record, version, class, place } => {
+            put("uri", record.uri.as_str().into());
+            put("version", format!("{:016x}", version.0).into());
+            put("fields", fields(record));
+            put("access", access(class, place));
+        }
+        Op::Access { class, place } => {
+            put("uri", uri.into());
+            put("version", Value::Null);
+            put("fields", json!({}));
+            put("access", access(class, place));
+        }
+        Op::Delete => {
+            put("uri", uri.into());
+            put("version", Value::Null);
+            put("fields", json!({}));
+        }
+    }
+    Value::Object(line)
+}
+
+/// All that a record says but its URI; what it does not say is left out.
+fn fields(record: &Record) -> Value {
+    let mut fields: Map<String, Value> =
+        record.fields.iter().map(|(name, values)| (name.clone(), values.as_slice().into())).collect();
+    let known = [
+        ("title", Some(record.title.as_str().into())),
+        ("path", Some(record.path.as_str().into())),
+        ("body", record.body.as_deref().map(Value::from)),
+        ("media_type", record.media_type.as_deref().map(Value::from)),
+        ("language", record.language.as_deref().map(Value::from)),
+        ("size", record.size.map(Value::from)),
+        ("modified", record.modified.map(Value::from)),
+        ("created", record.created.map(Value::from)),
+        ("author", record.author.as_deref().map(Value::from)),
+    ];
+    fields.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    Value::Object(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingather_connector::call::{Cancel, Clock};
+    use ingather_connector::model::ids::Digest;
+    use std::sync::Arc;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> i64 {
+            0
+        }
+    }
+
+    fn call() -> Call {
+        Call { clock: Arc::new(Still), cancel: Cancel::default() }
+    }
+
+    fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
+        let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into() };
+        (OUTPUT.open)(&json!({ "file": path }), &place)
+    }
+
+    fn change(id: &str, op: Op) -> Change {
+        Change {
+            id: id.into(),
+            address: 1,
+            job: 1,
+            job_name: "notes".into(),
+            document: "a".into(),
+            seq: 1,
+            op,
+        }
+    }
+
+    fn lines(path: &Path) -> Vec<Value> {
+        std::fs::read_to_string(path)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn each_change_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let mut journal = open_at(&path).unwrap();
+        let record = Record {
+            uri: "file:///a".into(),
+            title: "A".into(),
+            body: Some("one\ntwo".into()),
+            size: Some(7),
+            fields: [("ext".to_owned(), vec!["txt".to_owned()])].into(),
+            ..Record::default()
+        };
+        let access = (Some(ClassId(3)), None);
+        let put = Op::Put { record: Box::new(record), version: Digest(-1), class: access.0, place: access.1 };
+        let batch = [
+            change("file:///a#x", put),
+            change("file:///a#x", Op::Access { class: access.0, place: Some(PlaceId(4)) }),
+            change("file:///a#x", Op::Delete),
+        ];
+        assert_eq!(journal.apply(&call(), &batch), vec![Ok(()); 3]);
+        assert_eq!(
+            lines(&path),
+            [
+                json!({"op": "put", "id": "file:///a#x", "job": "notes", "uri": "file:///a", "version": "ffffffffffffffff",
+                    "fields": {"ext": ["txt"], "title": "A", "path": "", "body": "one\ntwo", "size": 7},
+                    "access": {"class": 3, "place": null}}),
+                json!({"op": "access", "id": "file:///a#x", "job": "notes", "uri": "file:///a", "version": null,
+                    "fields": {}, "access": {"class": 3, "place": 4}}),
+                json!({"op": "delete", "id": "file:///a#x", "job": "notes", "uri": "file:///a", "version": null, "fields": {}}),
+            ]
+        );
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_and_the_rest_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let whole = format!("{}\n", json!({"op": "delete"}));
+        // Longer than one read backwards.
+        for torn in ["{\"op\":\"pu".to_owned(), "x".repeat(limits::READ_BUFFER_BYTES * 2 + 3)] {
+            std::fs::write(&path, format!("{whole}{torn}")).unwrap();
+            let mut journal = open_at(&path).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+            assert_eq!(journal.apply(&call(), &[change("a", Op::Delete)]), [Ok(())]);
+            assert_eq!(lines(&path).len(), 2);
+            std::fs::write(&path, &torn).unwrap();
+            drop(journal);
+            drop(open_at(&path).unwrap());
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "nothing but a torn line");
+        }
+    }
+
+    #[test]
+    fn one_process_holds_it_and_odd_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let held = open_at(&path).unwrap();
+        assert_eq!(open_at(&path).err().unwrap().reason().code, "locked");
+        drop(held);
+        assert!(open_at(&path).is_ok());
+        assert_eq!(open_at(folder.path()).err().unwrap().reason().code, "journal");
+        assert_eq!(open_at(&folder.path().join("no/journal")).err().unwrap().reason().code, "journal");
+        assert_eq!(open_at(Path::new("/dev/null")).err().unwrap().reason().code, "journal");
+        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into() };
+        assert_eq!((OUTPUT.open)(&json!({"file": "here"}), &place).err().unwrap().reason().code, "settings");
+    }
+
+    #[test]
+    fn a_full_disk_confirms_nothing_and_leaves_no_torn_line() {
+        let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
+        let mut journal = Journal { file, name: "j".into(), identity: String::new(), end: 0, torn: false };
+        let answers = journal.apply(&call(), &[change("a", Op::Delete), change("b", Op::Delete)]);
+        assert!(answers.iter().all(|answer| matches!(answer, Err(Fault::Passing { .. }))), "{answers:?}");
+        assert!(journal.torn, "what may have been written is cut off before the next line");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        std::fs::write(&path, "{}\n{\"half").unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut journal = Journal { file, end: 3, torn: true, ..journal };
+        assert_eq!(journal.apply(&call(), &[change("a", Op::Delete)]), [Ok(())]);
+        assert_eq!(lines(&path).len(), 2);
+    }
+}

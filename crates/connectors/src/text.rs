@@ -1,0 +1,227 @@
+//! Plain text of every common charset, Markdown and source code, decoded in this process within fixed bounds.
+
+mod decode;
+mod media;
+
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::document::Record;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
+use ingather_connector::settings::{self, NoSettings};
+use ingather_connector::transform::{Transform, TransformKind, Verdict};
+
+use self::decode::Text;
+
+/// The `text` transform.
+pub(crate) const TRANSFORM: TransformKind = TransformKind {
+    name: "text",
+    about: "Finds the media type of a document, and the text of those that are plain text.",
+    version: "1",
+    schema: settings::schema_of::<NoSettings>,
+    open,
+};
+
+fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
+    settings::read::<NoSettings>(value)?;
+    Ok(Arc::new(PlainText))
+}
+
+struct PlainText;
+
+impl Transform for PlainText {
+    fn apply(&self, _call: &Call, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault> {
+        let mut buffer = vec![0u8; buffer_bytes(record.size)];
+        let (length, mut ended) = fill(content, &mut buffer)?;
+        let head = &buffer[..length];
+        let name = name_of(record).to_owned();
+        if let Some(media) = media::by_content(head, &name) {
+            record.media_type = Some(media.to_owned());
+            return Ok(Verdict::Pass);
+        }
+        if decode::is_binary(head) {
+            record.media_type = Some(media::of_binary(&name).to_owned());
+            return Ok(Verdict::Pass);
+        }
+        let mut text = Text::new();
+        text.push(head, ended);
+        let media = media::of_text(&text.text, &name);
+        record.media_type = Some(media.to_owned());
+        if !media::readable(media) {
+            return Ok(Verdict::Pass);
+        }
+        while !ended && !text.is_full() {
+            let length;
+            (length, ended) = fill(content, &mut buffer)?;
+            text.push(&buffer[..length], ended);
+        }
+        if text.binary {
+            record.media_type = Some(media::of_binary(&name).to_owned());
+            return Ok(Verdict::Pass);
+        }
+        if text.truncated {
+            record.fields.insert("truncated".to_owned(), vec!["true".to_owned()]);
+        }
+        if media == "text/markdown"
+            && let Some(title) = heading(&text.text)
+        {
+            record.title = title;
+        }
+        record.body = Some(text.text);
+        Ok(Verdict::Pass)
+    }
+}
+
+/// A small file needs no large buffer; one byte more tells its end in the same read.
+fn buffer_bytes(size: Option<u64>) -> usize {
+    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(limits::READ_BUFFER_BYTES);
+    size.saturating_add(1).clamp(64, limits::READ_BUFFER_BYTES)
+}
+
+/// Fills the buffer as far as the content goes; the length, and whether the content ended.
+fn fill(content: &mut dyn Read, buffer: &mut [u8]) -> Result<(usize, bool), Fault> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match content.read(&mut buffer[length..]) {
+            Ok(0) => return Ok((length, true)),
+            Ok(more) => length += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Err(Fault::passing("io", format!("the content cannot be read to its end: {error}")));
+            }
+        }
+    }
+    Ok((length, false))
+}
+
+/// The name that an extension is taken from.
+fn name_of(record: &Record) -> &str {
+    let name = record.fields.get("name").and_then(|names| names.first());
+    name.map_or_else(|| record.path.rsplit('/').next().unwrap_or_default(), String::as_str)
+}
+
+/// The last place at or before `at` where `text` can be cut.
+fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first heading of the first level that is not inside a block of code.
+fn heading(text: &str) -> Option<String> {
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let line = line.trim_end();
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => {
+                let title = line.strip_prefix("# ").map(|title| title.trim_end_matches('#').trim());
+                if let Some(title) = title.filter(|title| !title.is_empty()) {
+                    return Some(title[..boundary(title, limits::TITLE_BYTES_MAX)].to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingather_connector::call::{Cancel, Clock};
+    use proptest::prelude::*;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> i64 {
+            0
+        }
+    }
+
+    fn try_apply(name: &str, content: &mut dyn Read) -> Result<Record, Fault> {
+        let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
+        let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
+        open(&serde_json::json!({}))?.apply(&call, &mut record, content).map(|verdict| {
+            assert_eq!(verdict, Verdict::Pass);
+            record
+        })
+    }
+
+    fn apply(name: &str, bytes: &[u8]) -> Record {
+        try_apply(name, &mut &*bytes).unwrap()
+    }
+
+    #[test]
+    fn text_has_a_body_and_other_files_have_a_media_type_only() {
+        for (name, bytes, media, body) in [
+            ("a.txt", b"hello".as_slice(), "text/plain", Some("hello")),
+            ("main.rs", b"fn main() {}", "text/x-rust", Some("fn main() {}")),
+            ("data.json", b"{\"a\": 1}", "application/json", Some("{\"a\": 1}")),
+            ("data.csv", b"a,b", "text/csv", Some("a,b")),
+            ("empty", b"", "text/plain", Some("")),
+            ("page.html", b"<p>x", "text/html", None),
+            ("page.txt", b"<!DOCTYPE html><p>x", "text/html", None),
+            ("a.pdf", b"%PDF-1.4 text", "application/pdf", None),
+            ("a.png", b"\x89PNG\r\n\x1a\nxx", "image/png", None),
+            ("a.bin", b"abc\0def", "application/octet-stream", None),
+            ("a.mp4", b"\0\0\0\x20ftypisom", "video/mp4", None),
+            ("lies.pdf", b"only text", "text/plain", Some("only text")),
+        ] {
+            let record = apply(name, bytes);
+            assert_eq!(record.media_type.as_deref(), Some(media), "{name}");
+            assert_eq!(record.body.as_deref(), body, "{name}");
+            assert_eq!(record.title, name);
+        }
+    }
+
+    #[test]
+    fn markdown_is_titled_by_its_first_heading() {
+        let title = |text: &str| apply("a.md", text.as_bytes()).title;
+        assert_eq!(title("intro\n\n# The *title* ##\n# Second\n"), "The *title*");
+        assert_eq!(title("```sh\n# comment\n```\n# Real\n"), "Real");
+        assert_eq!(title("## Only second level\n#hashtag\n# \n"), "a.md");
+        assert_eq!(title(&format!("# {}", "ä".repeat(2_000))).len(), limits::TITLE_BYTES_MAX);
+        assert_eq!(apply("a.txt", b"# not markdown").title, "a.txt");
+    }
+
+    #[test]
+    fn a_body_that_does_not_fit_is_cut_off_and_says_so() {
+        let record = try_apply("big.txt", &mut std::io::repeat(b'x')).unwrap();
+        assert_eq!(record.body.map(|body| body.len()), Some(limits::BODY_BYTES_MAX));
+        assert_eq!(record.fields["truncated"], ["true"]);
+    }
+
+    #[test]
+    fn a_zero_byte_far_behind_makes_it_data() {
+        let mut bytes = b"line\n".repeat(50_000);
+        bytes.push(0);
+        let record = apply("a.txt", &bytes);
+        assert_eq!((record.body, record.media_type.as_deref()), (None, Some("application/octet-stream")));
+    }
+
+    #[test]
+    fn errors_of_the_content_are_passed_on() {
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                Err(std::io::Error::other("disk on fire"))
+            }
+        }
+        let fault = try_apply("a.txt", &mut b"begin".as_slice().chain(Failing)).unwrap_err();
+        assert!(matches!(&fault, Fault::Passing { .. }) && fault.reason().message.contains("disk on fire"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..2_000), name in "[a-z.]{0,8}") {
+            let record = apply(&name, &bytes);
+            prop_assert!(record.media_type.is_some());
+            prop_assert!(record.body.is_none_or(|body| body.len() <= bytes.len() * 3 + 16));
+        }
+    }
+}

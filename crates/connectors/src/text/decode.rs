@@ -1,0 +1,293 @@
+//! Bytes to text, piece by piece: byte order marks, UTF-8, then the best guess; malformed bytes become U+FFFD.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Decoder, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+use ingather_connector::model::limits;
+
+/// Share of control characters from which on bytes are no text: one in twenty.
+const CONTROL_SHARE: usize = 20;
+
+/// Whether the first bytes of something are those of data and not of text.
+pub(super) fn is_binary(head: &[u8]) -> bool {
+    if Mark::of(head).is_some() {
+        return false;
+    }
+    let odd = |byte: &&u8| matches!(byte, 0x01..=0x07 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    head.contains(&0) || head.iter().filter(odd).count() * CONTROL_SHARE > head.len()
+}
+
+/// With this many good characters beyond ASCII for each bad one, UTF-8 is damaged and not another charset.
+const DAMAGE_SHARE: usize = 20;
+/// Bytes from the first that is not ASCII on by which a charset is guessed, unless the text ends before.
+const GUESS_BYTES_MIN: usize = 4_096;
+
+/// A byte order mark.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Utf8,
+    Utf16(&'static Encoding),
+    /// Whether the most significant byte comes first.
+    Utf32(bool),
+}
+
+impl Mark {
+    /// The mark at the beginning, and its length.
+    fn of(head: &[u8]) -> Option<(Mark, usize)> {
+        match head {
+            [0xff, 0xfe, 0, 0, ..] => Some((Mark::Utf32(false), 4)),
+            [0, 0, 0xfe, 0xff, ..] => Some((Mark::Utf32(true), 4)),
+            [0xef, 0xbb, 0xbf, ..] => Some((Mark::Utf8, 3)),
+            [0xff, 0xfe, ..] => Some((Mark::Utf16(UTF_16LE), 2)),
+            [0xfe, 0xff, ..] => Some((Mark::Utf16(UTF_16BE), 2)),
+            _ => None,
+        }
+    }
+}
+
+enum State {
+    /// Only ASCII so far, which nearly every charset reads alike; and bytes beyond it, too few to guess by.
+    Ascii(Vec<u8>),
+    Known(Box<Decoder>),
+    Utf32 {
+        big: bool,
+        /// Bytes of a character that is not complete yet.
+        rest: Vec<u8>,
+    },
+}
+
+/// Decodes a stream of bytes; the text never grows beyond [`limits::BODY_BYTES_MAX`].
+pub(super) struct Text {
+    state: State,
+    pub(super) text: String,
+    begun: bool,
+    /// There was more than fits.
+    pub(super) truncated: bool,
+    /// A zero byte came after all, in a charset that has none.
+    pub(super) binary: bool,
+}
+
+impl Text {
+    pub(super) fn new() -> Text {
+        Text {
+            state: State::Ascii(Vec::new()),
+            text: String::new(),
+            begun: false,
+            truncated: false,
+            binary: false,
+        }
+    }
+
+    /// Whether more bytes would change anything.
+    pub(super) fn is_full(&self) -> bool {
+        self.truncated || self.binary
+    }
+
+    /// Takes the next piece, of at most [`limits::READ_BUFFER_BYTES`]; `last` when none follows.
+    pub(super) fn push(&mut self, piece: &[u8], last: bool) {
+        let mut piece = piece;
+        if !self.begun {
+            self.begun = true;
+            if let Some((mark, length)) = Mark::of(piece) {
+                piece = &piece[length..];
+                self.state = match mark {
+                    Mark::Utf8 => known(UTF_8),
+                    Mark::Utf16(encoding) => known(encoding),
+                    Mark::Utf32(big) => State::Utf32 { big, rest: Vec::new() },
+                };
+            }
+        }
+        self.step(piece, last);
+        if self.text.len() > limits::BODY_BYTES_MAX {
+            self.text.truncate(super::boundary(&self.text, limits::BODY_BYTES_MAX));
+            self.truncated = true;
+        }
+    }
+
+    fn step(&mut self, piece: &[u8], last: bool) {
+        match &mut self.state {
+            State::Ascii(held) => {
+                let joined = [std::mem::take(held).as_slice(), piece].concat();
+                let piece = joined.as_slice();
+                let plain =
+                    piece.iter().position(|byte| *byte >= 0x80 || *byte == 0x1b).unwrap_or(piece.len());
+                let (ascii, rest) = piece.split_at(plain);
+                self.binary |= ascii.contains(&0);
+                reserve(&mut self.text, ascii.len());
+                // The lossy form of ASCII is itself.
+                self.text.push_str(&String::from_utf8_lossy(ascii));
+                if !last && rest.len() < GUESS_BYTES_MIN {
+                    *held = rest.to_vec();
+                } else if !rest.is_empty() {
+                    self.state = known(guess(rest, last));
+                    self.step(rest, last);
+                }
+            }
+            State::Known(decoder) => {
+                let wide = [UTF_16LE, UTF_16BE].contains(&decoder.encoding());
+                self.binary |= !wide && piece.contains(&0);
+                // A piece is far below the sizes at which this could overflow.
+                let most = decoder.max_utf8_buffer_length(piece.len()).unwrap_or(piece.len() * 4 + 16);
+                reserve(&mut self.text, most);
+                let _ = decoder.decode_to_string(piece, &mut self.text, last);
+            }
+            State::Utf32 { big, rest } => {
+                rest.extend_from_slice(piece);
+                reserve(&mut self.text, rest.len() + 3);
+                let whole = rest.len() / 4 * 4;
+                for four in rest[..whole].chunks_exact(4) {
+                    let four = [four[0], four[1], four[2], four[3]];
+                    let number = if *big { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) };
+                    self.text.push(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                rest.drain(..whole);
+                if last && !rest.is_empty() {
+                    self.text.push(char::REPLACEMENT_CHARACTER);
+                }
+            }
+        }
+    }
+}
+
+fn known(encoding: &'static Encoding) -> State {
+    State::Known(Box::new(encoding.new_decoder_without_bom_handling()))
+}
+
+/// The charset of bytes that are not all ASCII: UTF-8 when they are, but for some damage, else the likeliest.
+fn guess(bytes: &[u8], last: bool) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    detector.feed(bytes, last);
+    let likeliest = detector.guess(None, Utf8Detection::Allow);
+    let (mut good, mut bad) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        bad += usize::from(!chunk.invalid().is_empty());
+    }
+    // The last character may be cut off by the end of the piece.
+    let cut = !last && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
+    let utf8 = bad == 0 || (bad == 1 && cut) || good >= bad * DAMAGE_SHARE;
+    if utf8 && likeliest != ISO_2022_JP { UTF_8 } else { likeliest }
+}
+
+/// Makes room for `more` bytes; the whole never grows to twice what is kept.
+fn reserve(text: &mut String, more: usize) {
+    let room = text.capacity() - text.len();
+    if room < more {
+        let ample = (text.capacity() * 2).min(limits::BODY_BYTES_MAX + limits::READ_BUFFER_BYTES);
+        text.reserve_exact(more.max(ample.saturating_sub(text.len())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Decodes in pieces of `size`.
+    fn decode(bytes: &[u8], size: usize) -> Text {
+        let mut text = Text::new();
+        let count = bytes.chunks(size).count();
+        for (at, piece) in bytes.chunks(size).enumerate() {
+            text.push(piece, at + 1 == count);
+        }
+        text
+    }
+
+    fn text(bytes: &[u8]) -> String {
+        decode(bytes, limits::READ_BUFFER_BYTES).text
+    }
+
+    #[test]
+    fn marks_are_obeyed_and_left_out() {
+        let sample = "Grüße, 世界 🎉";
+        let utf16: Vec<u16> = sample.encode_utf16().collect();
+        let big =
+            [0xfeff].iter().chain(&utf16).flat_map(|unit: &u16| unit.to_be_bytes()).collect::<Vec<u8>>();
+        let little =
+            [0xfeff].iter().chain(&utf16).flat_map(|unit: &u16| unit.to_le_bytes()).collect::<Vec<u8>>();
+        let chars = || std::iter::once('\u{feff}').chain(sample.chars()).map(u32::from);
+        let big32 = chars().flat_map(u32::to_be_bytes).collect::<Vec<u8>>();
+        let little32 = chars().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+        let utf8 = format!("\u{feff}{sample}").into_bytes();
+        for bytes in [big, little, big32, little32, utf8] {
+            assert!(!is_binary(&bytes));
+            for size in [4, 5, 7, 1_000] {
+                assert_eq!(decode(&bytes, size).text, sample, "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn common_charsets_without_a_mark_are_told_apart() {
+        use encoding_rs::{EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
+        let samples = [
+            (WINDOWS_1252, "Der Bürgermeister grüßt die Bürgerinnen und Bürger der Stadt Köln herzlich."),
+            (WINDOWS_1251, "Мэр города приветствует всех жителей и гостей нашего города сегодня вечером."),
+            (GBK, "市长今天向全市人民表示热烈的欢迎，并宣布新的图书馆正式开放。"),
+            (SHIFT_JIS, "市長は今日、市民の皆さんに挨拶をして、新しい図書館が開館しました。"),
+            (EUC_KR, "시장은 오늘 시민들에게 인사하고 새로운 도서관이 문을 열었다고 발표했다."),
+            (ISO_2022_JP, "市長は今日、市民の皆さんに挨拶をしました。"),
+        ];
+        for (encoding, sample) in samples {
+            // ASCII before it must not settle the charset.
+            let sample = format!("{}{sample}", "plain ascii first\n".repeat(5_000));
+            let (bytes, _, unmappable) = encoding.encode(&sample);
+            assert!(!unmappable, "{}", encoding.name());
+            assert_eq!(text(&bytes), sample, "{}", encoding.name());
+        }
+    }
+
+    #[test]
+    fn a_character_that_is_cut_by_a_piece_is_whole_in_the_text() {
+        let sample = "aü世🎉".repeat(600);
+        for size in 1..20 {
+            let mut bytes = vec![b'a'; size];
+            bytes.extend_from_slice(sample.as_bytes());
+            let text = decode(&bytes, size);
+            assert!(text.text.ends_with(&sample), "{size}");
+        }
+    }
+
+    #[test]
+    fn damage_becomes_replacement_characters() {
+        assert_eq!(text(b"\xef\xbb\xbfa\xffb"), "a\u{fffd}b");
+        assert_eq!(
+            text(&[&"äöü€".repeat(10).into_bytes()[..], b"\xff", b"!"].concat()),
+            format!("{}\u{fffd}!", "äöü€".repeat(10))
+        );
+        assert_eq!(text(b"\xff\xfea\0b"), "a\u{fffd}");
+        assert_eq!(text(b"\xff\xfe\0\0\0\0\x11\0a"), "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn data_is_not_taken_for_text() {
+        assert!(is_binary(b"ab\0c"));
+        assert!(is_binary(&[1, 2, 3, 4, 200, 201]));
+        assert!(!is_binary(b""));
+        assert!(!is_binary(b"\x1b[31mred\x1b[0m\ttab\r\n"));
+        assert!(decode(&[&b"a".repeat(100_000)[..], b"\0"].concat(), 65_536).binary, "a late zero byte");
+    }
+
+    #[test]
+    fn long_texts_are_cut_off_at_a_character() {
+        let bytes = "ä".repeat(limits::BODY_BYTES_MAX / 2 + 10).into_bytes();
+        let text = decode(&[b"a", &bytes[..]].concat(), limits::READ_BUFFER_BYTES);
+        assert!(text.truncated);
+        assert_eq!(text.text.len(), limits::BODY_BYTES_MAX - 1);
+        assert!(text.text.capacity() <= limits::BODY_BYTES_MAX + limits::READ_BUFFER_BYTES * 4);
+        let exact = decode(&vec![b'a'; limits::BODY_BYTES_MAX], limits::READ_BUFFER_BYTES);
+        assert!(!exact.truncated && exact.text.len() == limits::BODY_BYTES_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_give_text(bytes in proptest::collection::vec(any::<u8>(), 0..600), size in 1usize..64) {
+            let text = decode(&bytes, size);
+            prop_assert!(text.text.len() <= bytes.len() * 3 + 16);
+        }
+
+        #[test]
+        fn utf8_in_large_pieces_comes_back(sample in "[^\u{0}\u{1b}\u{feff}]{0,200}") {
+            prop_assert_eq!(text(sample.as_bytes()), sample);
+        }
+    }
+}
