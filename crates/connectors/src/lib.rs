@@ -6,6 +6,8 @@ use ingather_connector::registry::Registry;
 use ingather_connector::repository::RepositoryKind;
 use ingather_connector::transform::TransformKind;
 
+#[cfg(feature = "index")]
+pub mod index;
 mod null;
 
 /// Repositories, by name.
@@ -13,10 +15,18 @@ pub const REPOSITORIES: &[&RepositoryKind] = &[];
 /// Transforms, by name.
 pub const TRANSFORMS: &[&TransformKind] = &[];
 /// Outputs, by name.
-pub const OUTPUTS: &[&OutputKind] = &[&null::OUTPUT];
+pub const OUTPUTS: &[&OutputKind] = &[
+    #[cfg(feature = "index")]
+    &index::OUTPUT,
+    &null::OUTPUT,
+];
 /// Authorities, by name.
 pub const AUTHORITIES: &[&AuthorityKind] = &[];
 
 /// All of them.
-pub const ALL: Registry =
-    Registry { repositories: REPOSITORIES, transforms: TRANSFORMS, outputs: OUTPUTS, authorities: AUTHORITIES };
+pub const ALL: Registry = Registry {
+    repositories: REPOSITORIES,
+    transforms: TRANSFORMS,
+    outputs: OUTPUTS,
+    authorities: AUTHORITIES,
+};

@@ -56,3 +56,17 @@ pub const PENDING_ACCESS_MAX: usize = 1_000_000;
 pub const MOVES_MAX: usize = 4_000_000;
 /// Blind spots that a run keeps by name; the number of those beyond is kept.
 pub const BLIND_SPOTS_MAX: usize = 10_000;
+/// Bytes of text that wait for the threads of the search index, beside their own memory.
+pub const INDEX_WAITING_BYTES_MAX: usize = 32 << 20;
+/// Longest address of an entry of the search index, bytes: its library keeps no longer terms.
+pub const INDEX_ID_BYTES_MAX: usize = 32 << 10;
+/// Changes that the search index remembers between two commits; with more it writes them out by itself.
+pub const INDEX_UNCOMMITTED_MAX: usize = 65_536;
+/// Longest query of the search index, bytes.
+pub const QUERY_BYTES_MAX: usize = 4_096;
+/// Parts of one query.
+pub const QUERY_CLAUSES_MAX: usize = 64;
+/// Parentheses and negations inside each other in one query.
+pub const QUERY_DEPTH_MAX: usize = 16;
+/// Hits that one search can reach, first pages included; it holds as many in memory.
+pub const SEARCH_HITS_MAX: usize = 100_000;
