@@ -25,6 +25,7 @@ mod language;
 mod literal;
 mod lookup;
 mod query;
+mod rebuild;
 mod schema;
 mod search;
 mod snippet;
@@ -127,6 +128,13 @@ impl Opened {
                     home.path.display()
                 ),
             ));
+        }
+        if payload.format < schema::FORMAT {
+            rebuild::rebuild(settings, &home, &index, &payload, &mut |done, all| {
+                tracing::info!(done, all, "rebuilding the search index for its new format");
+            })?;
+            let (index, payload) = home.open()?;
+            return Opened::write(settings, home, &index, payload);
         }
         Opened::write(settings, home, &index, payload)
     }

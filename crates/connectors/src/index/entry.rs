@@ -14,7 +14,7 @@ use tantivy::{DocId, SegmentReader, TantivyDocument};
 
 use super::flight::Load;
 use super::language::Tongue;
-use super::schema::Fields;
+use super::schema::{Fields, KeptFields};
 
 /// Names of metadata beyond this are stored but cannot be searched for, bytes.
 const NAME_BYTES_MAX: usize = 256;
@@ -299,7 +299,7 @@ impl Stored {
     ///
     /// # Errors
     /// `Broken` when it is not what an entry looks like.
-    pub(super) fn of(document: &TantivyDocument, fields: &Fields) -> Result<Stored, Fault> {
+    pub(super) fn of(document: &TantivyDocument, fields: KeptFields) -> Result<Stored, Fault> {
         let kept = document.get_first(fields.kept).and_then(|value| value.as_bytes()).unwrap_or_default();
         let kept = serde_json::from_slice(kept).map_err(|error| {
             Fault::broken("index_damaged", format!("an entry of the search index cannot be read: {error}"))

@@ -69,7 +69,7 @@ impl Snapshot {
     ) -> Result<(Stored, Numbers), Fault> {
         let fault = |error| home::fault(error, path);
         let document: TantivyDocument = self.searcher.doc(at).map_err(fault)?;
-        Ok((Stored::of(&document, fields)?, self.numbers(at).map_err(fault)?))
+        Ok((Stored::of(&document, fields.kept_fields())?, self.numbers(at).map_err(fault)?))
     }
 
     /// Entries after `after` in the order of their ids, at most `most`.

@@ -56,6 +56,29 @@ pub(super) struct Fields {
     pub(super) created: Field,
 }
 
+/// The fields that hold what is kept; every format has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeptFields {
+    /// As in [`Fields::body`].
+    pub(super) body: Field,
+    /// As in [`Fields::kept`].
+    pub(super) kept: Field,
+}
+
+impl Fields {
+    /// Those that hold what is kept.
+    pub(super) fn kept_fields(&self) -> KeptFields {
+        KeptFields { body: self.body, kept: self.kept }
+    }
+}
+
+impl KeptFields {
+    /// Those of an index of any format.
+    pub(super) fn of(schema: &Schema) -> tantivy::Result<KeptFields> {
+        Ok(KeptFields { body: schema.get_field("body")?, kept: schema.get_field("kept")? })
+    }
+}
+
 fn whole() -> TextOptions {
     TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()

@@ -263,7 +263,7 @@ impl Searcher {
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
         let document: TantivyDocument = searcher.doc(at).map_err(fault)?;
-        let kept = Stored::of(&document, &self.fields)?.kept;
+        let kept = Stored::of(&document, self.fields.kept_fields())?.kept;
         let columns = match columns.entry(at.segment_ord) {
             std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
