@@ -148,8 +148,8 @@ pub(crate) struct Search {
     /// Hits to leave out at the beginning
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(crate) offset: u32,
-    /// Order: modified, created, size, with `-` in front for the smallest first [default: best match first]
-    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    /// Order: score, modified, created, size; `+` before the last three for the smallest first [default: score]
+    #[arg(long, value_name = "FIELD")]
     pub(crate) sort: Option<String>,
     /// Also count hits by media type and by job
     #[arg(long)]

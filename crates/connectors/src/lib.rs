@@ -7,6 +7,8 @@ use ingather_connector::repository::RepositoryKind;
 use ingather_connector::transform::TransformKind;
 
 mod filesystem;
+#[cfg(feature = "index")]
+pub mod index;
 mod journal;
 mod null;
 mod text;
@@ -17,7 +19,12 @@ pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
 /// Transforms, by name.
 pub const TRANSFORMS: &[&TransformKind] = &[&text::TRANSFORM];
 /// Outputs, by name.
-pub const OUTPUTS: &[&OutputKind] = &[&journal::OUTPUT, &null::OUTPUT];
+pub const OUTPUTS: &[&OutputKind] = &[
+    #[cfg(feature = "index")]
+    &index::OUTPUT,
+    &journal::OUTPUT,
+    &null::OUTPUT,
+];
 /// Authorities, by name.
 pub const AUTHORITIES: &[&AuthorityKind] = &[&unix::AUTHORITY];
 

@@ -6,7 +6,7 @@ use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, Ou
 use ingather_connector::settings::{self, NoSettings};
 
 /// The `null` output.
-pub const OUTPUT: OutputKind = OutputKind {
+pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "null",
     about: "Keeps nothing: for measuring, and for jobs that only watch a source.",
     can: OutputCan { commits: false, access: true, list: false },

@@ -102,3 +102,17 @@ pub const CLOCK_GRAINS: &[(u64, i64)] = &[
 ];
 /// Bytes of a title; longer ones are cut off.
 pub const TITLE_BYTES_MAX: usize = 1_024;
+/// Bytes of text that wait for the threads of the search index, beside their own memory.
+pub const INDEX_WAITING_BYTES_MAX: usize = 32 << 20;
+/// Longest address of an entry of the search index, bytes: its library keeps no longer terms.
+pub const INDEX_ID_BYTES_MAX: usize = 32 << 10;
+/// Changes that the search index remembers between two commits; with more it writes them out by itself.
+pub const INDEX_UNCOMMITTED_MAX: usize = 65_536;
+/// Longest query of the search index, bytes.
+pub const QUERY_BYTES_MAX: usize = 4_096;
+/// Parts of one query.
+pub const QUERY_CLAUSES_MAX: usize = 64;
+/// Parentheses and negations inside each other in one query.
+pub const QUERY_DEPTH_MAX: usize = 16;
+/// Hits that one search can reach, first pages included; it holds as many in memory.
+pub const SEARCH_HITS_MAX: usize = 100_000;

@@ -1,8 +1,128 @@
 //! `ingather search`: the built-in index, as somebody.
 
-use crate::arguments::{Global, Search};
-use crate::exit::{Failure, Result};
+use std::sync::Arc;
 
-pub(crate) fn run(_global: &Global, _search: &Search) -> Result<u8> {
-    Err(Failure::unable("search comes with the index"))
+use ingather_connector::authority::Answer;
+use ingather_connector::model::access::Tokens;
+use ingather_connector::permitted::Permitted;
+use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
+use ingather_engine::who;
+use ingather_store::connections::{self, Role};
+use ingather_store::{Reader, jobs};
+use serde_json::json;
+
+use crate::arguments::{Global, Search};
+use crate::data::DataDirectory;
+use crate::exit::{self, Failure, Result};
+use crate::{show, wiring};
+
+/// Name of the output that is searched.
+const INDEX: &str = "index";
+
+pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
+    let data = DataDirectory::of(global)?;
+    let reader = data.existing()?;
+    let sort = search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
+    let permitted = permitted(&reader, search)?;
+    let searcher = Searcher::open(&data.path)?.ok_or_else(|| {
+        Failure::unable(format!(
+            "there is no index in {} yet; `ingather sync FOLDER` makes one",
+            data.path.display()
+        ))
+    })?;
+    let found = searcher.search(&SearchRequest {
+        query: &search.query,
+        permitted: Arc::new(permitted),
+        limit: search.limit as usize,
+        offset: search.offset as usize,
+        sort: sort.flatten(),
+        facets: search.facets,
+        job: None,
+    })?;
+    if global.json {
+        found.hits.iter().for_each(json_line);
+        return Ok(exit::DONE);
+    }
+    let color = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    found.hits.iter().for_each(|hit| tell(hit, color));
+    if !global.quiet {
+        show::stderr(&match found.total {
+            0 => "nothing found".to_owned(),
+            total => format!("{} of {} found", found.hits.len(), show::number(total as u64)),
+        });
+    }
+    if let Some(facets) = found.facets {
+        let jobs = reader.read(jobs::list)?;
+        let name = |id: i64| jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str());
+        tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
+        tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
+    }
+    Ok(exit::DONE)
+}
+
+/// What the user of this search may see; unknown users see nothing, and are told so.
+fn permitted(reader: &Reader, search: &Search) -> Result<Permitted> {
+    if search.all {
+        return Ok(Permitted::All);
+    }
+    let tokens = match &search.user {
+        None => ingather_connectors::unix::calling_user()?,
+        Some(user) => tokens_of(user)?,
+    };
+    let output = reader.read(|sql| connections::find(sql, Role::Output, INDEX))?;
+    Ok(who::permitted(reader, output.map(|output| output.id), &tokens)?)
+}
+
+fn tokens_of(user: &str) -> Result<Tokens> {
+    let kind = ingather_connectors::ALL
+        .authority("unix")
+        .ok_or_else(|| Failure::unable("this program was built without the unix authority"))?;
+    let authority = (kind.open)(&json!({}))?;
+    match authority.tokens(&wiring::call(), user)? {
+        Answer::Known(tokens) => Ok(tokens),
+        Answer::Unknown => Err(Failure::usage(format!(
+            "there is no user `{user}` on this machine; `getent passwd` lists those there are"
+        ))),
+        Answer::Unauthorized => Err(Failure::usage(format!("the user `{user}` may not enter"))),
+    }
+}
+
+fn json_line(hit: &Hit) {
+    show::line(
+        &json!({
+            "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
+            "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
+            "media_type": hit.media_type, "language": hit.language, "author": hit.author,
+            "modified": hit.modified, "size": hit.size,
+            "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
+        })
+        .to_string(),
+    );
+}
+
+fn tell(hit: &Hit, color: bool) {
+    let title = if hit.title.is_empty() { &hit.document } else { &hit.title };
+    let facts: Vec<String> = [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if color {
+        show::line(&format!("\x1b[1m{title}\x1b[0m  {}", facts.join(" · ")));
+    } else {
+        show::line(&format!("{title}  {}", facts.join(" · ")));
+    }
+    show::line(&format!("  {}", hit.path));
+    let (before, after) = if color { ("\x1b[33m", "\x1b[0m") } else { ("«", "»") };
+    let snippet = hit.snippet.marked(before, after);
+    let flat = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !flat.is_empty() {
+        show::line(&format!("  {flat}"));
+    }
+}
+
+fn tell_facets<'f>(heading: &str, facets: impl Iterator<Item = (&'f str, usize)>) {
+    show::line(heading);
+    for (value, count) in facets {
+        show::line(&format!("  {:>10}  {value}", show::number(count as u64)));
+    }
 }

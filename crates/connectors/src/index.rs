@@ -1,0 +1,361 @@
+//! The built-in search index: an output in the data directory that can be searched while it is written.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+
+use garde::Validate;
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
+use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::settings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
+use whatlang::Detector;
+
+mod build;
+mod entry;
+mod facets;
+mod filter;
+mod flight;
+mod held;
+mod home;
+mod language;
+mod literal;
+mod lookup;
+mod query;
+mod rebuild;
+mod schema;
+mod search;
+mod snippet;
+mod words;
+
+use entry::{Entry, Kept, Numbers};
+use flight::Flight;
+use held::HeldAddresses;
+use home::{Home, Payload};
+use language::Tongue;
+use lookup::Snapshot;
+use schema::Fields;
+
+pub use search::{Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy};
+
+/// The `index` output.
+pub const OUTPUT: OutputKind = OutputKind {
+    name: "index",
+    about: "The built-in search index, in the data directory; searched with `ingather search`.",
+    can: OutputCan { commits: true, access: true, list: true },
+    schema: settings::schema_of::<Settings>,
+    open: |value, place| Ok(Box::new(Opened::open(&settings::read::<Settings>(value)?, place)?)),
+};
+
+/// Settings of the index.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Memory for entries that are not written yet, MiB, for all threads together.
+    #[garde(range(min = 32, max = 8192))]
+    pub memory_mib: usize,
+    /// Threads that write; 0 = as many as there are cores, at most 2.
+    #[garde(range(max = 8))]
+    pub threads: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { memory_mib: 128, threads: 0 }
+    }
+}
+
+impl Settings {
+    fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let wanted = if self.threads == 0 { cores.min(2) } else { self.threads };
+        // The library needs 15 MB for each thread.
+        wanted.min(self.memory_mib / 16).max(1)
+    }
+}
+
+/// The index, opened for writing.
+struct Opened {
+    home: Home,
+    fields: Fields,
+    writer: IndexWriter<Entry>,
+    reader: IndexReader,
+    /// The last commit.
+    snapshot: Snapshot,
+    payload: Payload,
+    /// Addresses that were changed since the last commit, as it stands with them.
+    recent: HashMap<String, Recent>,
+    held: HeldAddresses,
+    flight: Flight,
+    detector: Detector,
+}
+
+/// What the last uncommitted change of an id did.
+#[derive(Clone, Copy)]
+struct Recent {
+    seq: i64,
+    state: State,
+}
+
+/// How an address stands since the last commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It has a new entry, which only the writer knows.
+    Fresh,
+    /// Its committed entry has another access.
+    Moved,
+    /// It has no entry.
+    Deleted,
+}
+
+impl Opened {
+    fn open(settings: &Settings, place: &OutputPlace) -> Result<Opened, Fault> {
+        let home = Home::of(&place.data);
+        home.finish_swap()?;
+        if !home.exists() {
+            home.create(&home.path, schema::schema().0, &Payload::new(&place.store))?;
+        }
+        let (index, payload) = home.open()?;
+        if payload.store != place.store {
+            return Err(Fault::refused(
+                "foreign_index",
+                format!(
+                    "the search index {} belongs to another store; delete that directory to begin a new one, then \
+                     everything is sent again",
+                    home.path.display()
+                ),
+            ));
+        }
+        if payload.format < schema::FORMAT {
+            rebuild::rebuild(settings, &home, &index, &payload, &mut |done, all| {
+                tracing::info!(done, all, "rebuilding the search index for its new format");
+            })?;
+            let (index, payload) = home.open()?;
+            return Opened::write(settings, home, &index, payload);
+        }
+        Opened::write(settings, home, &index, payload)
+    }
+
+    fn write(settings: &Settings, home: Home, index: &Index, payload: Payload) -> Result<Opened, Fault> {
+        let fault = |error| home::fault(error, &home.path);
+        let memory = settings.memory_mib << 20;
+        let writer = index.writer_with_num_threads(settings.threads(), memory).map_err(fault)?;
+        home.clear()?;
+        let reader: IndexReader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
+        let snapshot = Snapshot::of(&reader);
+        let held = HeldAddresses::of(snapshot.searcher()).map_err(fault)?;
+        Ok(Opened {
+            fields: schema::schema().1,
+            writer,
+            reader,
+            snapshot,
+            payload,
+            recent: HashMap::new(),
+            held,
+            flight: Flight::new(limits::INDEX_WAITING_BYTES_MAX),
+            detector: Detector::new(),
+            home,
+        })
+    }
+
+    fn fault(&self, error: tantivy::TantivyError) -> Fault {
+        home::fault(error, &self.home.path)
+    }
+
+    fn id_term(&self, id: &str) -> Term {
+        Term::from_field_text(self.fields.id, id)
+    }
+
+    /// Applies one change; `folded` is a later access change that goes into a put.
+    fn apply_one(&mut self, change: &Change, folded: Option<&Change>) -> Result<(), Fault> {
+        if change.id.len() > limits::INDEX_ID_BYTES_MAX {
+            let message = format!("the address is longer than {} bytes", limits::INDEX_ID_BYTES_MAX);
+            return Err(Fault::refused("address_too_long", message));
+        }
+        let (seq, held) = match self.recent.get(&change.id) {
+            Some(recent) if recent.seq == change.seq && matches!(change.op, Op::Access { .. }) => {
+                return Ok(());
+            }
+            Some(recent) => (Some(recent.seq), recent.state != State::Deleted),
+            None => self.committed_seq(change).map(|seq| (seq, seq.is_some()))?,
+        };
+        if seq.is_some_and(|seq| seq > change.seq) {
+            return Ok(());
+        }
+        let state = match &change.op {
+            Op::Put { .. } => self.put(change, folded, held)?,
+            Op::Access { .. } if !held => return Err(Fault::Gone),
+            Op::Access { class, place } => {
+                self.change_access(change, class.map(|id| id.0), place.map(|id| id.0))?
+            }
+            Op::Delete => {
+                if held {
+                    self.writer.delete_term(self.id_term(&change.id));
+                }
+                State::Deleted
+            }
+        };
+        let seq = folded.unwrap_or(change).seq;
+        self.recent.insert(change.id.clone(), Recent { seq, state });
+        Ok(())
+    }
+
+    /// Sequence number of the committed entry, if any; cheap for addresses that were never held.
+    fn committed_seq(&self, change: &Change) -> Result<Option<i64>, Fault> {
+        if !self.held.may_hold(change.address) {
+            return Ok(None);
+        }
+        let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
+        let Some(found) = found else { return Ok(None) };
+        let numbers = self.snapshot.numbers(found).map_err(|error| self.fault(error))?;
+        Ok(Some(numbers.seq))
+    }
+
+    fn put(&mut self, change: &Change, folded: Option<&Change>, replaces: bool) -> Result<State, Fault> {
+        let Op::Put { record, version, class, place } = &change.op else { return Ok(State::Deleted) };
+        let (class, place) = match folded.map(|folded| &folded.op) {
+            Some(Op::Access { class, place }) => (class, place),
+            _ => (class, place),
+        };
+        let text = record.body.as_deref();
+        let detected = match record.language {
+            Some(_) => None,
+            None => text.and_then(|text| language::detect(&self.detector, text)),
+        };
+        let language = record.language.as_deref().or(detected);
+        let kept = Kept::of(change, record, language);
+        let body = text.map(|text| entry::marked(language.map_or(Tongue::PLAIN, Tongue::of_code), text));
+        let numbers = Numbers {
+            address: change.address,
+            job: change.job,
+            seq: folded.unwrap_or(change).seq,
+            version: version.0,
+            class: class.map(|id| id.0),
+            place: place.map(|id| id.0),
+            size: record.size,
+            modified: record.modified,
+            created: record.created,
+        };
+        self.add(&kept, &numbers, body.as_deref(), replaces)?;
+        Ok(State::Fresh)
+    }
+
+    fn change_access(
+        &mut self,
+        change: &Change,
+        class: Option<i64>,
+        place: Option<i64>,
+    ) -> Result<State, Fault> {
+        let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
+        let Some(found) = found else { return Err(Fault::Gone) };
+        let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.home.path)?;
+        let numbers = Numbers { class, place, seq: change.seq, ..numbers };
+        self.add(&stored.kept, &numbers, stored.body.as_deref(), true)?;
+        Ok(State::Moved)
+    }
+
+    fn add(
+        &mut self,
+        kept: &Kept<'_>,
+        numbers: &Numbers,
+        body: Option<&str>,
+        replaces: bool,
+    ) -> Result<(), Fault> {
+        let bytes = body.map_or(0, str::len) + 1_024;
+        let Some(load) = self.flight.load(bytes) else {
+            return Err(Fault::passing(
+                "index_busy",
+                "the search index takes no more entries; its disk may hang",
+            ));
+        };
+        let entry = Entry::new(&self.fields, kept, numbers, body, Some(load));
+        if replaces {
+            self.writer.delete_term(self.id_term(&kept.id));
+        }
+        self.writer.add_document(entry).map_err(|error| self.fault(error))?;
+        self.held.insert(numbers.address);
+        Ok(())
+    }
+
+    /// Writes out what was applied, and says `payload` about it.
+    fn flush(&mut self, payload: Payload) -> Result<(), Fault> {
+        let written = self.writer.prepare_commit().and_then(|mut commit| {
+            commit.set_payload(&payload.text());
+            commit.commit()
+        });
+        self.recent.clear();
+        if let Err(error) = written {
+            let fault = self.fault(error);
+            // What was applied since the last commit is lost, as the contract says; the next batch begins anew.
+            self.writer.rollback().map_err(|error| self.fault(error))?;
+            return Err(fault);
+        }
+        self.payload = payload;
+        self.reader.reload().map_err(|error| self.fault(error))?;
+        self.snapshot = Snapshot::of(&self.reader);
+        self.held.grow(self.snapshot.searcher()).map_err(|error| home::fault(error, &self.home.path))
+    }
+}
+
+impl Output for Opened {
+    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+        let fresh =
+            |change: &Change| self.recent.get(&change.id).is_some_and(|recent| recent.state == State::Fresh);
+        let reads_back = |change: &Change| matches!(change.op, Op::Access { .. }) && fresh(change);
+        // An entry can be read back only from a commit. The number stays: nothing of it is confirmed yet.
+        if self.recent.len() >= limits::INDEX_UNCOMMITTED_MAX || batch.iter().any(reads_back) {
+            if let Err(fault) = self.flush(self.payload.clone()) {
+                return vec![Err(fault); batch.len()];
+            }
+        }
+        let folded = folded(batch);
+        let changes = batch.iter().enumerate();
+        changes.map(|(at, change)| self.apply_one(change, folded.get(&at).map(|at| &batch[*at]))).collect()
+    }
+
+    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+        let payload = Payload { number: self.payload.number + 1, ..self.payload.clone() };
+        self.flush(payload)?;
+        Ok(self.generation())
+    }
+
+    fn generation(&self) -> Generation {
+        self.payload.generation()
+    }
+
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+        self.snapshot.list(self.fields.id, after, most).map_err(|error| self.fault(error))
+    }
+}
+
+/// For puts that access changes of the same batch follow: the place of the last such change, which goes into the put.
+fn folded(batch: &[Change]) -> HashMap<usize, usize> {
+    let mut folded = HashMap::new();
+    if !batch.iter().any(|change| matches!(change.op, Op::Access { .. })) {
+        return folded;
+    }
+    let mut puts: HashMap<&str, usize> = HashMap::new();
+    for (at, change) in batch.iter().enumerate() {
+        match &change.op {
+            Op::Put { .. } => {
+                puts.insert(&change.id, at);
+            }
+            Op::Delete => {
+                puts.remove(change.id.as_str());
+            }
+            Op::Access { .. } => {
+                if let Some(put) = puts.get(change.id.as_str()) {
+                    folded.insert(*put, at);
+                }
+            }
+        }
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,310 @@
+//! An entry of the index: how a change becomes a document of it, and how everything is read back.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::output::{Change, Held};
+use serde::{Deserialize, Serialize};
+use tantivy::columnar::Column;
+use tantivy::schema::Value;
+use tantivy::schema::document::{CompactDocValue, Document};
+use tantivy::{DocId, SegmentReader, TantivyDocument};
+
+use super::flight::Load;
+use super::language::Tongue;
+use super::schema::{Fields, KeptFields};
+
+/// Names of metadata beyond this are stored but cannot be searched for, bytes.
+const NAME_BYTES_MAX: usize = 256;
+/// Longer endings of file names are not endings, bytes.
+const EXT_BYTES_MAX: usize = 16;
+
+/// What is kept beside the body and the numbers, so that the whole record can be told again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept<'a> {
+    #[serde(rename = "i")]
+    pub(super) id: Cow<'a, str>,
+    /// None: the id up to its last `#`-part, see `uri_bytes`.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    foreign_uri: Option<Cow<'a, str>>,
+    #[serde(rename = "n", default)]
+    uri_bytes: usize,
+    #[serde(rename = "d")]
+    pub(super) document: Cow<'a, str>,
+    #[serde(rename = "j")]
+    pub(super) job_name: Cow<'a, str>,
+    #[serde(rename = "t", default, skip_serializing_if = "str::is_empty")]
+    pub(super) title: Cow<'a, str>,
+    #[serde(rename = "p", default, skip_serializing_if = "str::is_empty")]
+    pub(super) path: Cow<'a, str>,
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub(super) language: Option<Cow<'a, str>>,
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub(super) media_type: Option<Cow<'a, str>>,
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub(super) author: Option<Cow<'a, str>>,
+    #[serde(rename = "f", default, skip_serializing_if = "no_fields")]
+    pub(super) fields: Cow<'a, BTreeMap<String, Vec<String>>>,
+}
+
+#[expect(clippy::ptr_arg, reason = "serde calls it with the field as it is")]
+fn no_fields(fields: &Cow<'_, BTreeMap<String, Vec<String>>>) -> bool {
+    fields.is_empty()
+}
+
+impl<'a> Kept<'a> {
+    /// What is kept of a put; `language` is that of the record or the one that was detected.
+    pub(super) fn of(
+        change: &'a Change,
+        record: &'a ingather_connector::model::document::Record,
+        language: Option<&'a str>,
+    ) -> Kept<'a> {
+        let begins = change.id.strip_prefix(record.uri.as_str());
+        let own = begins.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'));
+        Kept {
+            id: Cow::Borrowed(&change.id),
+            foreign_uri: (!own).then_some(Cow::Borrowed(&record.uri)),
+            uri_bytes: if own { record.uri.len() } else { change.id.len() },
+            document: Cow::Borrowed(&change.document),
+            job_name: Cow::Borrowed(&change.job_name),
+            title: Cow::Borrowed(&record.title),
+            path: Cow::Borrowed(&record.path),
+            language: language.map(Cow::Borrowed),
+            media_type: record.media_type.as_deref().map(Cow::Borrowed),
+            author: record.author.as_deref().map(Cow::Borrowed),
+            fields: Cow::Borrowed(&record.fields),
+        }
+    }
+
+    /// Where a person finds it.
+    pub(super) fn uri(&self) -> &str {
+        self.foreign_uri.as_deref().or_else(|| self.id.get(..self.uri_bytes)).unwrap_or(&self.id)
+    }
+
+    /// The component; empty for the primary one.
+    pub(super) fn component(&self) -> &str {
+        self.id.get(self.uri_bytes + 1..).unwrap_or_default()
+    }
+
+    /// Last part of the path.
+    pub(super) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    fn ext(&self) -> Option<String> {
+        let (stem, ext) = self.name().rsplit_once('.')?;
+        (!stem.is_empty() && !ext.is_empty() && ext.len() <= EXT_BYTES_MAX).then(|| ext.to_lowercase())
+    }
+
+    fn tongue(&self) -> Tongue {
+        self.language.as_deref().map_or(Tongue::PLAIN, Tongue::of_code)
+    }
+}
+
+/// The numbers of an entry; they are columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) address: i64,
+    pub(super) job: i64,
+    pub(super) seq: i64,
+    pub(super) version: i64,
+    pub(super) class: Option<i64>,
+    pub(super) place: Option<i64>,
+    pub(super) size: Option<u64>,
+    pub(super) modified: Option<i64>,
+    pub(super) created: Option<i64>,
+}
+
+/// An entry on its way into the index.
+pub(super) struct Entry {
+    document: TantivyDocument,
+    _load: Option<Load>,
+}
+
+impl Document for Entry {
+    type Value<'a> = CompactDocValue<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        self.document.iter_fields_and_values()
+    }
+}
+
+impl Entry {
+    /// Makes the entry; `body` is the text with its mark in front, see [`marked`].
+    pub(super) fn new(
+        fields: &Fields,
+        kept: &Kept<'_>,
+        numbers: &Numbers,
+        body: Option<&str>,
+        load: Option<Load>,
+    ) -> Entry {
+        let mut document = TantivyDocument::with_capacity(body.map_or(0, str::len) + 1_024);
+        document.add_text(fields.id, &*kept.id);
+        if !kept.title.is_empty() {
+            document.add_text(fields.title, marked(kept.tongue(), &kept.title));
+        }
+        if let Some(body) = body {
+            document.add_text(fields.body, body);
+        }
+        let stored = serde_json::to_vec(kept).expect("strings and a map of strings are always JSON");
+        document.add_bytes(fields.kept, &stored);
+        if !kept.path.is_empty() {
+            document.add_text(fields.name, kept.name());
+            document.add_text(fields.path, &*kept.path);
+        }
+        if let Some(ext) = kept.ext() {
+            document.add_text(fields.ext, ext);
+        }
+        let texts = [(fields.author, &kept.author), (fields.lang, &kept.language)];
+        for (field, text) in texts {
+            if let Some(text) = text {
+                document.add_text(field, &**text);
+            }
+        }
+        if let Some(media_type) = &kept.media_type {
+            document.add_text(fields.media_type, media_type.to_lowercase());
+        }
+        add_meta(&mut document, fields, kept);
+        add_numbers(&mut document, fields, numbers);
+        Entry { document, _load: load }
+    }
+}
+
+fn add_meta(document: &mut TantivyDocument, fields: &Fields, kept: &Kept<'_>) {
+    if kept.fields.is_empty() {
+        return;
+    }
+    let searchable = kept.fields.iter().filter(|(name, _)| name.len() <= NAME_BYTES_MAX);
+    let object = searchable
+        .map(|(name, values)| {
+            let values = values.iter().map(|value| tantivy::schema::OwnedValue::Str(value.clone())).collect();
+            (name.to_lowercase(), tantivy::schema::OwnedValue::Array(values))
+        })
+        .collect();
+    document.add_object(fields.meta, object);
+}
+
+fn add_numbers(document: &mut TantivyDocument, fields: &Fields, numbers: &Numbers) {
+    document.add_i64(fields.address, numbers.address);
+    document.add_i64(fields.job, numbers.job);
+    document.add_i64(fields.seq, numbers.seq);
+    document.add_i64(fields.version, numbers.version);
+    let optional = [
+        (fields.class, numbers.class),
+        (fields.place, numbers.place),
+        (fields.modified, numbers.modified),
+        (fields.created, numbers.created),
+    ];
+    for (field, number) in optional {
+        if let Some(number) = number {
+            document.add_i64(field, number);
+        }
+    }
+    if let Some(size) = numbers.size {
+        document.add_u64(fields.size, size);
+    }
+}
+
+/// A text with the mark of its tongue in front.
+pub(super) fn marked(tongue: Tongue, text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 1);
+    out.push(tongue.mark());
+    out.push_str(text);
+    out
+}
+
+/// The columns of one segment; a column is missing when no entry has a value.
+pub(super) struct Columns {
+    pub(super) address: Option<Column<i64>>,
+    pub(super) class: Option<Column<i64>>,
+    pub(super) place: Option<Column<i64>>,
+    job: Option<Column<i64>>,
+    seq: Option<Column<i64>>,
+    version: Option<Column<i64>>,
+    size: Option<Column<u64>>,
+    modified: Option<Column<i64>>,
+    created: Option<Column<i64>>,
+}
+
+fn of<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static>(
+    column: &Option<Column<T>>,
+    doc: DocId,
+) -> Option<T> {
+    column.as_ref().and_then(|column| column.first(doc))
+}
+
+impl Columns {
+    /// Opens the columns.
+    pub(super) fn open(segment: &SegmentReader) -> tantivy::Result<Columns> {
+        let columns = segment.fast_fields();
+        let column = |name| columns.column_opt::<i64>(name);
+        Ok(Columns {
+            address: column("address")?,
+            class: column("class")?,
+            place: column("place")?,
+            job: column("job")?,
+            seq: column("seq")?,
+            version: column("version")?,
+            size: columns.column_opt::<u64>("size")?,
+            modified: column("modified")?,
+            created: column("created")?,
+        })
+    }
+
+    /// The sequence number of the entry's change.
+    pub(super) fn seq(&self, doc: DocId) -> i64 {
+        of(&self.seq, doc).unwrap_or(0)
+    }
+
+    /// All numbers of an entry.
+    pub(super) fn numbers(&self, doc: DocId) -> Numbers {
+        Numbers {
+            address: of(&self.address, doc).unwrap_or(0),
+            job: of(&self.job, doc).unwrap_or(0),
+            seq: self.seq(doc),
+            version: of(&self.version, doc).unwrap_or(0),
+            class: of(&self.class, doc),
+            place: of(&self.place, doc),
+            size: of(&self.size, doc),
+            modified: of(&self.modified, doc),
+            created: of(&self.created, doc),
+        }
+    }
+
+    /// What is held at `id`, for listings.
+    pub(super) fn held(&self, id: String, doc: DocId) -> Held {
+        let numbers = self.numbers(doc);
+        Held {
+            id,
+            version: Digest(numbers.version),
+            class: numbers.class.map(ClassId),
+            place: numbers.place.map(PlaceId),
+        }
+    }
+}
+
+/// An entry as it is stored.
+pub(super) struct Stored {
+    /// Everything but body and numbers.
+    pub(super) kept: Kept<'static>,
+    /// The body with its mark in front.
+    pub(super) body: Option<String>,
+}
+
+impl Stored {
+    /// Reads a stored document.
+    ///
+    /// # Errors
+    /// `Broken` when it is not what an entry looks like.
+    pub(super) fn of(document: &TantivyDocument, fields: KeptFields) -> Result<Stored, Fault> {
+        let kept = document.get_first(fields.kept).and_then(|value| value.as_bytes()).unwrap_or_default();
+        let kept = serde_json::from_slice(kept).map_err(|error| {
+            Fault::broken("index_damaged", format!("an entry of the search index cannot be read: {error}"))
+        })?;
+        let body = document.get_first(fields.body).and_then(|value| value.as_str().map(str::to_owned));
+        Ok(Stored { kept, body })
+    }
+}

@@ -1,0 +1,230 @@
+//! The directory of the index: making it, opening it, and what its last commit says about it.
+
+use std::path::{Path, PathBuf};
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::output::Generation;
+use serde::{Deserialize, Serialize};
+use tantivy::directory::MmapDirectory;
+use tantivy::schema::Schema;
+use tantivy::{Index, IndexSettings, IndexWriter, TantivyError};
+
+use super::schema::{FORMAT, schema};
+use super::words;
+
+/// Name of the directory in the data directory.
+pub(super) const NAME: &str = "index";
+/// Where a rebuilt index grows.
+const NEW: &str = "index.new";
+/// Where the index goes that was rebuilt, until it is removed.
+const OLD: &str = "index.old";
+
+/// What every commit says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Payload {
+    /// Format of schema, terms and stored texts.
+    pub(super) format: u32,
+    /// Identity of the store that keeps the books.
+    pub(super) store: String,
+    /// Identity of this index.
+    pub(super) identity: String,
+    /// Number of the commit.
+    pub(super) number: i64,
+}
+
+impl Payload {
+    /// That of an index that is made now.
+    pub(super) fn new(store: &str) -> Payload {
+        let mut hash = blake3::Hasher::new();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        hash.update(&now.as_nanos().to_le_bytes());
+        hash.update(&std::process::id().to_le_bytes());
+        let mut noise = [0u8; 32];
+        if let Ok(mut source) = std::fs::File::open("/dev/urandom") {
+            // Time and process are enough to be unique; the noise only makes sure.
+            let _ = std::io::Read::read_exact(&mut source, &mut noise);
+        }
+        hash.update(&noise);
+        let identity = hash.finalize().to_hex()[..32].to_owned();
+        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0 }
+    }
+
+    /// As the contract of outputs wants it.
+    pub(super) fn generation(&self) -> Generation {
+        Generation { identity: self.identity.clone(), number: self.number }
+    }
+
+    /// As text for a commit.
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers are always JSON")
+    }
+}
+
+/// The directories of one index.
+#[derive(Clone, Debug)]
+pub(super) struct Home {
+    /// The index.
+    pub(super) path: PathBuf,
+    /// Where a rebuilt one grows.
+    pub(super) new: PathBuf,
+    old: PathBuf,
+}
+
+impl Home {
+    /// Those in a data directory.
+    pub(super) fn of(data: &Path) -> Home {
+        Home { path: data.join(NAME), new: data.join(NEW), old: data.join(OLD) }
+    }
+
+    /// Whether an index is there.
+    pub(super) fn exists(&self) -> bool {
+        self.path.join("meta.json").is_file()
+    }
+
+    /// Finishes or takes back a swap that was interrupted. Writers only.
+    ///
+    /// # Errors
+    /// `Refused` when the files cannot be moved.
+    pub(super) fn finish_swap(&self) -> Result<(), Fault> {
+        if !self.path.exists() && self.old.exists() {
+            // The old one only leaves its place when the new one is complete.
+            let back = if self.new.join("meta.json").is_file() { &self.new } else { &self.old };
+            std::fs::rename(back, &self.path).map_err(|error| self.io("move", back, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Clears what is left of a rebuild. Only for the holder of the writer's lock.
+    ///
+    /// # Errors
+    /// `Refused` when the files cannot be removed.
+    pub(super) fn clear(&self) -> Result<(), Fault> {
+        self.remove(&self.old)?;
+        self.remove(&self.new)
+    }
+
+    /// Puts the rebuilt index in the place of the old one.
+    ///
+    /// # Errors
+    /// `Refused` when the files cannot be moved; the next opening goes on.
+    pub(super) fn swap(&self) -> Result<(), Fault> {
+        std::fs::rename(&self.path, &self.old).map_err(|error| self.io("move", &self.path, &error))?;
+        std::fs::rename(&self.new, &self.path).map_err(|error| self.io("move", &self.new, &error))?;
+        let parent = self.path.parent().unwrap_or(&self.path);
+        std::fs::File::open(parent)
+            .and_then(|parent| parent.sync_all())
+            .map_err(|error| self.io("write", parent, &error))?;
+        self.remove(&self.old)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Fault> {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(self.io("remove", path, &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn io(&self, what: &str, path: &Path, error: &std::io::Error) -> Fault {
+        Fault::refused("index_directory", format!("cannot {what} {}: {error}", path.display()))
+    }
+
+    /// Makes an empty index with its first commit.
+    ///
+    /// # Errors
+    /// `Refused` when the directory cannot be made or written.
+    pub(super) fn create(&self, path: &Path, schema: Schema, payload: &Payload) -> Result<Index, Fault> {
+        make_private(path).map_err(|error| self.io("make", path, &error))?;
+        let directory = MmapDirectory::open(path).map_err(|error| fault(error.into(), path))?;
+        let settings = IndexSettings::default();
+        let index = Index::create(directory, schema, settings).map_err(|error| fault(error, path))?;
+        words::register(index.tokenizers());
+        let mut writer: IndexWriter =
+            index.writer_with_num_threads(1, 15_000_000).map_err(|error| fault(error, path))?;
+        let mut first = writer.prepare_commit().map_err(|error| fault(error, path))?;
+        first.set_payload(&payload.text());
+        first.commit().map_err(|error| fault(error, path))?;
+        Ok(index)
+    }
+
+    /// Opens what is there.
+    ///
+    /// # Errors
+    /// `Broken` with what to do when it cannot be understood; `Refused` when it cannot be read, or is newer than this
+    /// program.
+    pub(super) fn open(&self) -> Result<(Index, Payload), Fault> {
+        let directory = MmapDirectory::open(&self.path).map_err(|error| fault(error.into(), &self.path))?;
+        let index = Index::open(directory).map_err(|error| fault(error, &self.path))?;
+        words::register(index.tokenizers());
+        let payload = payload(&index, &self.path)?;
+        if payload.format > FORMAT {
+            return Err(Fault::refused(
+                "index_newer",
+                format!(
+                    "the search index {} has format {}, this program knows up to {FORMAT}; use the newer program \
+                     that wrote it, or delete the directory and everything is sent again",
+                    self.path.display(),
+                    payload.format
+                ),
+            ));
+        }
+        if payload.format == FORMAT && index.schema() != schema().0 {
+            return Err(damaged(&self.path, "its fields are not those of its format"));
+        }
+        Ok((index, payload))
+    }
+}
+
+/// What the last commit says.
+///
+/// # Errors
+/// `Broken` when it says nothing that can be understood.
+pub(super) fn payload(index: &Index, path: &Path) -> Result<Payload, Fault> {
+    let metas = index.load_metas().map_err(|error| fault(error, path))?;
+    let text = metas.payload.ok_or_else(|| damaged(path, "its last commit does not say whose it is"))?;
+    serde_json::from_str(&text).map_err(|error| damaged(path, &error.to_string()))
+}
+
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
+}
+
+fn damaged(path: &Path, why: &str) -> Fault {
+    Fault::broken(
+        "index_damaged",
+        format!(
+            "the search index {} is damaged ({why}); delete that directory, then everything is sent again by the next run",
+            path.display()
+        ),
+    )
+}
+
+/// What an error of the library means to a person.
+pub(super) fn fault(error: TantivyError, path: &Path) -> Fault {
+    match error {
+        TantivyError::LockFailure(..) => Fault::refused(
+            "index_locked",
+            format!(
+                "another process writes to the search index {}; wait until it ends, or stop it",
+                path.display()
+            ),
+        ),
+        TantivyError::DataCorruption(_)
+        | TantivyError::IncompatibleIndex(_)
+        | TantivyError::DeserializeError(_)
+        | TantivyError::SchemaError(_)
+        | TantivyError::OpenReadError(_) => damaged(path, &error.to_string()),
+        TantivyError::OpenDirectoryError(_) => {
+            Fault::refused("index_directory", format!("cannot open {}: {error}", path.display()))
+        }
+        other => Fault::passing("index_failed", format!("the search index {}: {other}", path.display())),
+    }
+}

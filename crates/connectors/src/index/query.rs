@@ -1,0 +1,325 @@
+//! The query language, read into a tree: `docs/manual/search.md` is its manual.
+
+use std::ops::Range;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
+
+use super::literal;
+
+/// A query as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node {
+    /// Everything.
+    All,
+    /// All of these.
+    And(Vec<Node>),
+    /// Any of these.
+    Or(Vec<Node>),
+    /// Not this.
+    Not(Box<Node>),
+    /// Words, one or more next to each other; the last may go on when `prefix`.
+    Text { field: TextField, text: String, prefix: bool },
+    /// A number in a range; the end is excluded.
+    Number { field: NumberField, from: Option<i64>, to: Option<i64> },
+}
+
+/// Where words are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TextField {
+    /// Title, body and file name.
+    Anywhere,
+    /// Title.
+    Title,
+    /// Body.
+    Body,
+    /// Last part of the path.
+    Name,
+    /// Path.
+    Path,
+    /// Author.
+    Author,
+    /// Whole URI.
+    Uri,
+    /// Whole media type.
+    MediaType,
+    /// Whole language code.
+    Lang,
+    /// Whole ending of the file name.
+    Ext,
+    /// Metadata of that name, lower case.
+    Meta(String),
+}
+
+/// Numbers that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NumberField {
+    /// Bytes.
+    Size,
+    /// Last change.
+    Modified,
+    /// Creation.
+    Created,
+}
+
+const FIELDS: &[(&str, TextField)] = &[
+    ("title", TextField::Title),
+    ("body", TextField::Body),
+    ("name", TextField::Name),
+    ("path", TextField::Path),
+    ("author", TextField::Author),
+    ("uri", TextField::Uri),
+    ("type", TextField::MediaType),
+    ("lang", TextField::Lang),
+    ("ext", TextField::Ext),
+];
+const NUMBERS: &[(&str, NumberField)] =
+    &[("size", NumberField::Size), ("modified", NumberField::Modified), ("created", NumberField::Created)];
+
+/// Reads a query.
+///
+/// # Errors
+/// `Refused` with code `query` and one sentence that names the character where it cannot be understood.
+pub(super) fn parse(query: &str) -> Result<Node, Fault> {
+    if query.len() > limits::QUERY_BYTES_MAX {
+        return Err(Fault::refused(
+            "query",
+            format!("the query is longer than {} bytes", limits::QUERY_BYTES_MAX),
+        ));
+    }
+    let mut parser = Parser { text: query, at: 0, clauses: 0 };
+    let node = parser.any_of(0)?;
+    parser.space();
+    match parser.peek() {
+        None => node.ok_or_else(|| parser.wrong(0, "the query is empty; `*` finds everything")),
+        // Only a closing parenthesis ends a list before the end of the text.
+        Some(_) => Err(parser.wrong(parser.at, "this `)` closes nothing")),
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    clauses: usize,
+}
+
+impl Parser<'_> {
+    fn wrong(&self, at: usize, message: &str) -> Fault {
+        let character = self.text.get(..at).unwrap_or(self.text).chars().count() + 1;
+        Fault::refused("query", format!("query, character {character}: {message}"))
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    fn space(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    /// Takes `word` when it stands here as a word of its own.
+    fn takes_word(&mut self, word: &str) -> bool {
+        let Some(rest) = self.text[self.at..].strip_prefix(word) else { return false };
+        let alone = rest.chars().next().is_none_or(|c| c.is_whitespace() || c == '(' || c == ')' || c == '"');
+        if alone {
+            self.at += word.len();
+        }
+        alone
+    }
+
+    fn any_of(&mut self, depth: usize) -> Result<Option<Node>, Fault> {
+        let mut parts = Vec::new();
+        loop {
+            let from = self.at;
+            let part = self.all_of(depth)?;
+            let went_on = {
+                self.space();
+                self.takes_word("OR")
+            };
+            match part {
+                Some(part) => parts.push(part),
+                None if parts.is_empty() && !went_on => return Ok(None),
+                None => return Err(self.wrong(from, "`OR` needs something on both sides")),
+            }
+            if !went_on {
+                return Ok(if parts.len() == 1 { parts.pop() } else { Some(Node::Or(parts)) });
+            }
+        }
+    }
+
+    fn all_of(&mut self, depth: usize) -> Result<Option<Node>, Fault> {
+        let mut parts = Vec::new();
+        loop {
+            self.space();
+            let from = self.at;
+            if self.takes_word("AND") {
+                self.space();
+                if parts.is_empty() || self.peek().is_none_or(|c| c == ')') {
+                    return Err(self.wrong(from, "`AND` needs something on both sides"));
+                }
+                continue;
+            }
+            let before = self.at;
+            let over = self.peek().is_none_or(|c| c == ')') || self.takes_word("OR");
+            if over {
+                self.at = before;
+                return Ok(if parts.len() > 1 { Some(Node::And(parts)) } else { parts.pop() });
+            }
+            parts.push(self.one(depth)?);
+        }
+    }
+
+    fn one(&mut self, depth: usize) -> Result<Node, Fault> {
+        let from = self.at;
+        self.clauses += 1;
+        if self.clauses > limits::QUERY_CLAUSES_MAX {
+            let message = format!("the query has more than {} parts", limits::QUERY_CLAUSES_MAX);
+            return Err(self.wrong(from, &message));
+        }
+        if depth >= limits::QUERY_DEPTH_MAX {
+            let message = format!("more than {} parts are nested here", limits::QUERY_DEPTH_MAX);
+            return Err(self.wrong(from, &message));
+        }
+        let minus = self.text[self.at..].starts_with('-');
+        if minus || self.takes_word("NOT") {
+            self.at += usize::from(minus);
+            self.space();
+            if self.peek().is_none_or(|c| c == ')') {
+                return Err(self.wrong(from, "there is nothing after this negation"));
+            }
+            return Ok(Node::Not(Box::new(self.one(depth + 1)?)));
+        }
+        if self.text[self.at..].starts_with('(') {
+            self.at += 1;
+            let inner = self.any_of(depth + 1)?;
+            self.space();
+            if self.peek() != Some(')') {
+                return Err(self.wrong(from, "this `(` is not closed"));
+            }
+            self.at += 1;
+            return inner.ok_or_else(|| self.wrong(from, "there is nothing in these parentheses"));
+        }
+        self.clause()
+    }
+
+    fn clause(&mut self) -> Result<Node, Fault> {
+        let from = self.at;
+        if self.peek() == Some('"') {
+            let text = self.quoted()?;
+            return Ok(Node::Text { field: TextField::Anywhere, text, prefix: self.takes_star() });
+        }
+        let word = self.bare();
+        let Some(colon) = self.text[word.clone()].find(':') else {
+            return match &self.text[word] {
+                "*" => Ok(Node::All),
+                text => self.text_node(TextField::Anywhere, text, from),
+            };
+        };
+        let name = self.text[word.start..word.start + colon].to_lowercase();
+        let value = word.start + colon + 1..word.end;
+        if let Some((_, field)) = NUMBERS.iter().find(|(known, _)| *known == name) {
+            return self.number_node(*field, value);
+        }
+        let field = match name.strip_prefix("meta.") {
+            Some(meta) if !meta.is_empty() => TextField::Meta(meta.to_owned()),
+            _ => FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| field.clone()).ok_or_else(|| {
+                let message = format!(
+                    "`{name}` is no field; there are title, body, name, path, author, uri, type, lang, ext, meta.NAME, \
+                     size, modified and created; put text with a colon in double quotes"
+                );
+                self.wrong(from, &message)
+            })?,
+        };
+        if value.is_empty() && self.peek() == Some('"') {
+            let text = self.quoted()?;
+            return Ok(Node::Text { field, text, prefix: self.takes_star() });
+        }
+        if value.is_empty() {
+            return Err(self.wrong(value.start, "a word or a phrase in double quotes must follow the colon"));
+        }
+        let text = self.text[value].to_owned();
+        self.text_node(field, &text, from)
+    }
+
+    fn text_node(&self, field: TextField, text: &str, from: usize) -> Result<Node, Fault> {
+        let trimmed = text.strip_suffix('*');
+        match trimmed {
+            Some("") => Err(self.wrong(from, "letters must stand before this `*`")),
+            _ => {
+                Ok(Node::Text { field, text: trimmed.unwrap_or(text).to_owned(), prefix: trimmed.is_some() })
+            }
+        }
+    }
+
+    fn number_node(&self, field: NumberField, value: Range<usize>) -> Result<Node, Fault> {
+        let text = &self.text[value.clone()];
+        let literal: fn(&str) -> Option<Range<i64>> = match field {
+            NumberField::Size => literal::size,
+            NumberField::Modified | NumberField::Created => literal::date,
+        };
+        let form = match field {
+            NumberField::Size => "write a size such as `>10kb`, `<=2mb` or `1kb..2mb`",
+            _ => {
+                "write a date such as `2024`, `>2024-01`, `<=2024-01-31` or `2024-01..2024-03`, or `2024-01-31T12:00`"
+            }
+        };
+        let read = |text: &str| literal(text).ok_or_else(|| self.wrong(value.start, form));
+        let (from, to) = if let Some((first, last)) = text.split_once("..") {
+            let first = if first.is_empty() { None } else { Some(read(first)?.start) };
+            let last = if last.is_empty() { None } else { Some(read(last)?.end) };
+            if first.is_none() && last.is_none() {
+                return Err(self.wrong(value.start, form));
+            }
+            (first, last)
+        } else if let Some(rest) = text.strip_prefix(">=") {
+            (Some(read(rest)?.start), None)
+        } else if let Some(rest) = text.strip_prefix("<=") {
+            (None, Some(read(rest)?.end))
+        } else if let Some(rest) = text.strip_prefix('>') {
+            (Some(read(rest)?.end), None)
+        } else if let Some(rest) = text.strip_prefix('<') {
+            (None, Some(read(rest)?.start))
+        } else {
+            let range = read(text)?;
+            (Some(range.start), Some(range.end))
+        };
+        Ok(Node::Number { field, from, to })
+    }
+
+    /// The characters up to the next space, parenthesis or quote.
+    fn bare(&mut self) -> Range<usize> {
+        let from = self.at;
+        let rest = &self.text[from..];
+        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"'));
+        self.at = from + end.unwrap_or(rest.len());
+        from..self.at
+    }
+
+    fn quoted(&mut self) -> Result<String, Fault> {
+        let from = self.at;
+        let mut out = String::new();
+        let mut characters = self.text[from + 1..].char_indices();
+        while let Some((offset, character)) = characters.next() {
+            match character {
+                '"' => {
+                    self.at = from + 1 + offset + 1;
+                    return Ok(out);
+                }
+                '\\' => out.extend(characters.next().map(|(_, character)| character)),
+                character => out.push(character),
+            }
+        }
+        Err(self.wrong(from, "this double quote is not closed"))
+    }
+
+    fn takes_star(&mut self) -> bool {
+        let star = self.peek() == Some('*');
+        self.at += usize::from(star);
+        star
+    }
+}
+
+#[cfg(test)]
+#[path = "query_tests.rs"]
+mod tests;

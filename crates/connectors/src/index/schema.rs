@@ -1,0 +1,125 @@
+//! The fields of the index and their formats; raise [`FORMAT`] when one changes, and old indexes rebuild themselves.
+
+use tantivy::schema::{
+    BytesOptions, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
+    TextOptions,
+};
+
+use super::words::{BY_TONGUE, PLAIN};
+
+/// Version of schema, terms and stored texts. What [`super::rebuild`] reads must stay readable in all later ones:
+/// stored `body` and `kept`, and the numbers.
+pub(super) const FORMAT: u32 = 2;
+
+/// Handles of the fields.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields {
+    /// The id, whole: the term by which entries are replaced, and the order of listings.
+    pub(super) id: Field,
+    /// Words of the title by language.
+    pub(super) title: Field,
+    /// Words of the body by language; stored.
+    pub(super) body: Field,
+    /// What else of the record is kept, as JSON; stored only.
+    pub(super) kept: Field,
+    /// Words of the last part of the path.
+    pub(super) name: Field,
+    /// Words of the path.
+    pub(super) path: Field,
+    /// Words of the author.
+    pub(super) author: Field,
+    /// Media type, whole; also a column, for facets.
+    pub(super) media_type: Field,
+    /// Ending of the file name, whole, lower case.
+    pub(super) ext: Field,
+    /// Language code, whole.
+    pub(super) lang: Field,
+    /// Words of everything else, by name.
+    pub(super) meta: Field,
+    /// Hash of the id.
+    pub(super) address: Field,
+    /// Class; missing = nobody may see the entry.
+    pub(super) class: Field,
+    /// Place; missing = nobody may see the entry.
+    pub(super) place: Field,
+    /// Digest of the version.
+    pub(super) version: Field,
+    /// Sequence number of the change.
+    pub(super) seq: Field,
+    /// Job that sent it.
+    pub(super) job: Field,
+    /// Size, bytes.
+    pub(super) size: Field,
+    /// Last change, milliseconds since 1970.
+    pub(super) modified: Field,
+    /// Creation, milliseconds since 1970.
+    pub(super) created: Field,
+}
+
+/// The fields that hold what is kept; every format has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeptFields {
+    /// As in [`Fields::body`].
+    pub(super) body: Field,
+    /// As in [`Fields::kept`].
+    pub(super) kept: Field,
+}
+
+impl Fields {
+    /// Those that hold what is kept.
+    pub(super) fn kept_fields(&self) -> KeptFields {
+        KeptFields { body: self.body, kept: self.kept }
+    }
+}
+
+impl KeptFields {
+    /// Those of an index of any format.
+    pub(super) fn of(schema: &Schema) -> tantivy::Result<KeptFields> {
+        Ok(KeptFields { body: schema.get_field("body")?, kept: schema.get_field("kept")? })
+    }
+}
+
+fn whole() -> TextOptions {
+    TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_index_option(IndexRecordOption::Basic)
+            .set_fieldnorms(false),
+    )
+}
+
+fn words(tokenizer: &str) -> TextFieldIndexing {
+    TextFieldIndexing::default()
+        .set_tokenizer(tokenizer)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+}
+
+/// The schema of [`FORMAT`] with its handles.
+pub(super) fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let text = |tokenizer| TextOptions::default().set_indexing_options(words(tokenizer));
+    let column = NumericOptions::default().set_fast();
+    let fields = Fields {
+        id: builder.add_text_field("id", whole()),
+        title: builder.add_text_field("title", text(BY_TONGUE)),
+        body: builder.add_text_field("body", text(BY_TONGUE).set_stored()),
+        kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
+        name: builder.add_text_field("name", text(PLAIN)),
+        path: builder.add_text_field("path", text(PLAIN)),
+        author: builder.add_text_field("author", text(PLAIN)),
+        media_type: builder.add_text_field("type", whole().set_fast("raw")),
+        ext: builder.add_text_field("ext", whole()),
+        lang: builder.add_text_field("lang", whole()),
+        meta: builder.add_json_field("meta", JsonObjectOptions::default().set_indexing_options(words(PLAIN))),
+        address: builder.add_i64_field("address", column.clone()),
+        class: builder.add_i64_field("class", column.clone()),
+        place: builder.add_i64_field("place", column.clone()),
+        version: builder.add_i64_field("version", column.clone()),
+        seq: builder.add_i64_field("seq", column.clone()),
+        job: builder.add_i64_field("job", column.clone()),
+        size: builder.add_u64_field("size", column.clone()),
+        modified: builder.add_i64_field("modified", column.clone()),
+        created: builder.add_i64_field("created", column),
+    };
+    (builder.build(), fields)
+}

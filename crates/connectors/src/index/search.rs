@@ -1,0 +1,343 @@
+//! Searching: the queries of people, answered from the last commit, while a writer works or not.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
+use ingather_connector::output::Generation;
+use ingather_connector::permitted::Permitted;
+use tantivy::collector::{Count, TopDocs};
+use tantivy::query::Query;
+use tantivy::schema::Value;
+use tantivy::{DocAddress, Index, IndexReader, Order, ReloadPolicy, TantivyDocument};
+
+use super::build::{Builder, Highlights, nothing};
+use super::entry::{Columns, Stored};
+use super::facets::FacetCounts;
+use super::filter::{Filtered, Rule};
+use super::home::{self, Home, Payload};
+use super::language::Tongue;
+use super::schema::{FORMAT, Fields, schema};
+use super::{query, snippet};
+
+pub use super::facets::{Facet, Facets};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct SearchRequest<'a> {
+    /// In the query language of the manual; `*` finds everything.
+    pub query: &'a str,
+    /// What the user may see; shared, because it can be large.
+    pub permitted: Arc<Permitted>,
+    /// Most hits to return; 0 only counts.
+    pub limit: usize,
+    /// Hits to leave out before.
+    pub offset: usize,
+    /// Order; none: the best first.
+    pub sort: Option<Sort>,
+    /// Whether to count by media type and by job.
+    pub facets: bool,
+    /// Only entries that this job sent.
+    pub job: Option<i64>,
+}
+
+/// Order of hits by a number; entries without it come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// The number.
+    pub by: SortBy,
+    /// Smallest or oldest first.
+    pub ascending: bool,
+}
+
+/// Numbers that hits can be ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortBy {
+    /// Last change.
+    Modified,
+    /// Creation.
+    Created,
+    /// Size.
+    Size,
+}
+
+impl Sort {
+    /// Reads the name of a field, such as `modified`: newest or largest first; `+modified` turns that round.
+    ///
+    /// # Errors
+    /// `Refused` with the names that there are.
+    pub fn read(text: &str) -> Result<Option<Sort>, Fault> {
+        let (name, ascending) = text.strip_prefix('+').map_or((text, false), |name| (name, true));
+        let by = match name {
+            "modified" => SortBy::Modified,
+            "created" => SortBy::Created,
+            "size" => SortBy::Size,
+            "score" if !ascending => return Ok(None),
+            _ => {
+                let message = format!(
+                    "cannot sort by `{text}`; there are score, modified, created and size, with `+` before the last \
+                     three for the smallest first"
+                );
+                return Err(Fault::refused("query", message));
+            }
+        };
+        Ok(Some(Sort { by, ascending }))
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResults {
+    /// The page that was asked for.
+    pub hits: Vec<Hit>,
+    /// How many entries match and may be seen.
+    pub total: usize,
+    /// Counts of all of them, when asked for.
+    pub facets: Option<Facets>,
+}
+
+/// One entry that matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Handle of the job that sent it.
+    pub job: i64,
+    /// Name of that job when it was sent.
+    pub job_name: String,
+    /// Name of the document in its job.
+    pub document: String,
+    /// The component; empty for the primary one.
+    pub component: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// Title, or the file name when it has none.
+    pub title: String,
+    /// How well it matches; 0 when hits are ordered by something else.
+    pub score: f32,
+    /// A piece of the body around what matched.
+    pub snippet: Snippet,
+    /// Media type.
+    pub media_type: Option<String>,
+    /// Language code of the body.
+    pub language: Option<String>,
+    /// Author.
+    pub author: Option<String>,
+    /// Last change, milliseconds since 1970 UTC.
+    pub modified: Option<i64>,
+    /// Size, bytes.
+    pub size: Option<u64>,
+    /// Path below the source's root.
+    pub path: String,
+}
+
+/// A piece of text; `highlights` are byte ranges of it, in order and apart from each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text, on one line.
+    pub text: String,
+    /// What matched.
+    pub highlights: Vec<std::ops::Range<usize>>,
+}
+
+impl Snippet {
+    /// The text with `before` and `after` around what matched.
+    pub fn marked(&self, before: &str, after: &str) -> String {
+        let mut out = String::with_capacity(self.text.len() + 16);
+        let mut at = 0;
+        for range in &self.highlights {
+            out.extend([&self.text[at..range.start], before, &self.text[range.clone()], after]);
+            at = range.end;
+        }
+        out.push_str(&self.text[at..]);
+        out
+    }
+}
+
+/// The index, opened for search; never waits for a writer and is never in its way.
+pub struct Searcher {
+    home: Home,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    payload: Payload,
+    tongues: Vec<Tongue>,
+}
+
+impl Searcher {
+    /// Opens the index in a data directory; none when there is none yet.
+    ///
+    /// # Errors
+    /// `Refused` or `Broken` with what to do when it is of another format, damaged or cannot be read.
+    pub fn open(data: &Path) -> Result<Option<Searcher>, Fault> {
+        let home = Home::of(data);
+        if !home.exists() {
+            return Ok(None);
+        }
+        let (index, payload) = home.open()?;
+        if payload.format < FORMAT {
+            let message = format!(
+                "the search index {} is of an older format; the next `ingather sync` or `ingather serve` rebuilds it",
+                home.path.display()
+            );
+            return Err(Fault::refused("index_older", message));
+        }
+        let fault = |error| home::fault(error, &home.path);
+        let reader: IndexReader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
+        let fields = schema().1;
+        let tongues = tongues(&reader, &fields).map_err(fault)?;
+        Ok(Some(Searcher { home, index, reader, fields, payload, tongues }))
+    }
+
+    /// Sees what was committed meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Searcher::open`]; also when the index was deleted.
+    pub fn reload(&mut self) -> Result<(), Fault> {
+        let payload = home::payload(&self.index, &self.home.path)?;
+        if payload.identity != self.payload.identity || payload.format != self.payload.format {
+            let data = self.home.path.parent().unwrap_or(&self.home.path).to_owned();
+            let gone = || {
+                Fault::refused("index_gone", "the search index was deleted; the next sync makes a new one")
+            };
+            *self = Searcher::open(&data)?.ok_or_else(gone)?;
+            return Ok(());
+        }
+        if payload == self.payload {
+            return Ok(());
+        }
+        self.reader.reload().map_err(|error| self.fault(error))?;
+        self.tongues = tongues(&self.reader, &self.fields).map_err(|error| self.fault(error))?;
+        self.payload = payload;
+        Ok(())
+    }
+
+    /// Which index this is, and which commit is seen.
+    pub fn identity_and_generation(&self) -> Generation {
+        self.payload.generation()
+    }
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// `Refused` with code `query` and a sentence that names the place when the query cannot be understood.
+    pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
+        let last = request.offset.saturating_add(request.limit);
+        if last > limits::SEARCH_HITS_MAX {
+            let message =
+                format!("a search reaches the first {} hits; narrow the query", limits::SEARCH_HITS_MAX);
+            return Err(Fault::refused("query", message));
+        }
+        let tree = query::parse(request.query)?;
+        let mut builder = Builder::new(&self.fields, &self.tongues);
+        let inner = builder.build(&tree).unwrap_or_else(nothing);
+        let rule = Rule { permitted: Arc::clone(&request.permitted), job: request.job };
+        let filtered = Filtered { inner: Arc::from(inner), rule };
+        let searcher = self.reader.searcher();
+        let run = || -> tantivy::Result<_> {
+            let (total, facets) = if request.facets {
+                let facets = searcher.search(&filtered, &FacetCounts)?;
+                (facets.total(), Some(facets))
+            } else {
+                (searcher.search(&filtered, &Count)?, None)
+            };
+            Ok((total, facets, top(&searcher, &filtered, request)?))
+        };
+        let (total, facets, top) = run().map_err(|error| self.fault(error))?;
+        let mut columns = HashMap::new();
+        let mut hits = Vec::with_capacity(top.len());
+        for (score, at) in top {
+            hits.push(self.hit(&searcher, &mut columns, at, score, &builder.highlights)?);
+        }
+        Ok(SearchResults { hits, total, facets })
+    }
+
+    fn hit(
+        &self,
+        searcher: &tantivy::Searcher,
+        columns: &mut HashMap<u32, Columns>,
+        at: DocAddress,
+        score: f32,
+        highlights: &Highlights,
+    ) -> Result<Hit, Fault> {
+        let fault = |error| self.fault(error);
+        let document: TantivyDocument = searcher.doc(at).map_err(fault)?;
+        let kept = Stored::of(&document, self.fields.kept_fields())?.kept;
+        let columns = match columns.entry(at.segment_ord) {
+            std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(Columns::open(searcher.segment_reader(at.segment_ord)).map_err(fault)?)
+            }
+        };
+        let numbers = columns.numbers(at.doc_id);
+        let body = document.get_first(self.fields.body);
+        let title = if kept.title.is_empty() { kept.name() } else { &kept.title };
+        Ok(Hit {
+            job: numbers.job,
+            job_name: kept.job_name.to_string(),
+            component: kept.component().to_owned(),
+            uri: kept.uri().to_owned(),
+            title: title.to_owned(),
+            score,
+            snippet: snippet::of(
+                body.as_ref().and_then(|body| body.as_str()).unwrap_or_default(),
+                highlights,
+            ),
+            modified: numbers.modified,
+            size: numbers.size,
+            document: kept.document.into_owned(),
+            media_type: kept.media_type.map(Into::into),
+            language: kept.language.map(Into::into),
+            author: kept.author.map(Into::into),
+            path: kept.path.into_owned(),
+        })
+    }
+
+    fn fault(&self, error: tantivy::TantivyError) -> Fault {
+        home::fault(error, &self.home.path)
+    }
+}
+
+fn top(
+    searcher: &tantivy::Searcher,
+    filtered: &dyn Query,
+    request: &SearchRequest<'_>,
+) -> tantivy::Result<Vec<(f32, DocAddress)>> {
+    if request.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let page = TopDocs::with_limit(request.limit).and_offset(request.offset);
+    let Some(sort) = request.sort else { return searcher.search(filtered, &page.order_by_score()) };
+    let order = if sort.ascending { Order::Asc } else { Order::Desc };
+    let found: Vec<DocAddress> = match sort.by {
+        SortBy::Size => by_column::<u64>(searcher, filtered, page, "size", order)?,
+        SortBy::Modified => by_column::<i64>(searcher, filtered, page, "modified", order)?,
+        SortBy::Created => by_column::<i64>(searcher, filtered, page, "created", order)?,
+    };
+    Ok(found.into_iter().map(|at| (0.0, at)).collect())
+}
+
+fn by_column<T: tantivy::fastfield::FastValue>(
+    searcher: &tantivy::Searcher,
+    filtered: &dyn Query,
+    page: TopDocs,
+    column: &str,
+    order: Order,
+) -> tantivy::Result<Vec<DocAddress>> {
+    let found = searcher.search(filtered, &page.order_by_fast_field::<T>(column, order))?;
+    Ok(found.into_iter().map(|(_, at)| at).collect())
+}
+
+/// The tongues of the entries of a commit; a query is stemmed in these only.
+fn tongues(reader: &IndexReader, fields: &Fields) -> tantivy::Result<Vec<Tongue>> {
+    let mut found = std::collections::BTreeSet::new();
+    for segment in reader.searcher().segment_readers() {
+        let index = segment.inverted_index(fields.lang)?;
+        let mut codes = index.terms().stream()?;
+        while codes.advance() {
+            found.extend(std::str::from_utf8(codes.key()).map(Tongue::of_code));
+        }
+    }
+    Ok(found.into_iter().collect())
+}

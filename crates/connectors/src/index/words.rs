@@ -1,0 +1,240 @@
+//! How text becomes terms: words, pairs of characters where words have no spaces, stems by language, accents folded.
+
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, BoxTokenStream, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+    TokenizerManager,
+};
+
+use super::language::Tongue;
+
+/// Name of the tokenizer of names, paths and metadata: words as they are, folded.
+pub(super) const PLAIN: &str = "ingather_plain";
+/// Name of the tokenizer of titles and bodies: the first character of the text tells the language.
+pub(super) const BY_TONGUE: &str = "ingather_tongue";
+/// Longer words are not text; they are not indexed, bytes.
+const WORD_BYTES_MAX: usize = 128;
+
+/// Registers our tokenizers under their names.
+pub(super) fn register(manager: &TokenizerManager) {
+    manager.register(PLAIN, analyzer(Tongue::PLAIN, true));
+    manager.register(BY_TONGUE, TextAnalyzer::from(ByTongue::new()));
+}
+
+/// The analyzer of queries in one language.
+pub(super) fn for_queries(tongue: Tongue) -> TextAnalyzer {
+    analyzer(tongue, false)
+}
+
+fn analyzer(tongue: Tongue, run_ends: bool) -> TextAnalyzer {
+    let words = TextAnalyzer::builder(Words { token: Token::default(), run_ends });
+    match tongue.stemmer() {
+        None => words.filter(AsciiFoldingFilter).build(),
+        Some(language) => words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build(),
+    }
+}
+
+/// The terms of `text` with their positions, as the analyzer makes them.
+pub(super) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(usize, String)> {
+    let mut terms = Vec::new();
+    let mut stream = analyzer.token_stream(text);
+    while stream.advance() {
+        let token = stream.token();
+        terms.push((token.position, token.text.clone()));
+    }
+    terms
+}
+
+/// Chooses the analyzer by the mark that [`Tongue::mark`] put before the text.
+#[derive(Clone)]
+struct ByTongue(Vec<TextAnalyzer>);
+
+impl ByTongue {
+    fn new() -> ByTongue {
+        ByTongue(Tongue::all().map(|tongue| analyzer(tongue, true)).collect())
+    }
+}
+
+impl Tokenizer for ByTongue {
+    type TokenStream<'a> = BoxTokenStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> BoxTokenStream<'a> {
+        self.0[Tongue::of_marked(text).index()].token_stream(text)
+    }
+}
+
+/// Splits into lower-case words; runs of characters of scripts without spaces become overlapping pairs.
+#[derive(Clone)]
+pub(super) struct Words {
+    token: Token,
+    /// Whether the last character of a run is a term too, so that a search for it alone finds it: in the index, yes; in
+    /// a query, no, since that would ask for the run's end.
+    run_ends: bool,
+}
+
+/// The words of one text.
+pub(super) struct WordStream<'a> {
+    text: &'a str,
+    at: usize,
+    /// The character at `at` is already part of the pair before.
+    covered: bool,
+    run_ends: bool,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        self.token.reset();
+        WordStream { text, at: 0, covered: false, run_ends: self.run_ends, token: &mut self.token }
+    }
+}
+
+impl WordStream<'_> {
+    fn emit(&mut self, from: usize, to: usize, ascii: bool) {
+        let word = &self.text[from..to];
+        self.token.offset_from = from;
+        self.token.offset_to = to;
+        self.token.position = self.token.position.wrapping_add(1);
+        self.token.text.clear();
+        if ascii {
+            self.token.text.push_str(word);
+            self.token.text.make_ascii_lowercase();
+        } else {
+            let kept = word.chars().filter(|c| !is_combining(*c));
+            self.token.text.extend(kept.flat_map(char::to_lowercase));
+        }
+    }
+
+    /// End of the word that begins at `from`, and whether it is plain ASCII.
+    fn word_end(&self, from: usize) -> (usize, bool) {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        while at < bytes.len() && bytes[at].is_ascii_alphanumeric() {
+            at += 1;
+        }
+        if at >= bytes.len() || bytes[at].is_ascii() {
+            return (at, true);
+        }
+        for (offset, c) in self.text[at..].char_indices() {
+            if is_unspaced(c) || !(c.is_alphanumeric() || is_combining(c)) {
+                return (at + offset, offset == 0);
+            }
+        }
+        (bytes.len(), false)
+    }
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() {
+            let from = self.at;
+            let byte = bytes[from];
+            if byte.is_ascii() && !byte.is_ascii_alphanumeric() {
+                self.at += 1;
+                self.covered = false;
+                continue;
+            }
+            let Some(first) = self.text[from..].chars().next() else { return false };
+            if is_unspaced(first) {
+                let next = from + first.len_utf8();
+                let second = self.text[next..].chars().next().filter(|c| is_unspaced(*c));
+                let covered = std::mem::replace(&mut self.covered, second.is_some());
+                self.at = next;
+                match second {
+                    Some(second) => self.emit(from, next + second.len_utf8(), false),
+                    None if covered && !self.run_ends => continue,
+                    None => self.emit(from, next, false),
+                }
+                return true;
+            }
+            self.covered = false;
+            if !first.is_alphanumeric() {
+                self.at = from + first.len_utf8();
+                continue;
+            }
+            let (to, ascii) = self.word_end(from);
+            self.at = to;
+            if to - from <= WORD_BYTES_MAX {
+                self.emit(from, to, ascii);
+                return true;
+            }
+            self.token.position = self.token.position.wrapping_add(1);
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+/// Accents and other marks that follow their letter.
+fn is_combining(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
+}
+
+/// Scripts that put no space between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer.
+pub(super) fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{e01}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{318f}' | '\u{31f0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        terms(&mut for_queries(Tongue::PLAIN), text).into_iter().map(|(_, term)| term).collect()
+    }
+
+    #[test]
+    fn words_are_lower_case_and_folded() {
+        assert_eq!(
+            words("Ein Übel-Wort, naïve e\u{301}te\u{301} X1"),
+            ["ein", "ubel", "wort", "naive", "ete", "x1"]
+        );
+        assert_eq!(words("  --  "), Vec::<String>::new());
+        assert_eq!(words("Straße"), ["strasse"]);
+    }
+
+    #[test]
+    fn runs_without_spaces_become_pairs() {
+        assert_eq!(words("東京都 a"), ["東京", "京都", "a"]);
+        assert_eq!(words("x東y京"), ["x", "東", "y", "京"]);
+        assert_eq!(words("日本語text中"), ["日本", "本語", "text", "中"]);
+        assert_eq!(words("東 京"), ["東", "京"]);
+    }
+
+    #[test]
+    fn the_index_also_knows_the_end_of_a_run() {
+        let ends = terms(&mut analyzer(Tongue::PLAIN, true), "東京 a");
+        assert_eq!(ends, [(0, "東京".to_owned()), (1, "京".to_owned()), (2, "a".to_owned())]);
+    }
+
+    #[test]
+    fn a_giant_word_leaves_a_gap_and_no_term() {
+        let text = format!("a {} b", "x".repeat(200));
+        assert_eq!(terms(&mut for_queries(Tongue::PLAIN), &text), [(0, "a".to_owned()), (2, "b".to_owned())]);
+    }
+
+    #[test]
+    fn offsets_point_into_the_text() {
+        let text = "\u{1}Grüße an 東京都!";
+        let mut analyzer = for_queries(Tongue::PLAIN);
+        let mut stream = analyzer.token_stream(text);
+        let mut found = Vec::new();
+        while stream.advance() {
+            found.push(&text[stream.token().offset_from..stream.token().offset_to]);
+        }
+        assert_eq!(found, ["Grüße", "an", "東京", "京都"]);
+    }
+}
