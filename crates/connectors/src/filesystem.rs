@@ -10,8 +10,7 @@ mod settings;
 mod uri;
 mod walk;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
@@ -51,10 +50,9 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         threads: surroundings.threads,
         owners: Owners::default(),
         base: Mutex::new(None),
-        single: AtomicBool::new(false),
     };
     if let Ok(root) = root::open(&source.root, false) {
-        source.remember(&root);
+        *source.base() = Some(root.base());
     }
     Ok(Arc::new(Disk(Arc::new(source))))
 }
@@ -67,10 +65,16 @@ struct Source {
     own: Vec<(u64, u64)>,
     threads: usize,
     owners: Owners,
-    /// Device and inode of the root when it was last listed.
-    base: Mutex<Option<(u64, u64)>>,
-    /// Whether the root was a file when it was last met.
-    single: AtomicBool,
+    /// The root as it was when it was opened or last listed; none while it was never met.
+    base: Mutex<Option<Base>>,
+}
+
+/// What tells a root from another one under the same name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Base {
+    /// Device and inode of the folder, or of the folder that holds the file: the file itself may be replaced.
+    folder: (u64, u64),
+    is_file: bool,
 }
 
 impl Source {
@@ -89,36 +93,37 @@ impl Source {
         }
     }
 
-    fn remember(&self, root: &Root) {
-        self.single.store(root.is_file, Ordering::Relaxed);
-        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = Some(root.base());
+    fn base(&self) -> MutexGuard<'_, Option<Base>> {
+        self.base.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this is the root that was listed.
-    fn is_base(&self, root: &Root) -> bool {
-        *self.base.lock().unwrap_or_else(PoisonError::into_inner) == Some(root.base())
+    /// Opens the root that was listed.
+    ///
+    /// # Errors
+    /// `Refused` when it may not be entered, else `Passing`: nothing can be said about documents while the root is
+    /// missing, or is another one. That of a disk which is not mounted now must not look like their removal.
+    fn standing(&self) -> Result<Root, Fault> {
+        let elsewhere = |what: &str| Fault::passing("root", format!("`{}` {what}", self.root.text()));
+        match root::open(&self.root, false) {
+            Ok(root) if *self.base().get_or_insert(root.base()) == root.base() => Ok(root),
+            Ok(_) => Err(elsewhere("is not the folder that was listed; is its disk mounted?")),
+            Err(Fault::Refused(reason)) if reason.code == "unreadable" => Err(Fault::Refused(reason)),
+            Err(Fault::Gone) => Err(elsewhere("is not there now; is its disk mounted?")),
+            Err(other) => Err(Fault::passing("root", other.reason().message)),
+        }
     }
 
-    /// Whether the root is there now, and is the one that was listed.
-    fn stands(&self) -> bool {
-        root::open(&self.root, false).is_ok_and(|root| self.is_base(&root))
-    }
-
-    /// A document is gone only while its root stands: that of a disk which is not mounted now is not.
+    /// A document is gone only while its root stands.
     fn sure(&self, fault: Fault) -> Fault {
         match fault {
-            Fault::Gone if !self.stands() => Fault::passing(
-                "root",
-                format!("`{}` is not there now, or is not the one that was listed", self.root.text()),
-            ),
+            Fault::Gone => self.standing().err().unwrap_or(Fault::Gone),
             other => other,
         }
     }
 
     /// Finds a document that the job takes, without opening it.
     fn find(&self, key: &str) -> Result<Spot, Fault> {
-        let root = root::open(&self.root, false)?;
-        let spot = root::descend(self, root, key).map_err(|stop| stop.fault(key))?;
+        let spot = root::descend(self, self.standing()?, key).map_err(|stop| stop.fault(key))?;
         let (_, left) = spot.facts(self).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
         match left {
             Some(left) => Err(Fault::Refused(left.reason(key))),
@@ -135,7 +140,9 @@ impl Source {
     /// The URI of the document `key`.
     fn uri(&self, key: &str) -> String {
         let mut path = self.root.bytes();
-        if !self.single.load(Ordering::Relaxed) {
+        // Of a root that was never met, the name is all that is known.
+        let is_file = self.base().map_or_else(|| key == names::escape(self.root.name()), |base| base.is_file);
+        if !is_file {
             if path.last() != Some(&b'/') {
                 path.push(b'/');
             }
@@ -149,6 +156,10 @@ impl Source {
     fn one_file(&self, now: i64, root: &Root, first: &mut Page) {
         let name = names::escape(self.root.name());
         first.proven.push(Scope::Folder(String::new()));
+        // The folder that holds the file rules all keys that there are.
+        if let Some(place) = first.places.last_mut() {
+            place.folder = Some(String::new());
+        }
         if self.rules.leaves_out(self.root.name(), false, None).is_some() {
             return;
         }
@@ -185,7 +196,7 @@ impl Repository for Disk {
         let source = &self.0;
         let now = call.now();
         let mut root = root::open(&source.root, true)?;
-        source.remember(&root);
+        *source.base() = Some(root.base());
         let mut first = Page { places: std::mem::take(&mut root.places), ..Page::default() };
         if root.is_file {
             source.one_file(now, &root, &mut first);
@@ -206,11 +217,10 @@ impl Repository for Disk {
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {
         let source = &self.0;
-        let root = root::open(&source.root, false).ok().filter(|root| source.is_base(root));
-        let Some(root) = root else { return Presence::Unknown };
+        let Ok(root) = source.standing() else { return Presence::Unknown };
         let gone = |errno: Errno| match errno {
             // The root may have gone while its inside was asked.
-            Errno::NOENT | Errno::NOTDIR if source.stands() => Presence::Absent,
+            Errno::NOENT | Errno::NOTDIR if source.standing().is_ok() => Presence::Absent,
             _ => Presence::Unknown,
         };
         match root::descend(source, root, key) {

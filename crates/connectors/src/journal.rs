@@ -289,7 +289,7 @@ mod tests {
             ..Record::default()
         };
         let access = (Some(ClassId(3)), None);
-        let put = Op::Put { record: Box::new(record), version: Digest(-1), class: access.0, place: access.1 };
+        let put = Op::Put { record: Arc::new(record), version: Digest(-1), class: access.0, place: access.1 };
         let batch = [
             change("file:///a#x", put),
             change("file:///a#x", Op::Access { class: access.0, place: Some(PlaceId(4)) }),

@@ -412,12 +412,10 @@ impl<'a> Lister<'a> {
         if children.is_empty() {
             return Ok(());
         }
-        // The second half of them is for every 32nd level, so that very deep folders are not reached from far above.
-        let most = if node.depth.is_multiple_of(32) {
-            limits::FOLDERS_OPEN_MAX
-        } else {
-            limits::FOLDERS_OPEN_MAX / 2
-        };
+        let half = limits::FOLDERS_OPEN_MAX / 2;
+        // The second half is spread over all depths, so that no folder is reached from far above.
+        let spread = node.depth.is_multiple_of(limits::FOLDER_DEPTH_MAX / half);
+        let most = if spread { limits::FOLDERS_OPEN_MAX } else { half };
         if self.shared.open.fetch_add(1, Ordering::Relaxed) < most {
             node.handle = Some(Handle { fd, open: self.shared.open.clone() });
         } else {

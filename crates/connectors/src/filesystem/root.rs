@@ -10,10 +10,10 @@ use ingather_connector::repository::PlaceReport;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Source;
 use super::facts::Facts;
 use super::levels::{self, Right};
 use super::rules::{Ignored, Left};
+use super::{Base, Source};
 
 /// An absolute path of a source, checked.
 #[derive(Clone, Debug)]
@@ -75,13 +75,10 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// What stays while the root is the same one: a single file may be replaced, its folder may not.
-    pub(super) fn base(&self) -> (u64, u64) {
-        if self.is_file {
-            Facts::of_handle(&self.folder).map_or(self.facts.id(), |folder| folder.id())
-        } else {
-            self.facts.id()
-        }
+    pub(super) fn base(&self) -> Base {
+        // Asking an open folder for its facts does not fail; if it did, it would be no folder that was listed before.
+        let folder = Facts::of_handle(&self.folder).map_or((0, 0), |folder| folder.id());
+        Base { folder, is_file: self.is_file }
     }
 }
 
@@ -109,9 +106,6 @@ pub(super) fn fault(errno: Errno, what: &str) -> Fault {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Fault::Gone,
         Errno::ACCESS | Errno::PERM => Fault::refused("unreadable", denied(what)),
-        Errno::LOOP => Fault::Refused(Left::Link.reason(what)),
-        // The attempt met a file that became something else meanwhile.
-        Errno::NXIO | Errno::NODEV => Fault::Refused(Left::Special.reason(what)),
         other => Fault::passing("io", format!("{what} cannot be read: {}", sentence(other))),
     }
 }

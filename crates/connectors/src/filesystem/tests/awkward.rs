@@ -67,6 +67,9 @@ fn places_reach_from_the_top_to_every_folder() {
     assert_eq!(place, format!("{}/a/b", root.display()));
     let id = std::fs::metadata(root.join("a/b")).unwrap();
     assert_eq!(listed.places[&place].identity, format!("{}:{}", id.dev(), id.ino()));
+    assert_eq!(listed.places[&place].folder.as_deref(), Some("a/b/"));
+    assert_eq!(listed.places[&root.display().to_string()].folder.as_deref(), Some(""));
+    assert_eq!(listed.places["/"].folder, None, "it stands above the source");
     while let Some(parent) = listed.places[&place].parent.clone() {
         assert!(place.starts_with(&parent));
         place = parent;
@@ -235,6 +238,7 @@ fn one_file_is_a_source_of_one_document() {
     assert_eq!(listed.keys(), ["only file.txt"]);
     assert_eq!(listed.proven, [""]);
     assert_eq!(listed.place_of["only file.txt"], root.join("dir").display().to_string());
+    assert_eq!(listed.places[&listed.place_of["only file.txt"]].folder.as_deref(), Some(""));
     assert!(source.uri("only file.txt").ends_with("/dir/only%20file.txt"), "{}", source.uri("only file.txt"));
     assert_eq!(fetch(&*source, "only file.txt").unwrap().1, b"x");
     assert_eq!(fetch(&*source, "other").unwrap_err().reason().code, "excluded");
@@ -242,6 +246,12 @@ fn one_file_is_a_source_of_one_document() {
     std::fs::remove_file(root.join("dir/only file.txt")).unwrap();
     assert_eq!(source.list(&call()).err(), Some(Fault::Gone));
     assert_eq!(source.probe(&call(), "only file.txt"), Presence::Unknown, "the root itself is missing");
+    let uri = source.uri("only file.txt");
+    assert_eq!(
+        super::source(&root.join("dir/only file.txt")).uri("only file.txt"),
+        uri,
+        "also when it was never met"
+    );
 }
 
 #[test]
@@ -256,6 +266,10 @@ fn an_absent_or_other_root_proves_nothing() {
     assert_eq!(source.probe(&call(), "a"), Presence::Unknown);
     assert_eq!(source.look(&call(), "a").unwrap_err().reason().code, "root");
     assert_eq!(fetch(&*source, "a").unwrap_err().reason().code, "root");
+    std::os::unix::fs::symlink("away", &base).unwrap();
+    assert_eq!(fetch(&*source, "a").unwrap_err().reason().code, "root", "never a refusal of the document");
+    assert_eq!(source.probe(&call(), "a"), Presence::Unknown);
+    std::fs::remove_file(&base).unwrap();
     std::fs::create_dir(&base).unwrap();
     assert_eq!(source.probe(&call(), "a"), Presence::Unknown, "another folder under the same name");
     assert_eq!(source.look(&call(), "a").unwrap_err().reason().code, "root");
