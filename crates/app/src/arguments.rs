@@ -26,11 +26,11 @@ pub(crate) struct Arguments {
 /// What every command takes.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Global {
-    /// Data directory: store, index, lock. Made with rights for its owner alone
-    #[arg(long, value_name = "DIR", env = "INGATHER_DATA", global = true)]
+    /// Data directory: store, index, lock [default: $INGATHER_DATA, else the platform's]. For its owner alone
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
-    /// Where the inventory is kept: postgres://… instead of SQLite in the data directory
-    #[arg(long, value_name = "URL", env = "INGATHER_STORE", global = true)]
+    /// Where the inventory is kept: postgres://user@host/database instead of SQLite in the data directory
+    #[arg(long, value_name = "URL", global = true)]
     pub(crate) store: Option<String>,
     /// Threads for listing and reading [default: as many as the machine has, at most 8]
     #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -62,7 +62,9 @@ pub(crate) enum Command {
     /// Write what `sync` has created as a declaration that can be kept
     Export,
     /// Write completions for a shell to standard output
-    #[command(after_help = "Example:\n  ingather completions bash > ~/.local/share/bash-completion/completions/ingather")]
+    #[command(
+        after_help = "Example:\n  ingather completions bash > ~/.local/share/bash-completion/completions/ingather"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,

@@ -63,7 +63,10 @@ impl DataDirectory {
     /// The store for reading, or the sentence that says how to begin.
     pub(crate) fn existing(&self) -> Result<Reader> {
         self.reader()?.ok_or_else(|| {
-            Failure::unable(format!("there is nothing in {} yet; begin with `ingather sync FOLDER`", self.path.display()))
+            Failure::unable(format!(
+                "there is nothing in {} yet; begin with `ingather sync FOLDER`",
+                self.path.display()
+            ))
         })
     }
 
@@ -97,8 +100,13 @@ impl DataDirectory {
     fn lock(&self, doing: &str) -> Result<File> {
         let path = self.path.join("lock");
         let failed = |error: std::io::Error| Failure::unable(format!("{}: {error}", path.display()));
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {
                 file.set_len(0).map_err(failed)?;
@@ -131,6 +139,9 @@ pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
 
 fn default_path() -> Result<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(named) = from("INGATHER_DATA") {
+        return Ok(named);
+    }
     from("XDG_DATA_HOME")
         .or_else(|| from("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("ingather"))

@@ -59,7 +59,9 @@ impl Permitted {
                         && place.is_some_and(|place| places.contains(place.0))
                 };
                 admits(class, place)
-                    && pending.get(&address).is_none_or(|new| new.iter().all(|(class, place)| admits(*class, *place)))
+                    && pending
+                        .get(&address)
+                        .is_none_or(|new| new.iter().all(|(class, place)| admits(*class, *place)))
             }
         }
     }
@@ -72,8 +74,11 @@ mod tests {
     #[test]
     fn unknown_references_and_pending_narrowings_shut_out() {
         let pending = HashMap::from([(7, vec![(Some(ClassId(2)), Some(PlaceId(1)))])]);
-        let permitted =
-            Permitted::Only { classes: [1].into_iter().collect(), places: [1, 200].into_iter().collect(), pending };
+        let permitted = Permitted::Only {
+            classes: [1].into_iter().collect(),
+            places: [1, 200].into_iter().collect(),
+            pending,
+        };
         assert!(permitted.permits(5, Some(ClassId(1)), Some(PlaceId(200))));
         assert!(!permitted.permits(5, None, Some(PlaceId(1))));
         assert!(!permitted.permits(5, Some(ClassId(1)), None));

@@ -23,7 +23,8 @@ pub struct RepositoryKind {
     /// Schema of the settings of a job that uses it (what to include).
     pub source_schema: fn() -> Schema,
     /// Opens it for one job; settings were checked against the schema before.
-    pub open: fn(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault>,
+    pub open:
+        fn(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault>,
 }
 
 /// Abilities of a repository; the engine and the suite go by them.

@@ -20,8 +20,8 @@ pub fn read<S>(value: &serde_json::Value) -> Result<S, Fault>
 where
     S: DeserializeOwned + Validate<Context = ()>,
 {
-    let settings: S =
-        serde_json::from_value(value.clone()).map_err(|error| Fault::refused("settings", error.to_string()))?;
+    let settings: S = serde_json::from_value(value.clone())
+        .map_err(|error| Fault::refused("settings", error.to_string()))?;
     settings.validate().map_err(|report| {
         let lines: Vec<String> = report.iter().map(|(path, error)| format!("{path}: {error}")).collect();
         Fault::refused("settings", lines.join("; "))

@@ -128,7 +128,10 @@ impl Board {
         let state = self.lock();
         let busy = |state: &mut State| {
             !state.closed
-                && !(state.listing_done && state.held == 0 && state.urgent.is_empty() && state.ready.is_empty())
+                && !(state.listing_done
+                    && state.held == 0
+                    && state.urgent.is_empty()
+                    && state.ready.is_empty())
         };
         let (state, timeout) =
             self.changed.wait_timeout_while(state, longest, busy).unwrap_or_else(PoisonError::into_inner);

@@ -116,7 +116,9 @@ impl<'r> Deliverer<'r> {
         let mut lingered = false;
         loop {
             let enough = queue.waiting.len() >= BATCH_MIN || queue.bytes >= limits::DELIVERY_BYTES_MAX;
-            let flush = lingered || queue.closed || self.run.board.nothing_comes(self.open.len() + queue.waiting.len());
+            let flush = lingered
+                || queue.closed
+                || self.run.board.nothing_comes(self.open.len() + queue.waiting.len());
             if enough || (flush && !queue.waiting.is_empty()) {
                 break;
             }
@@ -212,7 +214,9 @@ impl<'r> Deliverer<'r> {
     fn change(&self, entry: &Sent) -> Change {
         let Prepared { class, place, .. } = entry.prepared;
         let op = match (entry.prepared.step, &entry.prepared.record) {
-            (Step::Put { version, .. }, Some(record)) => Op::Put { record: record.clone(), version, class, place },
+            (Step::Put { version, .. }, Some(record)) => {
+                Op::Put { record: record.clone(), version, class, place }
+            }
             (Step::Access { .. }, _) => Op::Access { class, place },
             (Step::Delete | Step::Put { .. }, _) => Op::Delete,
         };
@@ -250,12 +254,20 @@ impl<'r> Deliverer<'r> {
             let rows = |wanted: fn(&Sent) -> bool| -> Vec<(i64, i64)> {
                 sent.iter().filter(|e| wanted(e)).map(|e| (e.intent.document, e.intent.seq)).collect()
             };
-            deliveries::confirm(sql, slot.id, now, Confirmed::Record, &rows(|e| {
-                e.answer.is_ok() && !e.settled && matches!(e.prepared.step, Step::Put { .. })
-            }))?;
-            deliveries::confirm(sql, slot.id, now, Confirmed::Access, &rows(|e| {
-                e.answer.is_ok() && matches!(e.prepared.step, Step::Access { .. })
-            }))?;
+            deliveries::confirm(
+                sql,
+                slot.id,
+                now,
+                Confirmed::Record,
+                &rows(|e| e.answer.is_ok() && !e.settled && matches!(e.prepared.step, Step::Put { .. })),
+            )?;
+            deliveries::confirm(
+                sql,
+                slot.id,
+                now,
+                Confirmed::Access,
+                &rows(|e| e.answer.is_ok() && matches!(e.prepared.step, Step::Access { .. })),
+            )?;
             deliveries::remove(sql, slot.id, &rows(|e| e.answer.is_ok() && e.prepared.step == Step::Delete))?;
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
             deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
@@ -297,7 +309,9 @@ fn note(entry: &Sent) -> Option<&Visit> {
         Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
         Err(Fault::Passing { .. }) => Outcome::Again(entry.answer.clone().err()?),
         // The output holds no such entry: it gets the record.
-        Err(Fault::Gone) => Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more")),
+        Err(Fault::Gone) => {
+            Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more"))
+        }
     });
     visit.close_one().then_some(visit)
 }
@@ -317,7 +331,11 @@ fn settle_among(entry: &mut Sent, owners: &[Owner]) {
     }
 }
 
-fn overwrite(sql: &mut ingather_store::Sql<'_>, slot: &OutputSlot, sent: &[Sent]) -> std::result::Result<(), StoreError> {
+fn overwrite(
+    sql: &mut ingather_store::Sql<'_>,
+    slot: &OutputSlot,
+    sent: &[Sent],
+) -> std::result::Result<(), StoreError> {
     for entry in sent.iter().filter(|e| e.answer.is_ok() && !e.settled) {
         if let Step::Put { version, .. } = entry.prepared.step {
             let Intent { address_parent, address, document, .. } = entry.intent;

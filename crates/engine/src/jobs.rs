@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ingather_connector::repository::Presence;
-use ingather_store::jobs::{self, Job};
 use ingather_store::connections::{self, Role};
+use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, documents, runs};
 
 use crate::error::{EngineError, Result};
@@ -96,8 +96,10 @@ impl Engine {
 
     /// A remover with every output that may hold something of the job.
     fn remover_for(&self, job: &Job, kind: &str, progress: Arc<Progress>) -> Result<Remover> {
-        let (store, lease) =
-            self.writer.as_ref().ok_or_else(|| EngineError::Refused("the store is open for reading only".to_owned()))?;
+        let (store, lease) = self
+            .writer
+            .as_ref()
+            .ok_or_else(|| EngineError::Refused("the store is open for reading only".to_owned()))?;
         let mut remover = Remover {
             store: store.clone(),
             lease: lease.clone(),

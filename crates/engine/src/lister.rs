@@ -389,7 +389,8 @@ impl<'r> Lister<'r> {
             work::want(sql, run.job.id, run.number, &wanted)?;
             work::wanted(sql, &ids)
         })?;
-        let rows: HashMap<i64, (i64, Cause)> = rows.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
+        let rows: HashMap<i64, (i64, Cause)> =
+            rows.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
         for task in changed {
             if let Some((wanted, cause)) = rows.get(&task.id) {
                 task.wanted = *wanted;

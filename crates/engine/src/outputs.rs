@@ -91,7 +91,11 @@ impl OutputSlot {
     }
 
     /// Waits for a change of the queue, at most `longest`.
-    pub(crate) fn wait<'q>(&'q self, queue: MutexGuard<'q, Queue>, longest: std::time::Duration) -> MutexGuard<'q, Queue> {
+    pub(crate) fn wait<'q>(
+        &'q self,
+        queue: MutexGuard<'q, Queue>,
+        longest: std::time::Duration,
+    ) -> MutexGuard<'q, Queue> {
         self.changed.wait_timeout(queue, longest).unwrap_or_else(PoisonError::into_inner).0
     }
 
@@ -113,7 +117,8 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
         return Ok(found);
     }
     let (kind, settings) = builtin(registry, name)?;
-    Ok(store.write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))?)
+    Ok(store
+        .write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))?)
 }
 
 /// The connection of an output that a run which writes nothing would add; nothing is known to be held by it.
@@ -154,7 +159,10 @@ pub(crate) fn open(
 ) -> Result<Box<dyn Output>> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let kind = registry.output(&connection.kind).ok_or_else(|| {
-        EngineError::Refused(format!("output {}: this program has no connector `{}`", connection.name, connection.kind))
+        EngineError::Refused(format!(
+            "output {}: this program has no connector `{}`",
+            connection.name, connection.kind
+        ))
     })?;
     let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
     let output = (kind.open)(&connection.settings, &place).map_err(failed)?;

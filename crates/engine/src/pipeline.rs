@@ -37,7 +37,10 @@ impl Pipeline {
         let mut versions = Vec::new();
         for stage in &definition.stages {
             let kind = registry.transform(&stage.transform).ok_or_else(|| {
-                EngineError::Refused(format!("job {}: there is no transform `{}`", definition.name, stage.transform))
+                EngineError::Refused(format!(
+                    "job {}: there is no transform `{}`",
+                    definition.name, stage.transform
+                ))
             })?;
             let opened = (kind.open)(&stage.settings);
             stages.push(opened.map_err(|fault| {

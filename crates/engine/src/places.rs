@@ -25,7 +25,8 @@ pub(crate) struct Classes {
 
 impl Classes {
     pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Classes> {
-        let by_digest = places::classes(sql, connection)?.into_iter().map(|(id, digest)| (digest, id)).collect();
+        let by_digest =
+            places::classes(sql, connection)?.into_iter().map(|(id, digest)| (digest, id)).collect();
         Ok(Classes { connection, by_level: HashMap::new(), by_digest, pretended: 0 })
     }
 
@@ -84,7 +85,8 @@ fn device(identity: &str) -> &str {
 
 impl Places {
     pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Places> {
-        let by_name = places::list(sql, connection)?.into_iter().map(|place| (place.name.clone(), place)).collect();
+        let by_name =
+            places::list(sql, connection)?.into_iter().map(|place| (place.name.clone(), place)).collect();
         Ok(Places { connection, by_name, folders: HashMap::new(), pretended: 0 })
     }
 
@@ -185,13 +187,19 @@ impl Places {
     ///
     /// `narrow` are places that rule documents which were kept or held: they stay as they are. Places below that were
     /// not proven carry the old level on.
-    pub(crate) fn prove(&mut self, sql: &mut Sql<'_>, coverage: &Coverage, narrow: &HashSet<PlaceId>) -> Result<()> {
+    pub(crate) fn prove(
+        &mut self,
+        sql: &mut Sql<'_>,
+        coverage: &Coverage,
+        narrow: &HashSet<PlaceId>,
+    ) -> Result<()> {
         let root_proven = coverage.folder_proven("");
         let proven: HashSet<PlaceId> = self
             .folders
             .iter()
             .filter(|(id, folder)| {
-                !narrow.contains(id) && folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
+                !narrow.contains(id)
+                    && folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
             })
             .map(|(id, _)| *id)
             .collect();

@@ -127,7 +127,9 @@ impl Remover {
         let uris: HashMap<(i64, ConnectionId), String> =
             uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
         let mut leaving: HashMap<ConnectionId, Vec<Leaving>> = HashMap::new();
-        for delivery in holdings.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only)) {
+        for delivery in
+            holdings.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only))
+        {
             let name = names.get(&delivery.document).cloned().unwrap_or_default();
             let uri = uris
                 .get(&(delivery.document, delivery.output))
@@ -160,11 +162,16 @@ impl Remover {
         Leaving { document: delivery.document, change, intent, owned: false, heir: None, done: false }
     }
 
-    fn send(&mut self, output: ConnectionId, leaving: &mut [Leaving]) -> Result<Option<(ConnectionId, String, i64)>> {
+    fn send(
+        &mut self,
+        output: ConnectionId,
+        leaving: &mut [Leaving],
+    ) -> Result<Option<(ConnectionId, String, i64)>> {
         let Some(target) = self.targets.get_mut(&output) else {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
-        let changes: Vec<Change> = leaving.iter().filter(|one| !one.owned).map(|one| one.change.clone()).collect();
+        let changes: Vec<Change> =
+            leaving.iter().filter(|one| !one.owned).map(|one| one.change.clone()).collect();
         let mut answers = target.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
             one.done = one.owned || matches!(answers.next(), Some(Ok(())));
@@ -216,8 +223,10 @@ impl Remover {
         let mut all = Removed::default();
         let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
         while !self.call.cancel.cancelled() {
-            let rows =
-                self.store.reader().read(|sql| documents::walk(sql, self.job, after, limits::REMOVE_BATCH))?;
+            let rows = self
+                .store
+                .reader()
+                .read(|sql| documents::walk(sql, self.job, after, limits::REMOVE_BATCH))?;
             let Some((last, _)) = rows.last() else { break };
             after = *last;
             let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).collect();

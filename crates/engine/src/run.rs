@@ -208,7 +208,10 @@ impl Engine {
     /// When there is no such connector, or its settings are wrong.
     pub fn repository(&self, kind: &str, definition: &Definition) -> Result<Arc<dyn Repository>> {
         let known = self.registry.repository(kind).ok_or_else(|| {
-            EngineError::Refused(format!("job {}: there is no repository connector `{kind}`", definition.name))
+            EngineError::Refused(format!(
+                "job {}: there is no repository connector `{kind}`",
+                definition.name
+            ))
         })?;
         (known.open)(&definition.source, &self.surroundings)
             .map_err(|fault| EngineError::Refused(format!("job {}: {fault}", definition.name)))
@@ -218,7 +221,13 @@ impl Engine {
     ///
     /// # Errors
     /// When it could not begin, or the store or an output failed; what was confirmed stands, the next run goes on.
-    pub fn run(&self, job: &Job, repository_kind: &str, options: Options, progress: Arc<Progress>) -> Result<Report> {
+    pub fn run(
+        &self,
+        job: &Job,
+        repository_kind: &str,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<Report> {
         let started = self.clock.now();
         let writes = options.mode == Mode::Write;
         let run = self.prepare(job, repository_kind, options, progress)?;
@@ -252,7 +261,13 @@ impl Engine {
         })
     }
 
-    fn prepare(&self, job: &Job, repository_kind: &str, options: Options, progress: Arc<Progress>) -> Result<Run> {
+    fn prepare(
+        &self,
+        job: &Job,
+        repository_kind: &str,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<Run> {
         let definition = job.definition.clone();
         let repository = self.repository(repository_kind, &definition)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
@@ -328,7 +343,10 @@ impl Engine {
                 (None, _) => outputs::pretended(&self.registry, name)?,
             };
             let kind = self.registry.output(&connection.kind).ok_or_else(|| {
-                EngineError::Refused(format!("output {name}: this program has no connector `{}`", connection.kind))
+                EngineError::Refused(format!(
+                    "output {name}: this program has no connector `{}`",
+                    connection.kind
+                ))
             })?;
             let output = match &self.writer {
                 Some((store, _)) if writes => {
@@ -466,7 +484,8 @@ impl Engine {
         }
         let mut definition = run.definition.clone();
         for name in std::mem::take(&mut definition.retired) {
-            let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))? else {
+            let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))?
+            else {
                 continue;
             };
             self.add_target(remover, &connection, &run.job)?;
@@ -489,7 +508,10 @@ impl Engine {
         }
         let kind = self.registry.output(&connection.kind);
         let can = kind.map(|kind| kind.can).ok_or_else(|| {
-            EngineError::Refused(format!("output {}: unknown connector `{}`", connection.name, connection.kind))
+            EngineError::Refused(format!(
+                "output {}: unknown connector `{}`",
+                connection.name, connection.kind
+            ))
         })?;
         let now = self.clock.now();
         let output = outputs::open(&remover.store, &self.registry, &self.data, connection, job.id, now)?;
@@ -499,7 +521,13 @@ impl Engine {
         Ok(())
     }
 
-    fn end(&self, run: &Run, ended: &Result<Vec<BlindSpot>>, stopped: bool, error: Option<&str>) -> Result<()> {
+    fn end(
+        &self,
+        run: &Run,
+        ended: &Result<Vec<BlindSpot>>,
+        stopped: bool,
+        error: Option<&str>,
+    ) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         let now = self.clock.now();
         let balance = *lock(&run.balance);

@@ -146,7 +146,12 @@ impl<'v> Settling<'v> {
         for settled in self.settled {
             if let Some(trouble) = settled.trouble {
                 let name = &settled.visit.task.name;
-                tracing::debug!(document = name, code = trouble.code, reason = trouble.message, "not indexed");
+                tracing::debug!(
+                    document = name,
+                    code = trouble.code,
+                    reason = trouble.message,
+                    "not indexed"
+                );
             }
         }
         run.board.release(documents);
@@ -165,17 +170,19 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
         message: reason.message,
     };
     let (outcome, trouble, again_at) = match outcome {
-        Outcome::Skipped(reason) => (Outcome::Skipped(reason.clone()), Some(trouble("skipped", 0, reason)), None),
-        Outcome::Failed(reason) => (Outcome::Failed(reason.clone()), Some(trouble("failed", 1, reason)), None),
+        Outcome::Skipped(reason) => {
+            (Outcome::Skipped(reason.clone()), Some(trouble("skipped", 0, reason)), None)
+        }
+        Outcome::Failed(reason) => {
+            (Outcome::Failed(reason.clone()), Some(trouble("failed", 1, reason)), None)
+        }
         Outcome::Again(fault) => {
             let made = run.attempt(id);
             let reason = fault.reason();
             match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX }, now) {
-                Next::Again { at } => (
-                    Outcome::Again(fault),
-                    Some(trouble("retrying", i64::from(made), reason)),
-                    Some(at),
-                ),
+                Next::Again { at } => {
+                    (Outcome::Again(fault), Some(trouble("retrying", i64::from(made), reason)), Some(at))
+                }
                 Next::Vanish => (Outcome::Vanished, None, None),
                 Next::Keep => {
                     // Looked at again in the next run: its version stays as it was.

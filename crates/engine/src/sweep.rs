@@ -86,7 +86,13 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
 }
 
 /// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run.
-pub(crate) fn sweep(run: &Run, shown: &Shown, judged: Judged, known: u64, remover: Option<Remover>) -> Result<()> {
+pub(crate) fn sweep(
+    run: &Run,
+    shown: &Shown,
+    judged: Judged,
+    known: u64,
+    remover: Option<Remover>,
+) -> Result<()> {
     let Judged { absent, moved, filtered, kept, mut narrow } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // The root's emptiness is news only where something was before.
@@ -94,7 +100,8 @@ pub(crate) fn sweep(run: &Run, shown: &Shown, judged: Judged, known: u64, remove
     let mut kept = kept;
     let settled = if run.unsettled() { moved_to_unsettled(run, &moved)? } else { RoaringTreemap::new() };
     kept += settled.len();
-    let mut leaving: Vec<i64> = (&moved - &settled).iter().chain(filtered.iter()).map(|id| id as i64).collect();
+    let mut leaving: Vec<i64> =
+        (&moved - &settled).iter().chain(filtered.iter()).map(|id| id as i64).collect();
     if held {
         run.tally(|balance| balance.held = absent.len());
     } else {
@@ -119,7 +126,9 @@ pub(crate) fn sweep(run: &Run, shown: &Shown, judged: Judged, known: u64, remove
         balance.kept += not_confirmed;
     });
     if not_confirmed > 0 {
-        run.abort(&format!("{not_confirmed} removals were not confirmed by an output; the next run tries again"));
+        run.abort(&format!(
+            "{not_confirmed} removals were not confirmed by an output; the next run tries again"
+        ));
     }
     if shown.complete && !run.stops() {
         store.write(Durability::Relaxed, |sql| {
@@ -135,18 +144,24 @@ fn moved_to_unsettled(run: &Run, moved: &RoaringTreemap) -> Result<RoaringTreema
     let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::work::waiting(sql, run.job.id))?;
     let mut identities: HashSet<i64> = HashSet::new();
     for ids in waiting.chunks(JUDGED_AT_ONCE) {
-        identities.extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
+        identities
+            .extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
     }
     let failed: Vec<i64> = run.failed_now();
     for ids in failed.chunks(JUDGED_AT_ONCE) {
-        identities.extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
+        identities
+            .extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
     }
     let mut staying = RoaringTreemap::new();
     let ids: Vec<i64> = moved.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(JUDGED_AT_ONCE) {
         let known: HashMap<i64, i64> =
             run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().collect();
-        staying.extend(ids.iter().filter(|id| known.get(id).is_some_and(|i| identities.contains(i))).map(|id| *id as u64));
+        staying.extend(
+            ids.iter()
+                .filter(|id| known.get(id).is_some_and(|i| identities.contains(i)))
+                .map(|id| *id as u64),
+        );
     }
     Ok(staying)
 }

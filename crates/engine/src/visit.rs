@@ -118,10 +118,16 @@ impl Visiting<'_> {
         let Some(known) = &self.task.known else { return false };
         let explained = known.class != Some(class) || known.place != self.task.place;
         let confirmed = self.run.outputs.iter().all(|output| {
-            self.held.get(&output.id).is_some_and(|d| d.holding.sent.is_some() && d.holding.held == Some(d.holding.sent))
+            self.held
+                .get(&output.id)
+                .is_some_and(|d| d.holding.sent.is_some() && d.holding.held == Some(d.holding.sent))
         });
         let version = self.run.hasher.version(self.task.own, &observed.content);
-        explained && confirmed && !known.leaving && version.same(known.version) && known.settings == self.run.settings
+        explained
+            && confirmed
+            && !known.leaving
+            && version.same(known.version)
+            && known.settings == self.run.settings
     }
 
     fn class(&self, observed: &Observed) -> Result<ClassId> {
@@ -150,10 +156,11 @@ impl Visiting<'_> {
 
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
-        let observed = self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, content| {
-            passed = Some(self.run.pipeline.pass(&self.run.call, record, content)?);
-            Ok(())
-        })?;
+        let observed =
+            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, content| {
+                passed = Some(self.run.pipeline.pass(&self.run.call, record, content)?);
+                Ok(())
+            })?;
         let passed = passed.ok_or_else(|| Fault::broken("connector", "the connector gave no content"))?;
         self.run.progress.bytes(passed.bytes);
         Ok(Read { observed, passed })

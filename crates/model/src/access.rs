@@ -169,8 +169,11 @@ mod tests {
 
     #[test]
     fn the_first_entry_that_matches_decides() {
-        let owner_in_a_denied_group =
-            Level::Ordered(vec![Entry::allow("unix:u:7"), Entry::deny("unix:g:3"), Entry::allow(UNIX_EVERYONE)]);
+        let owner_in_a_denied_group = Level::Ordered(vec![
+            Entry::allow("unix:u:7"),
+            Entry::deny("unix:g:3"),
+            Entry::allow(UNIX_EVERYONE),
+        ]);
         let judge = |tokens: &[&str]| owner_in_a_denied_group.admits(&tokens.iter().copied().collect());
         assert!(judge(&["unix:u:7", "unix:g:3", UNIX_EVERYONE]));
         assert!(!judge(&["unix:u:8", "unix:g:3", UNIX_EVERYONE]));

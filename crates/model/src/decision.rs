@@ -60,7 +60,9 @@ pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
             let confirmed = h.held == Some(h.sent) && h.sent.is_some();
             match () {
                 () if !confirmed || h.sent != *record => Decision::Deliver,
-                () if h.sent_access != *access || h.held_access != Some(h.sent_access) => Decision::DeliverAccess,
+                () if h.sent_access != *access || h.held_access != Some(h.sent_access) => {
+                    Decision::DeliverAccess
+                }
                 () => Decision::Skip,
             }
         }
@@ -128,7 +130,11 @@ mod tests {
         assert_eq!(decide(Some(&half), &made(5, 6)), Decision::Deliver);
         assert_eq!(decide(Some(&half), &Found::Absent), Decision::Remove);
         let first_intent_then_crash = holding(5, 6, None, None);
-        assert_eq!(decide(Some(&first_intent_then_crash), &Found::Absent), Decision::Remove, "it may have been sent");
+        assert_eq!(
+            decide(Some(&first_intent_then_crash), &Found::Absent),
+            Decision::Remove,
+            "it may have been sent"
+        );
     }
 
     proptest! {

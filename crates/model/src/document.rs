@@ -53,7 +53,9 @@ impl Record {
             values.iter().for_each(|value| text(value));
         }
         let times = if without_times { [None, None] } else { [self.modified, self.created] };
-        for number in [Some(content.0), Some(settings.0), self.size.map(|size| size as i64), times[0], times[1]] {
+        for number in
+            [Some(content.0), Some(settings.0), self.size.map(|size| size as i64), times[0], times[1]]
+        {
             hash.update(&[u8::from(number.is_some())]);
             hash.update(&number.unwrap_or(0).to_le_bytes());
         }

@@ -53,7 +53,11 @@ impl Reason {
 impl Fault {
     /// A passing fault with the default rule and [`Exhausted::Skip`].
     pub fn passing(code: &str, message: impl Into<String>) -> Fault {
-        Fault::Passing { reason: Reason::new(code, message), retry_in_ms: None, when_exhausted: Exhausted::Skip }
+        Fault::Passing {
+            reason: Reason::new(code, message),
+            retry_in_ms: None,
+            when_exhausted: Exhausted::Skip,
+        }
     }
 
     /// A refusal.

@@ -108,15 +108,27 @@ mod tests {
         let row = known(5);
         assert_eq!(meet(&listed(5), None, SETTINGS), Met::New);
         assert_eq!(meet(&listed(5), Some(&row), SETTINGS), Met::Same(row));
-        assert_eq!(meet(&Listed { version: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
-        assert_eq!(meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
+        assert_eq!(
+            meet(&Listed { version: Digest(3), ..listed(5) }, Some(&row), SETTINGS),
+            Met::Content(row)
+        );
+        assert_eq!(
+            meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&row), SETTINGS),
+            Met::Content(row)
+        );
         assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Access(row));
-        assert_eq!(meet(&Listed { place: Some(PlaceId(2)), ..listed(5) }, Some(&row), SETTINGS), Met::Access(row));
+        assert_eq!(
+            meet(&Listed { place: Some(PlaceId(2)), ..listed(5) }, Some(&row), SETTINGS),
+            Met::Access(row)
+        );
         assert_eq!(meet(&listed(5), Some(&row), Digest(8)), Met::Settings(row));
         let leaving = Known { leaving: true, ..row };
         assert_eq!(meet(&listed(5), Some(&leaving), SETTINGS), Met::Content(leaving));
         let racy = Known { version: Digest::NONE, ..row };
-        assert_eq!(meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&racy), SETTINGS), Met::Content(racy));
+        assert_eq!(
+            meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&racy), SETTINGS),
+            Met::Content(racy)
+        );
     }
 
     #[test]

@@ -44,7 +44,11 @@ pub fn unescape(name: &str) -> Result<Vec<u8>, String> {
                 out.push(digit(after[1]) * 16 + digit(after[2]));
                 rest = &rest[at + 4..];
             }
-            _ => return Err(format!("`{name}` has a lone backslash; write it as `\\\\`, or a byte as `\\xNN`")),
+            _ => {
+                return Err(format!(
+                    "`{name}` has a lone backslash; write it as `\\\\`, or a byte as `\\xNN`"
+                ));
+            }
         }
     }
     out.extend_from_slice(rest.as_bytes());

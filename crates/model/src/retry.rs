@@ -45,7 +45,8 @@ pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
                     Exhausted::AbortJob => Next::AbortJob,
                 };
             }
-            let doubled = limits::RETRY_WAIT_MS_MIN.saturating_mul(1 << attempts.made.saturating_sub(1).min(20));
+            let doubled =
+                limits::RETRY_WAIT_MS_MIN.saturating_mul(1 << attempts.made.saturating_sub(1).min(20));
             let wait = retry_in_ms.unwrap_or(doubled.min(limits::RETRY_WAIT_MS_MAX)).max(0);
             Next::Again { at: now.saturating_add(wait) }
         }

@@ -125,7 +125,8 @@ impl Coverage {
     fn join(&mut self, mut from: String, mut until: Option<String>) {
         let ends_before = |end: &Option<String>, other: &str| end.as_deref().is_some_and(|end| end < other);
         // An earlier interval that reaches into this one swallows it.
-        if let Some((earlier, end)) = self.intervals.range::<str, _>((Bound::Unbounded, Bound::Included(from.as_str()))).next_back()
+        if let Some((earlier, end)) =
+            self.intervals.range::<str, _>((Bound::Unbounded, Bound::Included(from.as_str()))).next_back()
             && !ends_before(end, &from)
         {
             let (earlier, end) = (earlier.clone(), end.clone());
@@ -134,7 +135,9 @@ impl Coverage {
             until = later(until, end);
         }
         // Later intervals that begin inside this one are swallowed by it.
-        while let Some((next, end)) = self.intervals.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded)).next() {
+        while let Some((next, end)) =
+            self.intervals.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded)).next()
+        {
             if ends_before(&until, next) {
                 break;
             }
@@ -171,7 +174,11 @@ mod tests {
         assert_eq!(coverage.judge("x.txt"), Absence::Proven);
         assert_eq!(coverage.judge("a/x.txt"), Absence::Proven);
         assert_eq!(coverage.judge("a/closed/deep/x.txt"), Absence::Blind);
-        assert_eq!(coverage.judge("a/gone/deep/x.txt"), Absence::Proven, "its parent was read and names it no more");
+        assert_eq!(
+            coverage.judge("a/gone/deep/x.txt"),
+            Absence::Proven,
+            "its parent was read and names it no more"
+        );
     }
 
     #[test]

@@ -44,7 +44,8 @@ pub struct Connection {
 }
 
 fn settings(text: &str) -> Result<serde_json::Value> {
-    serde_json::from_str(text).map_err(|e| StoreError::Refused(format!("stored settings cannot be read: {e}")))
+    serde_json::from_str(text)
+        .map_err(|e| StoreError::Refused(format!("stored settings cannot be read: {e}")))
 }
 
 fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
@@ -107,6 +108,9 @@ pub fn add(
 
 /// Notes where an output stands, in the transaction that confirms what its commit holds.
 pub fn settle(sql: &mut Sql<'_>, id: ConnectionId, identity: &str, generation: i64) -> Result<()> {
-    sql.execute(&queries::CONNECTION_SETTLE, &[Value::Int(id.0), Value::Text(identity), Value::Int(generation)])?;
+    sql.execute(
+        &queries::CONNECTION_SETTLE,
+        &[Value::Int(id.0), Value::Text(identity), Value::Int(generation)],
+    )?;
     Ok(())
 }

@@ -61,7 +61,11 @@ impl Store {
     ///
     /// # Errors
     /// Those of `work`, and of the commit.
-    pub fn write<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+    pub fn write<T>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.reader.backend.writer().run(durability, work)
     }
 
@@ -133,7 +137,11 @@ pub(crate) enum Writer<'b> {
 }
 
 impl Writer<'_> {
-    pub(crate) fn run<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn run<T>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
+    ) -> Result<T> {
         match self {
             Writer::Sqlite(sqlite) => sqlite.write(durability, work),
             Writer::Postgres(postgres) => postgres.write(durability, work),

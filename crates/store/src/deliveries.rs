@@ -137,7 +137,13 @@ pub enum Confirmed {
 }
 
 /// Writes confirmations `(document, seq)` for one output; a newer intent is left alone.
-pub fn confirm(sql: &mut Sql<'_>, output: ConnectionId, now: i64, what: Confirmed, rows: &[(i64, i64)]) -> Result<()> {
+pub fn confirm(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    now: i64,
+    what: Confirmed,
+    rows: &[(i64, i64)],
+) -> Result<()> {
     let statement = match what {
         Confirmed::Record => &queries::DELIVERY_CONFIRM,
         Confirmed::Access => &queries::DELIVERY_CONFIRM_ACCESS,
@@ -151,7 +157,8 @@ pub fn confirm(sql: &mut Sql<'_>, output: ConnectionId, now: i64, what: Confirme
 /// Writes that the output answered with no: `(document, seq)`.
 pub fn refuse(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs), Column::SameText(outcome)];
+    let columns =
+        [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs), Column::SameText(outcome)];
     sql.execute_many(&queries::DELIVERY_REFUSE, &columns)?;
     Ok(())
 }
@@ -165,7 +172,12 @@ pub fn remove(sql: &mut Sql<'_>, output: ConnectionId, rows: &[(i64, i64)]) -> R
 }
 
 /// Everybody who claims an address of an output (128 bits of a keyed hash stand for its text).
-pub fn owners(sql: &mut Sql<'_>, output: ConnectionId, address_parent: i64, address: i64) -> Result<Vec<Owner>> {
+pub fn owners(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    address_parent: i64,
+    address: i64,
+) -> Result<Vec<Owner>> {
     let values = [Value::Int(output.0), Value::Int(address_parent), Value::Int(address)];
     sql.query(&queries::DELIVERY_OWNERS, &values, |row| {
         Ok(Owner {
@@ -218,11 +230,19 @@ pub fn of_output(
 
 /// Marks deliveries of an output as not confirmed, for documents in `(after, until]`.
 pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until: i64) -> Result<u64> {
-    sql.execute(&queries::DELIVERY_FORGET_OUTPUT, &[Value::Int(output.0), Value::Int(after), Value::Int(until)])
+    sql.execute(
+        &queries::DELIVERY_FORGET_OUTPUT,
+        &[Value::Int(output.0), Value::Int(after), Value::Int(until)],
+    )
 }
 
 /// Every document of an output after `after`: `(document, job)`.
-pub fn all_of_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, most: usize) -> Result<Vec<(i64, JobId)>> {
+pub fn all_of_output(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    after: i64,
+    most: usize,
+) -> Result<Vec<(i64, JobId)>> {
     let values = [Value::Int(output.0), Value::Int(after), Value::Int(most as i64)];
     sql.query(&queries::DELIVERY_ALL_OF_OUTPUT, &values, |row| Ok((row.int(0)?, JobId(row.int(1)?))))
 }

@@ -113,7 +113,13 @@ pub fn get(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Stored>> {
 }
 
 /// Adds documents that a listing named for the first time, and counts them.
-pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, settings: Digest, documents: &[NewDocument]) -> Result<()> {
+pub fn add(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    run: i64,
+    settings: Digest,
+    documents: &[NewDocument],
+) -> Result<()> {
     let ints = |field: fn(&NewDocument) -> i64| documents.iter().map(field).collect::<Vec<i64>>();
     let ids = ints(|d| d.id.0);
     let places: Vec<Option<i64>> = documents.iter().map(|d| d.place.map(|place| place.0)).collect();
@@ -169,8 +175,14 @@ pub fn set_access(sql: &mut Sql<'_>, rows: &[(i64, Option<ClassId>, Option<Place
 }
 
 /// Documents of a job after a key, in key order: key and id.
-pub fn walk(sql: &mut Sql<'_>, job: JobId, after: DocumentKey, most: usize) -> Result<Vec<(DocumentKey, i64)>> {
-    let values = [Value::Int(job.0), Value::Int(after.parent), Value::Int(after.own), Value::Int(most as i64)];
+pub fn walk(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    after: DocumentKey,
+    most: usize,
+) -> Result<Vec<(DocumentKey, i64)>> {
+    let values =
+        [Value::Int(job.0), Value::Int(after.parent), Value::Int(after.own), Value::Int(most as i64)];
     sql.query(&queries::DOCUMENT_WALK, &values, |row| {
         Ok((DocumentKey { parent: row.int(0)?, own: row.int(1)? }, row.int(2)?))
     })
@@ -178,14 +190,24 @@ pub fn walk(sql: &mut Sql<'_>, job: JobId, after: DocumentKey, most: usize) -> R
 
 /// Documents of a job with what is known of them, in the order of their ids.
 pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<Listed>> {
-    sql.query(&queries::DOCUMENT_LIST, &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)], |row| {
-        let work = row.opt_text(3)?.zip(row.opt_int(4)?);
-        let trouble = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
-            (Some(kind), Some(code), Some(message)) => Some((kind, code, message)),
-            _ => None,
-        };
-        Ok(Listed { id: DocumentId(row.int(0)?), name: row.text(1)?, changed_run: row.int(2)?, work, trouble })
-    })
+    sql.query(
+        &queries::DOCUMENT_LIST,
+        &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)],
+        |row| {
+            let work = row.opt_text(3)?.zip(row.opt_int(4)?);
+            let trouble = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
+                (Some(kind), Some(code), Some(message)) => Some((kind, code, message)),
+                _ => None,
+            };
+            Ok(Listed {
+                id: DocumentId(row.int(0)?),
+                name: row.text(1)?,
+                changed_run: row.int(2)?,
+                work,
+                trouble,
+            })
+        },
+    )
 }
 
 /// Names by id, in no order.

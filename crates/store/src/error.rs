@@ -12,7 +12,9 @@ pub enum StoreError {
         message: String,
     },
     /// The database is from a newer program.
-    #[error("the store was written by a newer version of ingather (schema {found}, this program knows {known}); use that version")]
+    #[error(
+        "the store was written by a newer version of ingather (schema {found}, this program knows {known}); use that version"
+    )]
     Newer {
         /// Schema number found.
         found: i64,
@@ -20,7 +22,9 @@ pub enum StoreError {
         known: i64,
     },
     /// A migration on record is not the one of this program.
-    #[error("the store's schema step {0} is not the one this program knows; it may be damaged: restore a backup")]
+    #[error(
+        "the store's schema step {0} is not the one this program knows; it may be damaged: restore a backup"
+    )]
     Checksum(i64),
     /// Somebody else writes.
     #[error("{0}")]

@@ -75,7 +75,13 @@ fn text_of(definition: &Definition) -> String {
 }
 
 /// Adds a job that rests.
-pub fn add(sql: &mut Sql<'_>, repository: ConnectionId, root: &str, definition: &Definition, now: i64) -> Result<JobId> {
+pub fn add(
+    sql: &mut Sql<'_>,
+    repository: ConnectionId,
+    root: &str,
+    definition: &Definition,
+    now: i64,
+) -> Result<JobId> {
     let id = take_ids(sql, "handle", 1)?;
     let values = [
         Value::Int(id),

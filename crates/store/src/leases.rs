@@ -69,7 +69,8 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
         Value::Text(&member.doing),
     ];
     sql.execute(&queries::PROCESS_JOIN, &values)?;
-    let epoch = sql.one(&queries::PART_TAKE, &[Value::Int(WHOLE), Value::Text(&member.id)], |row| row.int(0))?;
+    let epoch =
+        sql.one(&queries::PART_TAKE, &[Value::Int(WHOLE), Value::Text(&member.id)], |row| row.int(0))?;
     Ok(Lease { process: member.id.clone(), epoch: epoch.unwrap_or(1) })
 }
 
@@ -85,7 +86,8 @@ impl Lease {
 
     /// Extends the lease; false when it was taken over.
     pub fn renew(&self, sql: &mut Sql<'_>, now: i64) -> Result<bool> {
-        Ok(sql.execute(&queries::PROCESS_RENEW, &[Value::Text(&self.process), Value::Int(now + LEASE_MS)])? == 1)
+        Ok(sql.execute(&queries::PROCESS_RENEW, &[Value::Text(&self.process), Value::Int(now + LEASE_MS)])?
+            == 1)
     }
 
     /// Gives the work back at an orderly end.

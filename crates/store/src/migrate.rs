@@ -28,7 +28,10 @@ pub(crate) fn bring_up(writer: &Writer<'_>) -> Result<()> {
             let script = translate(text, sql);
             sql.script(&script)?;
             let checksum = Digest::of(text.as_bytes()).0;
-            sql.execute(&queries::MIGRATION_NOTE, &[Value::Int(*number), Value::Text(name), Value::Int(checksum)])?;
+            sql.execute(
+                &queries::MIGRATION_NOTE,
+                &[Value::Int(*number), Value::Text(name), Value::Int(checksum)],
+            )?;
             if *number == 1 { identify(sql) } else { Ok(()) }
         })?;
     }
@@ -84,7 +87,8 @@ fn translate(text: &str, sql: &Sql<'_>) -> String {
 
 fn identify(sql: &mut Sql<'_>) -> Result<()> {
     let mut random = [0u8; 32];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut random));
+    let read = std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut random));
     read.map_err(|error| StoreError::Refused(format!("the system gives no random numbers: {error}")))?;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     for (name, value) in [("secret", hex(&random[..16])), ("id", hex(&random[16..]))] {

@@ -41,11 +41,17 @@ impl Postgres {
         Ok(store)
     }
 
-    pub(crate) fn write<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn write<T>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.with(|connection| {
             let mut transaction = connection.client.transaction().map_err(|e| failed("begin", &e))?;
             if durability == Durability::Relaxed {
-                transaction.batch_execute("SET LOCAL synchronous_commit = off").map_err(|e| failed("begin", &e))?;
+                transaction
+                    .batch_execute("SET LOCAL synchronous_commit = off")
+                    .map_err(|e| failed("begin", &e))?;
             }
             let mut sql = Sql::Postgres(Session { transaction, prepared: &mut connection.prepared });
             let done = work(&mut sql)?;
@@ -138,14 +144,16 @@ impl Session<'_> {
         if let Some(prepared) = self.prepared.get(statement.name) {
             return Ok(prepared.clone());
         }
-        let prepared = self.transaction.prepare(statement.postgres()).map_err(|e| failed(statement.name, &e))?;
+        let prepared =
+            self.transaction.prepare(statement.postgres()).map_err(|e| failed(statement.name, &e))?;
         self.prepared.insert(statement.name, prepared.clone());
         Ok(prepared)
     }
 
     fn run(&mut self, statement: &'static Statement, parameters: &[Parameter<'_>]) -> Result<u64> {
         let prepared = self.prepare(statement)?;
-        let borrowed: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
+        let borrowed: Vec<&(dyn ToSql + Sync)> =
+            parameters.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
         self.transaction.execute(&prepared, &borrowed).map_err(|e| failed(statement.name, &e))
     }
 
@@ -154,7 +162,11 @@ impl Session<'_> {
         self.run(statement, &parameters)
     }
 
-    pub(crate) fn execute_many(&mut self, statement: &'static Statement, columns: &[Column<'_>]) -> Result<u64> {
+    pub(crate) fn execute_many(
+        &mut self,
+        statement: &'static Statement,
+        columns: &[Column<'_>],
+    ) -> Result<u64> {
         let rows = Column::rows(columns);
         let parameters: Vec<Parameter<'_>> = columns.iter().map(|column| bind_column(column, rows)).collect();
         self.run(statement, &parameters)
@@ -167,7 +179,8 @@ impl Session<'_> {
         keep: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let parameters: Vec<Parameter<'_>> = values.iter().map(bind).collect();
-        let borrowed: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
+        let borrowed: Vec<&(dyn ToSql + Sync)> =
+            parameters.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
         let prepared = self.prepare(statement)?;
         let rows = self.transaction.query(&prepared, &borrowed).map_err(|e| failed(statement.name, &e))?;
         rows.iter().try_for_each(|row| keep(&Row::Postgres(row)))

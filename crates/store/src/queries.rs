@@ -64,7 +64,8 @@ fn for_sqlite(text: &str) -> String {
 
 fn for_postgres(text: &str) -> String {
     let text = with_rows(&without_comments(text), |types| {
-        let arrays: Vec<String> = types.iter().enumerate().map(|(n, kind)| format!("${}::{kind}[]", n + 1)).collect();
+        let arrays: Vec<String> =
+            types.iter().enumerate().map(|(n, kind)| format!("${}::{kind}[]", n + 1)).collect();
         let columns: Vec<String> = (1..=types.len()).map(|n| format!("c{n}")).collect();
         format!("unnest({}) AS given({})", arrays.join(", "), columns.join(", "))
     });

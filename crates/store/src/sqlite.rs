@@ -31,8 +31,13 @@ impl Sqlite {
         Ok(Sqlite { path: path.to_owned(), writer, readers: Mutex::default() })
     }
 
-    pub(crate) fn write<T>(&self, durability: Durability, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
-        let writer = self.writer.as_ref().ok_or_else(|| StoreError::Refused("opened for reading only".to_owned()))?;
+    pub(crate) fn write<T>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let writer =
+            self.writer.as_ref().ok_or_else(|| StoreError::Refused("opened for reading only".to_owned()))?;
         let connection = lock(writer);
         let begin = match durability {
             Durability::Synced => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
@@ -98,7 +103,9 @@ fn open_reader(path: &Path) -> Result<Connection> {
 fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(|e| failed("open", &e))?;
     connection.execute_batch(pragmas).map_err(|e| failed("open", &e))?;
-    connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = 0;").map_err(|e| failed("open", &e))?;
+    connection
+        .execute_batch("PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = 0;")
+        .map_err(|e| failed("open", &e))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     Ok(())
 }
@@ -158,7 +165,11 @@ impl Session<'_> {
         run().map(|n| n as u64).map_err(|e| failed(statement.name, &e))
     }
 
-    pub(crate) fn execute_many(&mut self, statement: &'static Statement, columns: &[Column<'_>]) -> Result<u64> {
+    pub(crate) fn execute_many(
+        &mut self,
+        statement: &'static Statement,
+        columns: &[Column<'_>],
+    ) -> Result<u64> {
         let run = || -> rusqlite::Result<u64> {
             let mut prepared = self.connection.prepare_cached(statement.sqlite())?;
             let mut changed = 0;

@@ -103,8 +103,13 @@ pub fn want(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[Wanted]) -> Resul
     let documents: Vec<i64> = wanted.iter().map(|w| w.document).collect();
     let due: Vec<i64> = wanted.iter().map(|w| w.due).collect();
     let causes: Vec<&str> = wanted.iter().map(|w| w.cause.word()).collect();
-    let columns =
-        [Column::Ints(&documents), Column::Same(job.0), Column::Ints(&due), Column::Same(run), Column::Texts(&causes)];
+    let columns = [
+        Column::Ints(&documents),
+        Column::Same(job.0),
+        Column::Ints(&due),
+        Column::Same(run),
+        Column::Texts(&causes),
+    ];
     sql.execute_many(&queries::WORK_WANT, &columns)?;
     Ok(())
 }
@@ -123,8 +128,13 @@ pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
 
 /// What is due after `(due, document)`, until `now`, in that order.
 pub fn due(sql: &mut Sql<'_>, job: JobId, after: (i64, i64), now: i64, most: usize) -> Result<Vec<Due>> {
-    let values =
-        [Value::Int(job.0), Value::Int(after.0), Value::Int(after.1), Value::Int(now), Value::Int(most as i64)];
+    let values = [
+        Value::Int(job.0),
+        Value::Int(after.0),
+        Value::Int(after.1),
+        Value::Int(now),
+        Value::Int(most as i64),
+    ];
     sql.query(&queries::WORK_DUE, &values, |row| {
         Ok(Due {
             document: row.int(0)?,
@@ -138,7 +148,8 @@ pub fn due(sql: &mut Sql<'_>, job: JobId, after: (i64, i64), now: i64, most: usi
 
 /// When the next work of a job is due, and how much waits.
 pub fn next(sql: &mut Sql<'_>, job: JobId) -> Result<(Option<i64>, u64)> {
-    let row = sql.one(&queries::WORK_NEXT, &[Value::Int(job.0)], |row| Ok((row.opt_int(0)?, row.int(1)? as u64)))?;
+    let row =
+        sql.one(&queries::WORK_NEXT, &[Value::Int(job.0)], |row| Ok((row.opt_int(0)?, row.int(1)? as u64)))?;
     Ok(row.unwrap_or((None, 0)))
 }
 
@@ -198,5 +209,7 @@ pub fn troubled(
     most: usize,
 ) -> Result<Vec<(i64, i64, String, String)>> {
     let values = [Value::Int(job.0), Value::Text(kind), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::TROUBLE_OF_JOB, &values, |row| Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?)))
+    sql.query(&queries::TROUBLE_OF_JOB, &values, |row| {
+        Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?))
+    })
 }

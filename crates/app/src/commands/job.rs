@@ -98,7 +98,12 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     show::line(&format!("state      {}", job.state));
     show::line(&format!("documents  {}", show::number(total)));
     if let Some(run) = &run {
-        show::line(&format!("last run   {} · {} · {}", run.number, show::time(run.started_at), outcome_of(run)));
+        show::line(&format!(
+            "last run   {} · {} · {}",
+            run.number,
+            show::time(run.started_at),
+            outcome_of(run)
+        ));
         if run.guard.as_deref() == Some("held") {
             show::line(&format!("held       see `ingather job held {}`", job.name));
         }
@@ -127,12 +132,16 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
             let took = run.ended_at.map_or(String::new(), |end| show::seconds(end - run.started_at));
             let mut row = vec![run.number.to_string(), run.kind.clone(), show::time(run.started_at), took];
             row.push(outcome_of(run).to_owned());
-            row.extend([b.seen(), b.added, b.updated, b.access, b.deleted, b.kept, b.failed].map(show::number));
+            row.extend(
+                [b.seen(), b.added, b.updated, b.access, b.deleted, b.kept, b.failed].map(show::number),
+            );
             row
         })
         .collect();
-    let headings =
-        ["RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "KEPT", "FAILED"];
+    let headings = [
+        "RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "KEPT",
+        "FAILED",
+    ];
     show::table(&headings, &rows);
     Ok(exit::DONE)
 }

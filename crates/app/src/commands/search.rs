@@ -22,7 +22,8 @@ const INDEX: &str = "index";
 pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
-    let sort = search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
+    let sort =
+        search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
     let permitted = permitted(&reader, search)?;
     let searcher = Searcher::open(&data.path)?.ok_or_else(|| {
         Failure::unable(format!(
@@ -53,7 +54,8 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     }
     if let Some(facets) = found.facets {
         let jobs = reader.read(jobs::list)?;
-        let name = |id: i64| jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str());
+        let name =
+            |id: i64| jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str());
         tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
         tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
     }
@@ -102,10 +104,11 @@ fn json_line(hit: &Hit) {
 
 fn tell(hit: &Hit, color: bool) {
     let title = if hit.title.is_empty() { &hit.document } else { &hit.title };
-    let facts: Vec<String> = [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let facts: Vec<String> =
+        [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
+            .into_iter()
+            .flatten()
+            .collect();
     if color {
         show::line(&format!("\x1b[1m{title}\x1b[0m  {}", facts.join(" · ")));
     } else {

@@ -82,7 +82,8 @@ fn canonical(source: &Path) -> Result<PathBuf> {
         Ok(path) => Ok(path),
         // A root that is missing now may be that of a job; its parent gives the name.
         Err(error) => {
-            let absolute = std::path::absolute(source).map_err(|_| Failure::usage(format!("{text}: {error}")))?;
+            let absolute =
+                std::path::absolute(source).map_err(|_| Failure::usage(format!("{text}: {error}")))?;
             let parent = absolute.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
             Ok(match (parent, absolute.file_name()) {
                 (Some(parent), Some(name)) => parent.join(name),
@@ -135,12 +136,17 @@ fn find_stored(reader: &Reader, sync: &Sync, root: &str) -> Result<Option<Job>> 
         return Ok(job);
     }
     let found = reader.read(|sql| {
-        let Some(connection) = connections::find(sql, Role::Repository, FILES.1)? else { return Ok(Vec::new()) };
+        let Some(connection) = connections::find(sql, Role::Repository, FILES.1)? else {
+            return Ok(Vec::new());
+        };
         jobs::by_root(sql, connection.id, root)
     })?;
     if found.len() > 1 {
         let names: Vec<String> = found.into_iter().map(|job| job.name).collect();
-        return Err(Failure::usage(format!("{root} has several jobs: {}; say which with --name", names.join(", "))));
+        return Err(Failure::usage(format!(
+            "{root} has several jobs: {}; say which with --name",
+            names.join(", ")
+        )));
     }
     Ok(found.into_iter().next())
 }
@@ -387,8 +393,11 @@ fn sentence(balance: &Balance) -> String {
         (balance.kept, "kept unseen"),
         (balance.held, "held"),
     ];
-    let told: Vec<String> =
-        parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", show::number(*n))).collect();
+    let told: Vec<String> = parts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{} {word}", show::number(*n)))
+        .collect();
     let seen = show::number(balance.seen());
     if told.is_empty() { format!("{seen} seen") } else { format!("{seen} seen: {}", told.join(", ")) }
 }
@@ -396,8 +405,11 @@ fn sentence(balance: &Balance) -> String {
 fn tell(global: &Global, name: &str, report: &Report) {
     let b = &report.balance;
     if global.json {
-        let blind: Vec<_> =
-            report.blind.iter().map(|spot| json!({"scope": spot.scope.label(), "cause": spot.cause})).collect();
+        let blind: Vec<_> = report
+            .blind
+            .iter()
+            .map(|spot| json!({"scope": spot.scope.label(), "cause": spot.cause}))
+            .collect();
         show::line(
             &json!({
                 "job": name, "run": report.run, "seen": b.seen(), "added": b.added, "updated": b.updated,
@@ -412,7 +424,12 @@ fn tell(global: &Global, name: &str, report: &Report) {
         show::line(&format!("{name}: {} in {}{dry}", sentence(b), show::seconds(report.millis)));
     }
     for spot in report.blind.iter().take(20) {
-        show::stderr(&format!("could not be read: {} ({}): {}", spot.scope.label(), spot.cause, spot.message));
+        show::stderr(&format!(
+            "could not be read: {} ({}): {}",
+            spot.scope.label(),
+            spot.cause,
+            spot.message
+        ));
     }
     if report.blind.len() > 20 {
         show::stderr(&format!("and {} more scopes; -v names them", report.blind.len() - 20));

@@ -45,7 +45,10 @@ impl Drop for Watch {
 fn watch(progress: &Progress, done: &AtomicBool) {
     let bar = show::is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
         bar
     });
     let started = Instant::now();
