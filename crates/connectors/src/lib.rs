@@ -24,9 +24,5 @@ pub const OUTPUTS: &[&OutputKind] = &[
 pub const AUTHORITIES: &[&AuthorityKind] = &[];
 
 /// All of them.
-pub const ALL: Registry = Registry {
-    repositories: REPOSITORIES,
-    transforms: TRANSFORMS,
-    outputs: OUTPUTS,
-    authorities: AUTHORITIES,
-};
+pub const ALL: Registry =
+    Registry { repositories: REPOSITORIES, transforms: TRANSFORMS, outputs: OUTPUTS, authorities: AUTHORITIES };
