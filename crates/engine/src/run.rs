@@ -619,7 +619,8 @@ fn drain(run: &Run, shown: &Shown) -> Result<()> {
                 return Ok(());
             }
             run.progress.waits_for("a retry that falls due soon");
-            run.board.pause(Duration::from_millis((soonest - now).clamp(10, 200) as u64));
+            run.call.clock.awaited(soonest);
+            run.board.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
             continue;
         }
         retry(run, &again, &due)?;
