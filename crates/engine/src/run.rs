@@ -138,6 +138,11 @@ impl Run {
         self.call.cancel.cancelled() || self.board.closed()
     }
 
+    /// Whether the sweep must not go on: by then the board is closed in any case.
+    pub(crate) fn sweep_stops(&self) -> bool {
+        self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn classes(&self) -> MutexGuard<'_, Classes> {
         lock(&self.classes)
     }
