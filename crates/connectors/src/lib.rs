@@ -29,5 +29,9 @@ pub const OUTPUTS: &[&OutputKind] = &[
 pub const AUTHORITIES: &[&AuthorityKind] = &[&unix::AUTHORITY];
 
 /// All of them.
-pub const ALL: Registry =
-    Registry { repositories: REPOSITORIES, transforms: TRANSFORMS, outputs: OUTPUTS, authorities: AUTHORITIES };
+pub const ALL: Registry = Registry {
+    repositories: REPOSITORIES,
+    transforms: TRANSFORMS,
+    outputs: OUTPUTS,
+    authorities: AUTHORITIES,
+};
