@@ -42,7 +42,7 @@ pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
 pub(super) fn put_as(id: &str, seq: i64, access: (Option<i64>, Option<i64>), record: Record) -> Change {
     let record = Record { uri: id.split('#').next().unwrap_or(id).to_owned(), ..record };
     let (class, place) = (access.0.map(ClassId), access.1.map(PlaceId));
-    change(id, seq, Op::Put { record: Box::new(record), version: Digest(seq), class, place })
+    change(id, seq, Op::Put { record: Arc::new(record), version: Digest(seq), class, place })
 }
 
 pub(super) fn text(body: &str) -> Record {
