@@ -1,6 +1,6 @@
 //! One pass of a job: begin, list, visit, deliver, sweep, end.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,7 @@ use ingather_connector::repository::{Repository, Surroundings};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
+use ingather_store::work::Cause;
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, documents, runs, work};
 use roaring::RoaringTreemap;
 
@@ -115,7 +116,9 @@ pub(crate) struct Run {
     pub(crate) unreadable: RoaringTreemap,
     pub(crate) reader_changed: bool,
     attempts: Mutex<HashMap<i64, u32>>,
-    waiting: Mutex<HashSet<i64>>,
+    /// Documents that are tried again, and when.
+    waiting: Mutex<HashMap<i64, i64>>,
+    fresh: Mutex<RoaringTreemap>,
     unseen: Mutex<RoaringTreemap>,
     failed_now: Mutex<Vec<i64>>,
     classes: Mutex<Classes>,
@@ -163,18 +166,35 @@ impl Run {
             || lock(&self.attempts).contains_key(&id)
     }
 
-    /// Counts an attempt in this run; the first is 1.
+    /// Counts an attempt, those of earlier runs included; the first is 1.
     pub(crate) fn attempt(&self, id: i64) -> u32 {
         let mut attempts = lock(&self.attempts);
         let made = attempts.entry(id).or_insert(0);
-        *made += 1;
+        *made = made.saturating_add(1);
         *made
     }
 
-    /// Whether a document was counted as waiting, and whether it waits now.
-    pub(crate) fn was_waiting(&self, id: i64, waits: bool) -> bool {
+    /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
+    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>) -> bool {
         let mut waiting = lock(&self.waiting);
-        if waits { !waiting.insert(id) } else { waiting.remove(&id) }
+        match again_at {
+            Some(at) => waiting.insert(id, at),
+            None => waiting.remove(&id),
+        }
+        .is_some()
+    }
+
+    /// Whether a document was new to this run when it had to wait; `waits_now`: it is one of those.
+    pub(crate) fn is_fresh(&self, id: i64, waits_now: bool) -> bool {
+        let mut fresh = lock(&self.fresh);
+        (waits_now && fresh.insert(id as u64)) || fresh.contains(id as u64)
+    }
+
+    /// Documents that are to be tried again now, at most a claim of them; and when the next one is.
+    fn due_again(&self, now: i64) -> (Vec<i64>, i64) {
+        let waiting = lock(&self.waiting);
+        let due = waiting.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id);
+        (due.take(limits::CLAIM_MAX).collect(), waiting.values().min().copied().unwrap_or(i64::MAX))
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.
@@ -196,9 +216,16 @@ impl Run {
         lock(&self.failed_now).push(id);
     }
 
-    /// The run ends with an error, after what is under way.
-    pub(crate) fn abort(&self, why: &str) {
+    /// The run has an error to tell at its end.
+    pub(crate) fn complain(&self, why: &str) {
         lock(&self.aborted).get_or_insert_with(|| why.to_owned());
+    }
+
+    /// The run ends with an error, after what is under way; nothing is removed.
+    pub(crate) fn abort(&self, why: &str) {
+        self.complain(why);
+        self.board.close();
+        self.outputs.iter().for_each(OutputSlot::notify);
     }
 }
 
@@ -270,11 +297,6 @@ impl Engine {
         };
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
-        if let Some((store, _)) = writer
-            && reader_changed
-        {
-            store.write(Durability::Relaxed, |sql| jobs::remember_reader(sql, job.id, &reads_as))?;
-        }
         let known = self.reader.read(|sql| Known::load(sql, job))?;
         let (classes, places) = self
             .reader
@@ -303,8 +325,9 @@ impl Engine {
             skipped: known.skipped,
             unreadable: known.unreadable,
             reader_changed,
-            attempts: Mutex::default(),
+            attempts: Mutex::new(known.attempts),
             waiting: Mutex::default(),
+            fresh: Mutex::default(),
             unseen: Mutex::default(),
             failed_now: Mutex::default(),
             classes: Mutex::new(classes),
@@ -387,7 +410,7 @@ impl Engine {
             failing(run, || lister.list());
             run.board.listing_done();
             run.progress.waits_for("reading and delivering");
-            failing(run, || drain(run, &lister.shown));
+            failing(run, || drain(run));
             run.board.close();
             run.outputs.iter().for_each(OutputSlot::notify);
             for visitor in visitors {
@@ -414,7 +437,7 @@ impl Engine {
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
         shown.seen -= &*lock(&run.unseen);
-        if self.cancel.cancelled() {
+        if self.cancel.cancelled() || error.is_some() {
             return Ok(shown.blind);
         }
         run.progress.waits_for("looking for what is gone");
@@ -423,6 +446,10 @@ impl Engine {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
                 if shown.complete {
+                    // Not before: what could not be read is asked for again only while the reader is another one.
+                    if run.reader_changed {
+                        jobs::remember_reader(sql, run.job.id, &run.repository.reader())?;
+                    }
                     runs::listed(sql, run.job.id, run.number, now, &shown.blind)?;
                 }
                 jobs::drain(sql, run.job.id, run.number)
@@ -512,6 +539,7 @@ impl Engine {
         let outcome = match (ended, stopped) {
             (Err(_), _) => "failed",
             (_, true) => "stopped",
+            _ if error.is_some() => "failed",
             _ => "done",
         };
         store.write(Durability::Synced, |sql| {
@@ -533,6 +561,8 @@ struct Known {
     failed: RoaringTreemap,
     skipped: RoaringTreemap,
     unreadable: RoaringTreemap,
+    /// Attempts made by earlier runs at what waits for another.
+    attempts: HashMap<i64, u32>,
 }
 
 impl Known {
@@ -543,16 +573,20 @@ impl Known {
             failed: RoaringTreemap::new(),
             skipped: RoaringTreemap::new(),
             unreadable: RoaringTreemap::new(),
+            attempts: HashMap::new(),
         };
-        for (kind, unreadable) in [("failed", true), ("skipped", false)] {
+        for kind in ["failed", "skipped", "retrying"] {
             let mut after = 0;
             loop {
                 let rows = work::troubled(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
                 let Some((last, ..)) = rows.last() else { break };
                 after = *last;
-                for (id, _, code, _) in rows {
-                    let set = if unreadable { &mut known.failed } else { &mut known.skipped };
-                    set.insert(id as u64);
+                for (id, attempts, code, _) in rows {
+                    match kind {
+                        "failed" => known.failed.insert(id as u64),
+                        "skipped" => known.skipped.insert(id as u64),
+                        _ => known.attempts.insert(id, u32::try_from(attempts).unwrap_or(u32::MAX)).is_none(),
+                    };
                     if code == "unreadable" {
                         known.unreadable.insert(id as u64);
                     }
@@ -599,7 +633,7 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
 }
 
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
-fn drain(run: &Run, shown: &Shown) -> Result<()> {
+fn drain(run: &Run) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
     loop {
@@ -612,14 +646,8 @@ fn drain(run: &Run, shown: &Shown) -> Result<()> {
             return Ok(());
         }
         let now = run.call.now();
-        let due = run.reader.read(|sql| work::due(sql, run.job.id, (i64::MIN, 0), now, limits::CLAIM_MAX))?;
-        let again: Vec<i64> =
-            due.iter().map(|due| due.document).filter(|id| shown.seen.contains(*id as u64)).collect();
-        let again: Vec<i64> = again.into_iter().filter(|id| lock(&run.waiting).contains(id)).collect();
+        let (again, soonest) = run.due_again(now);
         if again.is_empty() {
-            let next = lock(&run.waiting).is_empty().then_some(i64::MAX).unwrap_or(now);
-            let (earliest, _) = run.reader.read(|sql| work::next(sql, run.job.id))?;
-            let soonest = earliest.unwrap_or(i64::MAX).max(next);
             if soonest > deadline || now >= deadline {
                 return Ok(());
             }
@@ -628,22 +656,22 @@ fn drain(run: &Run, shown: &Shown) -> Result<()> {
             run.board.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
             continue;
         }
-        retry(run, &again, &due)?;
+        retry(run, &again)?;
     }
 }
 
-fn retry(run: &Run, ids: &[i64], due: &[work::Due]) -> Result<()> {
-    let by_id: HashMap<i64, &work::Due> = due.iter().map(|due| (due.document, due)).collect();
-    let stored = run.reader.read(|sql| documents::get(sql, ids))?;
+fn retry(run: &Run, ids: &[i64]) -> Result<()> {
+    let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
+    let by_id: HashMap<i64, (i64, Cause)> = wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
     let tasks = stored.into_iter().filter_map(|stored| {
-        let due = by_id.get(&stored.known.id.0)?;
+        let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
         Some(Task {
             id: stored.known.id.0,
             name: stored.name,
             own: stored.known.own,
             place: stored.known.place,
-            cause: due.cause,
-            wanted: due.wanted,
+            cause,
+            wanted,
             version: stored.known.version,
             access: stored.known.access,
             identity: stored.identity,

@@ -120,7 +120,7 @@ pub(crate) fn sweep(run: &Run, shown: &Shown, judged: Judged, known: u64, remove
         balance.kept += not_confirmed;
     });
     if not_confirmed > 0 {
-        run.abort(&format!("{not_confirmed} removals were not confirmed by an output; the next run tries again"));
+        run.complain(&format!("{not_confirmed} removals were not confirmed by an output; the next run tries again"));
     }
     if shown.complete && !run.sweep_stops() {
         store.write(Durability::Relaxed, |sql| {

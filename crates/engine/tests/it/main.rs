@@ -1,3 +1,4 @@
 //! The engine in worlds of its own: text scenarios, crashes at every point, random worlds against a naive model.
 
+mod crashes;
 mod scenarios;

@@ -123,7 +123,11 @@ impl Play {
             "told" => {
                 let mut shelf = locked(&self.world.shelves[output]);
                 shelf.calls = Calls::default();
-                list(std::mem::take(&mut shelf.told).into_iter().map(|told| told.replace(&prefix, "")))
+                let mut told = std::mem::take(&mut shelf.told);
+                // Neighbours of one kind come in the order of hashes whose secret differs from store to store.
+                let verb = |told: &String| told.split(' ').next().map(str::to_owned);
+                told.chunk_by_mut(|a, b| verb(a) == verb(b)).for_each(<[String]>::sort);
+                list(told.into_iter().map(|told| told.replace(&prefix, "")))
             }
             _ => return Err(format!("nothing is known about `{what}`")),
         })
