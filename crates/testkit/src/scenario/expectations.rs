@@ -41,6 +41,10 @@ impl Play {
                 Answer::Ran(report) => balance(&report.balance),
                 other => format!("no report: {other:?}"),
             },
+            ["seen"] => match &self.answer {
+                Answer::Ran(report) => report.balance.seen().to_string(),
+                other => format!("no report: {other:?}"),
+            },
             ["blind"] => match &self.answer {
                 Answer::Ran(report) => {
                     list(report.blind.iter().map(|spot| format!("{} {}", spot.scope.label(), spot.cause)))
