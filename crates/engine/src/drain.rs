@@ -5,15 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ingather_connector::model::limits;
+use ingather_store::work::Cause;
 use ingather_store::{Durability, StoreError, documents, work};
 
 use crate::board::Task;
 use crate::error::{EngineError, Result};
-use crate::lister::Shown;
-use crate::run::{Run, lock};
+
+use crate::run::Run;
 
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
-pub(crate) fn drain(run: &Run, shown: &Shown) -> Result<()> {
+pub(crate) fn drain(run: &Run) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
     loop {
@@ -26,14 +27,8 @@ pub(crate) fn drain(run: &Run, shown: &Shown) -> Result<()> {
             return Ok(());
         }
         let now = run.call.now();
-        let due = run.reader.read(|sql| work::due(sql, run.job.id, (i64::MIN, 0), now, limits::CLAIM_MAX))?;
-        let again: Vec<i64> =
-            due.iter().map(|due| due.document).filter(|id| shown.seen.contains(*id as u64)).collect();
-        let again: Vec<i64> = again.into_iter().filter(|id| lock(&run.waiting).contains(id)).collect();
+        let (again, soonest) = run.due_again(now);
         if again.is_empty() {
-            let next = if lock(&run.waiting).is_empty() { i64::MAX } else { now };
-            let (earliest, _) = run.reader.read(|sql| work::next(sql, run.job.id))?;
-            let soonest = earliest.unwrap_or(i64::MAX).max(next);
             if soonest > deadline || now >= deadline {
                 return Ok(());
             }
@@ -42,22 +37,23 @@ pub(crate) fn drain(run: &Run, shown: &Shown) -> Result<()> {
             run.board.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
             continue;
         }
-        retry(run, &again, &due)?;
+        retry(run, &again)?;
     }
 }
 
-fn retry(run: &Run, ids: &[i64], due: &[work::Due]) -> Result<()> {
-    let by_id: HashMap<i64, &work::Due> = due.iter().map(|due| (due.document, due)).collect();
-    let stored = run.reader.read(|sql| documents::get(sql, ids))?;
+fn retry(run: &Run, ids: &[i64]) -> Result<()> {
+    let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
+    let by_id: HashMap<i64, (i64, Cause)> =
+        wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
     let tasks = stored.into_iter().filter_map(|stored| {
-        let due = by_id.get(&stored.known.id.0)?;
+        let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
         Some(Task {
             id: stored.known.id.0,
             name: stored.name,
             own: stored.known.own,
             place: stored.known.place,
-            cause: due.cause,
-            wanted: due.wanted,
+            cause,
+            wanted,
             version: stored.known.version,
             access: stored.known.access,
             identity: stored.identity,

@@ -166,11 +166,6 @@ impl Engine {
         };
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
-        if let Some((store, _)) = writer
-            && reader_changed
-        {
-            store.write(Durability::Relaxed, |sql| jobs::remember_reader(sql, job.id, &reads_as))?;
-        }
         let known = self.reader.read(|sql| Known::load(sql, job))?;
         let (classes, places) = self
             .reader
@@ -199,8 +194,9 @@ impl Engine {
             skipped: known.skipped,
             unreadable: known.unreadable,
             reader_changed,
-            attempts: Mutex::default(),
+            attempts: Mutex::new(known.attempts),
             waiting: Mutex::default(),
+            fresh: Mutex::default(),
             unseen: Mutex::default(),
             failed_now: Mutex::default(),
             classes: Mutex::new(classes),
@@ -286,7 +282,7 @@ impl Engine {
             failing(run, || lister.list());
             run.board.listing_done();
             run.progress.waits_for("reading and delivering");
-            failing(run, || drain(run, &lister.shown));
+            failing(run, || drain(run));
             run.board.close();
             run.outputs.iter().for_each(OutputSlot::notify);
             for visitor in visitors {
@@ -313,7 +309,7 @@ impl Engine {
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
         shown.seen -= &*lock(&run.unseen);
-        if self.cancel.cancelled() {
+        if self.cancel.cancelled() || error.is_some() {
             return Ok(shown.blind);
         }
         run.progress.waits_for("looking for what is gone");
@@ -322,6 +318,10 @@ impl Engine {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
                 if shown.complete {
+                    // Not before: what could not be read is asked for again only while the reader is another one.
+                    if run.reader_changed {
+                        jobs::remember_reader(sql, run.job.id, &run.repository.reader())?;
+                    }
                     runs::listed(sql, run.job.id, run.number, now, &shown.blind)?;
                 }
                 jobs::drain(sql, run.job.id, run.number)
@@ -421,6 +421,7 @@ impl Engine {
         let outcome = match (ended, stopped) {
             (Err(_), _) => "failed",
             (_, true) => "stopped",
+            _ if error.is_some() => "failed",
             _ => "done",
         };
         store.write(Durability::Synced, |sql| {

@@ -1,6 +1,6 @@
 //! One run under way: what its threads share, and what the store knew when it began.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,7 +52,9 @@ pub(crate) struct Run {
     pub(crate) unreadable: RoaringTreemap,
     pub(crate) reader_changed: bool,
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
-    pub(crate) waiting: Mutex<HashSet<i64>>,
+    /// Documents that are tried again, and when.
+    pub(crate) waiting: Mutex<HashMap<i64, i64>>,
+    pub(crate) fresh: Mutex<RoaringTreemap>,
     pub(crate) unseen: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
     pub(crate) classes: Mutex<Classes>,
@@ -100,18 +102,35 @@ impl Run {
             || lock(&self.attempts).contains_key(&id)
     }
 
-    /// Counts an attempt in this run; the first is 1.
+    /// Counts an attempt, those of earlier runs included; the first is 1.
     pub(crate) fn attempt(&self, id: i64) -> u32 {
         let mut attempts = lock(&self.attempts);
         let made = attempts.entry(id).or_insert(0);
-        *made += 1;
+        *made = made.saturating_add(1);
         *made
     }
 
-    /// Whether a document was counted as waiting, and whether it waits now.
-    pub(crate) fn was_waiting(&self, id: i64, waits: bool) -> bool {
+    /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
+    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>) -> bool {
         let mut waiting = lock(&self.waiting);
-        if waits { !waiting.insert(id) } else { waiting.remove(&id) }
+        match again_at {
+            Some(at) => waiting.insert(id, at),
+            None => waiting.remove(&id),
+        }
+        .is_some()
+    }
+
+    /// Whether a document was new to this run when it had to wait; `waits_now`: it is one of those.
+    pub(crate) fn is_fresh(&self, id: i64, waits_now: bool) -> bool {
+        let mut fresh = lock(&self.fresh);
+        (waits_now && fresh.insert(id as u64)) || fresh.contains(id as u64)
+    }
+
+    /// Documents that are to be tried again now, at most a claim of them; and when the next one is.
+    pub(crate) fn due_again(&self, now: i64) -> (Vec<i64>, i64) {
+        let waiting = lock(&self.waiting);
+        let due = waiting.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id);
+        (due.take(limits::CLAIM_MAX).collect(), waiting.values().min().copied().unwrap_or(i64::MAX))
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.
@@ -133,9 +152,16 @@ impl Run {
         lock(&self.failed_now).push(id);
     }
 
-    /// The run ends with an error, after what is under way.
-    pub(crate) fn abort(&self, why: &str) {
+    /// The run has an error to tell at its end.
+    pub(crate) fn complain(&self, why: &str) {
         lock(&self.aborted).get_or_insert_with(|| why.to_owned());
+    }
+
+    /// The run ends with an error, after what is under way; nothing is removed.
+    pub(crate) fn abort(&self, why: &str) {
+        self.complain(why);
+        self.board.close();
+        self.outputs.iter().for_each(OutputSlot::notify);
     }
 }
 
@@ -146,6 +172,8 @@ pub(crate) struct Known {
     pub(crate) failed: RoaringTreemap,
     pub(crate) skipped: RoaringTreemap,
     pub(crate) unreadable: RoaringTreemap,
+    /// Attempts made by earlier runs at what waits for another.
+    pub(crate) attempts: HashMap<i64, u32>,
 }
 
 impl Known {
@@ -156,16 +184,20 @@ impl Known {
             failed: RoaringTreemap::new(),
             skipped: RoaringTreemap::new(),
             unreadable: RoaringTreemap::new(),
+            attempts: HashMap::new(),
         };
-        for (kind, unreadable) in [("failed", true), ("skipped", false)] {
+        for kind in ["failed", "skipped", "retrying"] {
             let mut after = 0;
             loop {
                 let rows = work::troubled(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
                 let Some((last, ..)) = rows.last() else { break };
                 after = *last;
-                for (id, _, code, _) in rows {
-                    let set = if unreadable { &mut known.failed } else { &mut known.skipped };
-                    set.insert(id as u64);
+                for (id, attempts, code, _) in rows {
+                    match kind {
+                        "failed" => known.failed.insert(id as u64),
+                        "skipped" => known.skipped.insert(id as u64),
+                        _ => known.attempts.insert(id, u32::try_from(attempts).unwrap_or(u32::MAX)).is_none(),
+                    };
                     if code == "unreadable" {
                         known.unreadable.insert(id as u64);
                     }
