@@ -76,9 +76,16 @@ impl Home {
         Home { path: data.join(NAME), new: data.join(NEW), old: data.join(OLD) }
     }
 
-    /// Whether an index is there.
+    /// Whether an index is there. One that a kill left before its first commit is none: it holds nothing.
     pub(super) fn exists(&self) -> bool {
-        self.path.join("meta.json").is_file()
+        #[derive(Deserialize)]
+        struct Metas {
+            payload: Option<String>,
+            segments: Vec<serde::de::IgnoredAny>,
+        }
+        let Ok(text) = std::fs::read(self.path.join("meta.json")) else { return false };
+        let metas: Option<Metas> = serde_json::from_slice(&text).ok();
+        metas.is_none_or(|metas| metas.payload.is_some() || !metas.segments.is_empty())
     }
 
     /// Finishes or takes back a swap that was interrupted. Writers only.

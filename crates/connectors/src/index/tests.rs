@@ -555,3 +555,103 @@ fn an_index_of_a_newer_program_is_left_alone() {
     assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
     assert_eq!(Searcher::open(data.path()).err().unwrap().reason().code, "index_newer");
 }
+
+#[test]
+fn an_index_that_was_killed_before_its_first_commit_is_begun_again() {
+    let data = TempDir::new().unwrap();
+    std::fs::create_dir(data.path().join("index")).unwrap();
+    tantivy::Index::create_in_dir(data.path().join("index"), schema::schema().0).unwrap();
+    assert!(Searcher::open(data.path()).unwrap().is_none());
+    let mut index = open(data.path()).unwrap();
+    apply(&mut index, &[put("d/a", 1, "x")]);
+    index.commit(&call()).unwrap();
+    assert_eq!(found(data.path(), "x"), ["a"]);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Put(u8, i64),
+    Access(u8, i64),
+    Delete(u8),
+    EndOfBatch,
+    Commit,
+    Reopen,
+}
+
+fn step() -> impl proptest::strategy::Strategy<Value = Step> {
+    use proptest::prelude::*;
+    prop_oneof![
+        4 => (0u8..4, 1i64..4).prop_map(|(id, class)| Step::Put(id, class)),
+        4 => (0u8..4, 1i64..4).prop_map(|(id, class)| Step::Access(id, class)),
+        2 => (0u8..4).prop_map(Step::Delete),
+        3 => Just(Step::EndOfBatch),
+        1 => Just(Step::Commit),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// What an index that applies every change by itself would hold: version and class by id.
+type Model = std::collections::BTreeMap<String, (i64, i64)>;
+
+/// Applies a batch to both and compares the answers.
+fn apply_to_both(index: &mut Opened, model: &mut Model, batch: &mut Vec<Change>) {
+    let answers = index.apply(&call(), batch);
+    for (change, answer) in batch.drain(..).zip(answers) {
+        let expected = match (&change.op, model.get_mut(&change.id)) {
+            (Op::Put { class, .. }, _) => {
+                model.insert(change.id, (change.seq, class.unwrap().0));
+                Ok(())
+            }
+            (Op::Access { class, .. }, Some(held)) => {
+                held.1 = class.unwrap().0;
+                Ok(())
+            }
+            (Op::Access { .. }, None) => Err(Fault::Gone),
+            (Op::Delete, _) => {
+                model.remove(&change.id);
+                Ok(())
+            }
+        };
+        assert_eq!(answer, expected);
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #[test]
+    fn whatever_the_batches_the_index_holds_what_the_changes_say(
+        steps in proptest::collection::vec(step(), 1..60), threads in 1usize..3,
+    ) {
+        let data = TempDir::new().unwrap();
+        let settings = Settings { memory_mib: 32, threads };
+        let place = OutputPlace { data: data.path().to_owned(), store: "store-1".into() };
+        let mut index = Opened::open(&settings, &place).unwrap();
+        let (mut model, mut batch) = (Model::new(), Vec::new());
+        for (seq, step) in steps.into_iter().chain([Step::Commit]).enumerate() {
+            let seq = seq as i64 + 1;
+            let id = |id: u8| format!("d/{id}");
+            match step {
+                Step::Put(at, class) => {
+                    batch.push(put_as(&id(at), seq, (Some(class), Some(1)), text(&format!("text{seq}"))));
+                }
+                Step::Access(at, class) => batch.push(access(&id(at), seq, class)),
+                Step::Delete(at) => batch.push(change(&id(at), seq, Op::Delete)),
+                Step::EndOfBatch => apply_to_both(&mut index, &mut model, &mut batch),
+                Step::Commit | Step::Reopen => {
+                    apply_to_both(&mut index, &mut model, &mut batch);
+                    index.commit(&call()).unwrap();
+                    if matches!(step, Step::Reopen) {
+                        drop(index);
+                        index = Opened::open(&settings, &place).unwrap();
+                    }
+                }
+            }
+        }
+        let listed = index.list(&call(), None, 100).unwrap();
+        let listed: Vec<_> = listed.into_iter().map(|held| (held.id, (held.version.0, held.class.unwrap().0))).collect();
+        assert_eq!(listed, model.clone().into_iter().collect::<Vec<_>>());
+        for (id, (seq, _)) in &model {
+            assert_eq!(found(data.path(), &format!("text{seq}")), [id.trim_start_matches("d/")]);
+        }
+    }
+}
