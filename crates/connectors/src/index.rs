@@ -147,7 +147,7 @@ impl Opened {
     fn write(settings: &Settings, home: Home, index: &Index, payload: Payload) -> Result<Opened, Fault> {
         let fault = |error| home::fault(error, &home.path);
         let memory = settings.memory_mib << 20;
-        let writer = index.writer_with_num_threads(settings.threads(), memory).map_err(fault)?;
+        let writer = home::writer(index, settings.threads(), memory, &home.path)?;
         let mut merging = LogMergePolicy::default();
         merging.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
         writer.set_merge_policy(Box::new(merging));
@@ -366,3 +366,5 @@ fn folded(batch: &[Change]) -> HashMap<usize, usize> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod write_tests;
