@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::Generation;
 use serde::{Deserialize, Serialize};
-use tantivy::directory::MmapDirectory;
+use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
 use tantivy::schema::Schema;
 use tantivy::schema::document::Document;
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyError};
@@ -151,9 +151,17 @@ impl Home {
     pub(super) fn create(&self, path: &Path, schema: Schema, payload: &Payload) -> Result<Index, Fault> {
         make_private(path).map_err(|error| self.io("make", path, &error))?;
         let directory = MmapDirectory::open(path).map_err(|error| fault(error.into(), path))?;
+        // Two processes may begin at once; the slower one finds what the faster one made.
+        let lock = directory
+            .acquire_lock(&INDEX_WRITER_LOCK)
+            .map_err(|error| fault(TantivyError::LockFailure(error, None), path))?;
+        if path == self.path && self.exists() {
+            return Ok(self.open()?.0);
+        }
         let settings = IndexSettings::default();
         let index = Index::create(directory, schema, settings).map_err(|error| fault(error, path))?;
         words::register(index.tokenizers());
+        drop(lock);
         let mut writer: IndexWriter = writer(&index, 1, 15_000_000, path)?;
         let mut first = writer.prepare_commit().map_err(|error| fault(error, path))?;
         first.set_payload(&payload.text());
