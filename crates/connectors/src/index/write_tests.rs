@@ -281,10 +281,10 @@ fn apply_to_both(index: &mut Opened, model: &mut Model, batch: &mut Vec<Change>)
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(12))]
     #[test]
     fn whatever_the_batches_the_index_holds_what_the_changes_say(
-        steps in proptest::collection::vec(step(), 1..60), threads in 1usize..3,
+        steps in proptest::collection::vec(step(), 1..50), threads in 1usize..3,
     ) {
         let data = TempDir::new().unwrap();
         let settings = Settings { memory_mib: 32, threads };
