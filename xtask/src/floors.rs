@@ -60,7 +60,8 @@ pub(crate) const HEAVY: &[Heavy] = &[
     },
     Heavy {
         library: "postgres",
-        only: &[STORE],
+        // The test kit makes and drops the databases of its worlds.
+        only: &[STORE, TESTKIT],
         instead: "ask the store: a statement in its sql folder and a call",
     },
     Heavy { library: "tantivy", only: &[CONNECTORS], instead: "go through the contract of outputs" },

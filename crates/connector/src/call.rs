@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970 UTC.
     fn now(&self) -> i64;
+
+    /// Somebody is about to wait for this time; a clock that is moved by hand may go there at once.
+    fn awaited(&self, _until: i64) {}
 }
 
 /// A flag that asks long calls to stop; shared by all clones.

@@ -1,6 +1,7 @@
 //! Measures what a first run into the search index costs beside a bare program with the same terms and stored fields.
 //!
-//! `cargo run --release -p ingather-connectors --example index_cost -- [documents] [bytes of each] [commit each]`
+//! `cargo run --release -p ingather-connectors --example index_cost -- [documents] [bytes] [commit each] [small words]`;
+//! small words: how many of 5 words are common English ones (0 = the language must be told from letters).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +34,7 @@ const WORDS: &str = "the of and to in that is was for it with as his on be at by
     man me even most made after also did many off before must well back through years much where your way down should";
 
 /// English text of about `bytes` bytes: small words and rarer ones, always the same for the same number.
-fn text(number: u64, bytes: usize) -> String {
+fn text(number: u64, bytes: usize, small: u64) -> String {
     let common: Vec<&str> = WORDS.split_whitespace().collect();
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut out = String::with_capacity(bytes + 16);
@@ -41,7 +42,7 @@ fn text(number: u64, bytes: usize) -> String {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        if state % 5 < 3 {
+        if state % 5 < small {
             out.push_str(common[(state >> 20) as usize % common.len()]);
         } else {
             // About 30,000 rarer words, the smaller numbers more often.
@@ -53,16 +54,16 @@ fn text(number: u64, bytes: usize) -> String {
             }
             out.push_str(["", "ing", "ed", "s"][(state >> 60) as usize % 4]);
         }
-        out.push(if state % 17 == 0 { '\n' } else { ' ' });
+        out.push(if state.is_multiple_of(17) { '\n' } else { ' ' });
     }
     out
 }
 
-fn record(number: u64, bytes: usize) -> Record {
+fn record(number: u64, bytes: usize, small: u64) -> Record {
     Record {
         uri: format!("file:///srv/share/folder-{}/document-{number}.txt", number / 100),
         path: format!("folder-{}/document-{number}.txt", number / 100),
-        body: Some(text(number, bytes)),
+        body: Some(text(number, bytes, small)),
         media_type: Some("text/plain".into()),
         size: Some(bytes as u64),
         modified: Some(1_700_000_000_000 + number as i64),
@@ -180,7 +181,8 @@ fn main() {
     let documents = numbers.next().unwrap_or(20_000);
     let bytes = numbers.next().unwrap_or(2_048);
     let each = numbers.next().unwrap_or(5_000);
-    let records: Vec<Record> = (0..documents as u64).map(|number| record(number, bytes)).collect();
+    let small = numbers.next().unwrap_or(3) as u64;
+    let records: Vec<Record> = (0..documents as u64).map(|number| record(number, bytes, small)).collect();
     println!("{documents} documents of {bytes} bytes, a commit each {each}");
     for round in 1..=3 {
         let started = Instant::now();

@@ -137,8 +137,8 @@ impl Source {
         format!("folder `{}/{above}`", self.root.text().trim_end_matches('/'))
     }
 
-    /// The URI of the document `key`.
-    fn uri(&self, key: &str) -> String {
+    /// The absolute path of the document `key`: the same whatever job names it.
+    fn path(&self, key: &str) -> Vec<u8> {
         let mut path = self.root.bytes();
         // Of a root that was never met, the name is all that is known.
         let is_file = self.base().map_or_else(|| key == names::escape(self.root.name()), |base| base.is_file);
@@ -146,10 +146,15 @@ impl Source {
             if path.last() != Some(&b'/') {
                 path.push(b'/');
             }
-            // What cannot be read as a name was never ours; it gets a URI that is as odd.
+            // What cannot be read as a name was never ours; it gets a path that is as odd.
             path.extend(names::unescape(key).unwrap_or_else(|_| key.as_bytes().to_vec()));
         }
-        uri::of_path(&path)
+        path
+    }
+
+    /// The URI of the document `key`.
+    fn uri(&self, key: &str) -> String {
+        uri::of_path(&self.path(key))
     }
 
     /// The listing of a source that is one file.

@@ -28,6 +28,7 @@ mod query;
 mod rebuild;
 mod schema;
 mod search;
+mod small_words;
 mod snippet;
 mod words;
 
@@ -307,10 +308,9 @@ impl Output for Opened {
             |change: &Change| self.recent.get(&change.id).is_some_and(|recent| recent.state == State::Fresh);
         let reads_back = |change: &Change| matches!(change.op, Op::Access { .. }) && fresh(change);
         // An entry can be read back only from a commit. The number stays: nothing of it is confirmed yet.
-        if self.recent.len() >= limits::INDEX_UNCOMMITTED_MAX || batch.iter().any(reads_back) {
-            if let Err(fault) = self.flush(self.payload.clone()) {
-                return vec![Err(fault); batch.len()];
-            }
+        let writes_out = self.recent.len() >= limits::INDEX_UNCOMMITTED_MAX || batch.iter().any(reads_back);
+        if writes_out && let Err(fault) = self.flush(self.payload.clone()) {
+            return vec![Err(fault); batch.len()];
         }
         let folded = folded(batch);
         let changes = batch.iter().enumerate();

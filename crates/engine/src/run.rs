@@ -138,6 +138,11 @@ impl Run {
         self.call.cancel.cancelled() || self.board.closed()
     }
 
+    /// Whether the sweep must not go on: by then the board is closed in any case.
+    pub(crate) fn sweep_stops(&self) -> bool {
+        self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn classes(&self) -> MutexGuard<'_, Classes> {
         lock(&self.classes)
     }
@@ -647,7 +652,8 @@ fn drain(run: &Run, shown: &Shown) -> Result<()> {
                 return Ok(());
             }
             run.progress.waits_for("a retry that falls due soon");
-            run.board.pause(Duration::from_millis((soonest - now).clamp(10, 200) as u64));
+            run.call.clock.awaited(soonest);
+            run.board.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
             continue;
         }
         retry(run, &again, &due)?;

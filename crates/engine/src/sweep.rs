@@ -50,7 +50,7 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
             for stored in run.reader.read(|sql| documents::get(sql, ids))? {
                 judge_one(run, shown, &stored, &mut judged);
             }
-            if run.stops() {
+            if run.sweep_stops() {
                 return Ok(judged);
             }
         }
@@ -110,7 +110,8 @@ pub(crate) fn sweep(
     }
     run.tally(|balance| balance.kept = kept);
     let (Some(store), Some(mut remover)) = (&run.store, remover) else {
-        run.tally(|balance| balance.deleted = leaving.len() as u64);
+        let deleted = delivered(run, &leaving)?;
+        run.tally(|balance| balance.deleted = deleted);
         return Ok(());
     };
     if held {
@@ -130,13 +131,23 @@ pub(crate) fn sweep(
             "{not_confirmed} removals were not confirmed by an output; the next run tries again"
         ));
     }
-    if shown.complete && !run.stops() {
+    if shown.complete && !run.sweep_stops() {
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
             run.places().prove(sql, &shown.coverage, &narrow)
         })?;
     }
     Ok(())
+}
+
+/// How many of these documents some output may hold: the others are forgotten without a word.
+fn delivered(run: &Run, ids: &[i64]) -> Result<u64> {
+    let mut count = 0;
+    for ids in ids.chunks(JUDGED_AT_ONCE) {
+        let held = run.reader.read(|sql| ingather_store::deliveries::holdings(sql, ids))?;
+        count += held.iter().map(|delivery| delivery.document).collect::<HashSet<i64>>().len() as u64;
+    }
+    Ok(count)
 }
 
 /// Moved documents whose new name is not confirmed yet: they stay until it is (design 4.11).

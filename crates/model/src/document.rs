@@ -13,7 +13,7 @@ pub struct Record {
     pub uri: String,
     /// Title; empty when there is none.
     pub title: String,
-    /// Path or other place below the source's root, as shown to people.
+    /// Path or other place as shown to people; the same whatever job names the document, so that equal owners agree.
     pub path: String,
     /// Plain text; none when the pipeline made none.
     pub body: Option<String>,

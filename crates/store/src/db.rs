@@ -31,6 +31,8 @@ pub enum Durability {
 #[derive(Clone)]
 pub struct Store {
     reader: Reader,
+    #[cfg(feature = "crash-points")]
+    crash: Option<crate::crash_points::Hook>,
 }
 
 /// A store that may only be read. Clones share it.
@@ -54,7 +56,18 @@ impl Store {
     pub fn open(target: &Target) -> Result<Store> {
         let backend = Backend::open(target, true)?;
         migrate::bring_up(&backend.writer())?;
-        Ok(Store { reader: Reader::over(backend)? })
+        Ok(Store {
+            reader: Reader::over(backend)?,
+            #[cfg(feature = "crash-points")]
+            crash: None,
+        })
+    }
+
+    /// The same store, whose transactions ask `hook` whether the process is still alive.
+    #[cfg(feature = "crash-points")]
+    pub fn with_crash_hook(mut self, hook: crate::crash_points::Hook) -> Store {
+        self.crash = Some(hook);
+        self
     }
 
     /// Runs one transaction; an error rolls all of it back.
@@ -66,6 +79,16 @@ impl Store {
         durability: Durability,
         work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
     ) -> Result<T> {
+        #[cfg(feature = "crash-points")]
+        if let Some(hook) = &self.crash {
+            return crate::crash_points::write(hook, |guarded| {
+                self.reader.backend.writer().run(durability, |sql| {
+                    let done = work(sql)?;
+                    guarded()?;
+                    Ok(done)
+                })
+            });
+        }
         self.reader.backend.writer().run(durability, work)
     }
 
@@ -255,6 +278,8 @@ impl Sql<'_> {
     /// # Errors
     /// What the database says.
     pub fn execute(&mut self, statement: &'static Statement, values: &[Value<'_>]) -> Result<u64> {
+        #[cfg(feature = "crash-points")]
+        crate::crash_points::note(statement.name);
         match self {
             Sql::Sqlite(session) => session.execute(statement, values),
             Sql::Postgres(session) => session.execute(statement, values),
@@ -269,6 +294,8 @@ impl Sql<'_> {
         if Column::rows(columns) == 0 {
             return Ok(0);
         }
+        #[cfg(feature = "crash-points")]
+        crate::crash_points::note(statement.name);
         match self {
             Sql::Sqlite(session) => session.execute_many(statement, columns),
             Sql::Postgres(session) => session.execute_many(statement, columns),
@@ -285,6 +312,8 @@ impl Sql<'_> {
         values: &[Value<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
+        #[cfg(feature = "crash-points")]
+        crate::crash_points::note(statement.name);
         let mut rows = Vec::new();
         let mut keep = |row: &Row<'_>| {
             rows.push(read(row)?);

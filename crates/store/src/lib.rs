@@ -4,6 +4,8 @@
 //! `sql/` · [`migrate`] brings the schema up to date · the other modules are the questions and moves, by table.
 
 pub mod connections;
+#[cfg(feature = "crash-points")]
+pub mod crash_points;
 pub mod db;
 pub mod deliveries;
 pub mod documents;

@@ -1,1 +1,15 @@
-//! placeholder
+//! What tests share: a clock moved by hand, scripted sources and outputs, worlds, scenarios, conformance suites.
+//!
+//! Reading order: [`scenario`] reads a text and plays it in a [`world`] · [`script_repository`] and [`memory_output`] are
+//! what a world is made of · [`suites`] is what a new connector has to pass.
+
+pub mod clock;
+pub mod crash;
+pub mod database;
+pub mod memory_output;
+pub mod scenario;
+mod script_listing;
+pub mod script_repository;
+pub mod script_transform;
+pub mod suites;
+pub mod world;

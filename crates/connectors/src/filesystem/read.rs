@@ -95,7 +95,7 @@ fn begin(source: &Source, key: &str, spot: &Spot, handle: &OwnedFd, facts: &Fact
     let mut record = Record {
         uri: source.uri(key),
         title: name.clone(),
-        path: key.to_owned(),
+        path: names::escape(&source.path(key)),
         size: Some(facts.size),
         modified: Some(millis(facts.mtime)),
         created: born(handle),

@@ -3,8 +3,14 @@
 use tantivy::tokenizer::Language;
 use whatlang::{Detector, Lang};
 
+use super::small_words::{self, Verdict};
+
 /// Text that is looked at to tell the language, bytes: more hardly changes the answer, and each byte costs time.
 const SAMPLE_BYTES: usize = 1_024;
+/// Text that statistics of letters look at, bytes.
+const STATISTICS_BYTES: usize = 512;
+/// Texts up to this length may be prose without small words, bytes.
+const SHORT_BYTES: usize = 256;
 /// Shorter texts tell nothing, letters.
 const SAMPLE_LETTERS_MIN: usize = 20;
 
@@ -80,17 +86,16 @@ impl Tongue {
 
 /// ISO 639-1 code of the language of `text`, when the beginning of the text tells it reliably.
 ///
-/// Small words decide for common languages: they are as sure and much cheaper than statistics of letters, which judge
-/// the rest.
+/// Small words decide for prose of common languages. Statistics of letters, which cost more than indexing a page, judge
+/// the rest, except plain ASCII without any small words: that is program text, logs and numbers.
 pub(super) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
-    let mut end = text.len().min(SAMPLE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+    let sample = beginning(text, SAMPLE_BYTES);
+    match small_words::judge(sample) {
+        Verdict::Sure(code) => return Some(code),
+        Verdict::Nothing if sample.len() > SHORT_BYTES && sample.is_ascii() => return None,
+        Verdict::Nothing | Verdict::Unsure => {}
     }
-    let sample = &text[..end];
-    if let Some(code) = by_small_words(sample) {
-        return Some(code);
-    }
+    let sample = beginning(sample, STATISTICS_BYTES);
     let letters = sample.chars().filter(|c| c.is_alphabetic()).take(SAMPLE_LETTERS_MIN).count();
     let unspaced = sample.chars().take(SAMPLE_LETTERS_MIN).any(super::words::is_unspaced);
     if letters < SAMPLE_LETTERS_MIN && !unspaced {
@@ -100,40 +105,12 @@ pub(super) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
     if answer.confidence() >= CONFIDENCE_MIN { code(answer.lang()) } else { None }
 }
 
-/// The language whose small words are at least three and twice as many as those of any other.
-fn by_small_words(sample: &str) -> Option<&'static str> {
-    let mut counts = [0u32; 6];
-    for word in sample.split(|c: char| !c.is_alphabetic()).filter(|word| (2..=6).contains(&word.len())) {
-        let mut lower = [0u8; 6];
-        let lower = &mut lower[..word.len()];
-        lower.copy_from_slice(word.as_bytes());
-        lower.make_ascii_lowercase();
-        counts[usize::from(small_word(lower))] += 1;
+fn beginning(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
-    let codes = ["", "en", "de", "fr", "es", "it"];
-    let (best, most) = (1..codes.len()).map(|at| (at, counts[at])).max_by_key(|(_, count)| *count)?;
-    let next = (1..codes.len()).filter(|at| *at != best).map(|at| counts[at]).max().unwrap_or(0);
-    (most >= 3 && most >= 2 * next).then_some(codes[best])
-}
-
-/// Place of the language of a small word that is common in it and rare in others: en, de, fr, es, it from 1 on.
-fn small_word(word: &[u8]) -> u8 {
-    match word {
-        b"the" | b"and" | b"of" | b"to" | b"is" | b"that" | b"for" | b"with" | b"are" | b"this" | b"from"
-        | b"have" | b"not" | b"you" | b"be" | b"by" | b"it" | b"they" | b"which" | b"were" | b"their"
-        | b"has" | b"been" => 1,
-        b"und" | b"der" | b"das" | b"ist" | b"nicht" | b"ein" | b"eine" | b"von" | b"mit" | b"auf"
-        | b"dem" | b"den" | b"sich" | b"auch" | b"wird" | b"einer" | b"einen" | b"wurde" | b"nach"
-        | b"zum" | b"zur" | b"oder" | b"sind" | b"bei" | b"werden" | b"durch" => 2,
-        b"les" | b"des" | b"et" | b"dans" | b"est" | b"une" | b"pour" | b"qui" | b"sur" | b"avec"
-        | b"pas" | b"sont" | b"aux" | b"leurs" | b"elles" | b"cette" | b"nous" | b"vous" | b"ont"
-        | b"mais" | b"plus" | b"leur" => 3,
-        b"los" | b"las" | b"una" | b"para" | b"por" | b"del" | b"con" | b"el" | b"su" | b"sus" | b"pero"
-        | b"como" | b"que" | b"esta" | b"desde" | b"entre" | b"muy" | b"fue" | b"son" => 4,
-        b"il" | b"della" | b"di" | b"che" | b"per" | b"gli" | b"sono" | b"nel" | b"alla" | b"dei"
-        | b"questo" | b"anche" | b"delle" | b"dal" | b"nella" | b"ha" | b"pi\xc3\xb9" => 5,
-        _ => 0,
-    }
+    &text[..end]
 }
 
 /// Two letters for the languages that have them.

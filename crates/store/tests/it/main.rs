@@ -1,4 +1,6 @@
 //! The store against real databases: every test runs on SQLite and on PostgreSQL.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod statements;
 mod world;

@@ -54,7 +54,7 @@ fn every_document_is_listed_looked_at_read_and_found_by_its_name() {
     let record = source.look(&call(), "ünï/cödé.TXT").unwrap().record;
     assert_eq!(record.title, "cödé.TXT");
     assert_eq!(record.fields["ext"], ["txt"]);
-    assert_eq!(record.path, "ünï/cödé.TXT");
+    assert!(record.path.starts_with('/') && record.path.ends_with("/ünï/cödé.TXT"), "{}", record.path);
     assert!(record.uri.ends_with("/%C3%BCn%C3%AF/c%C3%B6d%C3%A9.TXT"), "{}", record.uri);
 }
 

@@ -1,0 +1,3 @@
+//! The engine in worlds of its own: text scenarios, crashes at every point, random worlds against a naive model.
+
+mod scenarios;

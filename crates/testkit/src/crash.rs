@@ -1,0 +1,105 @@
+//! Death at a named place: from there on nothing that the process does has any effect.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use ingather_connector::call::Cancel;
+
+/// Places by name; `write` stands for every transaction.
+pub const PLACES: &[&str] = &[
+    "begin", "listing", "intent", "confirm", "settle", "hold", "drain", "end", "other", "write", "send",
+    "commit", "read",
+];
+
+/// What happens at the armed place.
+#[derive(Clone, Debug)]
+enum Deed {
+    Die,
+    Stop(Cancel),
+}
+
+/// Where a world dies, and whether it has.
+#[derive(Debug, Default)]
+pub struct Crash {
+    armed: Mutex<Option<(String, u64, Deed)>>,
+    met: Mutex<HashMap<String, u64>>,
+    dead: AtomicBool,
+}
+
+impl Crash {
+    /// Dies when `place`, such as `before intent` or `mid send`, is met for the `nth` time from now on.
+    pub fn arm(&self, place: &str, nth: u64) {
+        self.set(Some((place.to_owned(), nth, Deed::Die)));
+    }
+
+    /// Asks `cancel` to stop at that place instead.
+    pub fn stop_at(&self, place: &str, nth: u64, cancel: Cancel) {
+        self.set(Some((place.to_owned(), nth, Deed::Stop(cancel))));
+    }
+
+    fn set(&self, armed: Option<(String, u64, Deed)>) {
+        *self.armed.lock().unwrap_or_else(PoisonError::into_inner) = armed;
+        self.met.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// A new process: alive, and nothing is armed. Whether the old one had died.
+    pub fn revive(&self) -> bool {
+        self.set(None);
+        self.dead.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether the process is dead.
+    pub fn dead(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
+    /// A place is met; true when the process is dead from here on.
+    pub fn reach(&self, place: &str) -> bool {
+        if self.dead() {
+            return true;
+        }
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = met.entry(place.to_owned()).or_insert(0);
+        *times += 1;
+        let armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((armed, nth, deed)) = armed.as_ref()
+            && armed == place
+            && nth == times
+        {
+            match deed {
+                Deed::Die => self.dead.store(true, Ordering::SeqCst),
+                Deed::Stop(cancel) => cancel.cancel(),
+            }
+        }
+        self.dead()
+    }
+
+    /// A transaction with these statements is about to commit, or has.
+    #[cfg(feature = "crash-points")]
+    pub fn transaction(&self, statements: &[&str], committed: bool) -> bool {
+        let when = if committed { "after" } else { "before" };
+        // Both are counted, so that `write` and the special name can be armed alike.
+        let by_name = self.reach(&format!("{when} {}", sort(statements)));
+        by_name || self.reach(&format!("{when} write"))
+    }
+}
+
+/// What a transaction is for, by its statements.
+#[cfg(feature = "crash-points")]
+fn sort(statements: &[&str]) -> &'static str {
+    let has = |names: &[&str]| statements.iter().any(|statement| names.contains(statement));
+    match () {
+        () if has(&["job/begin"]) => "begin",
+        () if has(&["delivery/intend", "delivery/intend_access"]) => "intent",
+        () if has(&["delivery/confirm", "delivery/confirm_access", "delivery/remove", "delivery/refuse"]) => {
+            "confirm"
+        }
+        () if has(&["document/add", "work/want"]) => "listing",
+        () if has(&["work/done", "work/again"]) => "settle",
+        () if has(&["run/hold"]) => "hold",
+        () if has(&["job/drain"]) => "drain",
+        () if has(&["run/end"]) => "end",
+        () => "other",
+    }
+}

@@ -1,0 +1,61 @@
+//! Databases for tests: a SQLite file in a temporary folder, or a fresh database of the test cluster.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ingather_store::Target;
+
+/// Which database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    Sqlite,
+    /// The cluster that `INGATHER_TEST_POSTGRES` names; `make test` starts one.
+    Postgres,
+}
+
+/// Both.
+pub const BOTH: [Kind; 2] = [Kind::Sqlite, Kind::Postgres];
+
+/// A database that goes away with its value.
+pub struct Database {
+    /// Where it is.
+    pub target: Target,
+    /// A folder for what else a test keeps.
+    pub folder: tempfile::TempDir,
+    drop: Option<(String, String)>,
+}
+
+impl Database {
+    /// A fresh, empty one.
+    ///
+    /// # Panics
+    /// When there is no cluster to make it in.
+    pub fn fresh(kind: Kind) -> Database {
+        let folder = tempfile::tempdir().expect("tests need a temporary folder");
+        if kind == Kind::Sqlite {
+            return Database { target: Target::Sqlite(folder.path().join("store.db")), folder, drop: None };
+        }
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let url = std::env::var("INGATHER_TEST_POSTGRES")
+            .expect("INGATHER_TEST_POSTGRES names no cluster: run the tests with `make test`");
+        let name = format!("world_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("the test cluster answers");
+        client
+            .batch_execute(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)"))
+            .and_then(|()| client.batch_execute(&format!("CREATE DATABASE \"{name}\"")))
+            .expect("the test cluster makes databases");
+        let (server, _) = url.rsplit_once('/').expect("the address of the test cluster names a database");
+        Database { target: Target::Postgres(format!("{server}/{name}")), folder, drop: Some((url, name)) }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some((url, name)) = self.drop.take()
+            && let Ok(mut client) = postgres::Client::connect(&url, postgres::NoTls)
+        {
+            // A database that stays behind goes with the cluster.
+            let _ = client.batch_execute(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)"));
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::settings::{NoSettings, schema_of};
+
+use crate::clock::HandClock;
+use crate::crash::Crash;
+
+/// Holds what it is given at once.
+pub static MEMORY: OutputKind = OutputKind {
+    name: "memory",
+    about: "Entries in memory.",
+    can: OutputCan { commits: false, access: true, list: true },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| open(settings, place, OutputCan { commits: false, access: true, list: true }),
+};
+
+/// Keeps what was committed.
+pub static COMMITTING: OutputKind = OutputKind {
+    name: "committing",
+    about: "Entries in memory, kept from a commit on.",
+    can: OutputCan { commits: true, access: true, list: true },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| open(settings, place, OutputCan { commits: true, access: true, list: true }),
+};
+
+/// Takes access only together with the record, and lists nothing.
+pub static PLAIN: OutputKind = OutputKind {
+    name: "plain",
+    about: "Entries in memory, without access by reference.",
+    can: OutputCan { commits: false, access: false, list: false },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| open(settings, place, OutputCan { commits: false, access: false, list: false }),
+};
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Keyed hash of its id.
+    pub address: i64,
+    /// Body, or title when there is none.
+    pub text: String,
+    /// Fields that a stage marked it with.
+    pub mark: Option<String>,
+    /// Digest of record and settings.
+    pub version: Digest,
+    /// Its class.
+    pub class: Option<ClassId>,
+    /// Its place.
+    pub place: Option<PlaceId>,
+}
+
+/// Calls that were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Entries put.
+    pub put: u64,
+    /// Access changes.
+    pub access: u64,
+    /// Deletions.
+    pub delete: u64,
+}
+
+/// What goes wrong with changes whose id contains `name`.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    /// Part of the id; empty for every one.
+    pub name: String,
+    /// The answer.
+    pub fault: Fault,
+    /// How often.
+    pub times: u32,
+}
+
+/// What one output holds; it outlives every engine.
+#[derive(Debug)]
+pub struct Shelf {
+    /// Entries as they would be found now.
+    pub entries: BTreeMap<String, Entry>,
+    committed: BTreeMap<String, Entry>,
+    earlier: BTreeMap<String, Entry>,
+    identity: u64,
+    number: i64,
+    /// What goes wrong, the first that fits.
+    pub troubles: Vec<Trouble>,
+    /// The next answers are one too few.
+    pub short_answers: u32,
+    /// The next commits fail.
+    pub failing_commits: u32,
+    /// Time that each call takes, milliseconds.
+    pub slow_ms: i64,
+    /// Calls since they were asked for last.
+    pub calls: Calls,
+    /// Operations in order, since they were asked for last.
+    pub told: Vec<String>,
+    /// Broken promises of the engine.
+    pub violations: Vec<String>,
+    newest: HashMap<String, i64>,
+    /// Where the world dies.
+    pub crash: Arc<Crash>,
+    /// The time.
+    pub clock: HandClock,
+}
+
+impl Default for Shelf {
+    fn default() -> Shelf {
+        Shelf {
+            entries: BTreeMap::new(),
+            committed: BTreeMap::new(),
+            earlier: BTreeMap::new(),
+            identity: 1,
+            number: 0,
+            troubles: Vec::new(),
+            short_answers: 0,
+            failing_commits: 0,
+            slow_ms: 0,
+            calls: Calls::default(),
+            told: Vec::new(),
+            violations: Vec::new(),
+            newest: HashMap::new(),
+            crash: Arc::default(),
+            clock: HandClock::at(0),
+        }
+    }
+}
+
+impl Shelf {
+    /// It loses everything, and is another one from now on.
+    pub fn forget(&mut self) {
+        self.entries.clear();
+        self.committed.clear();
+        self.earlier.clear();
+        self.identity += 1;
+        self.number = 0;
+    }
+
+    /// It stands as before its last commit: a backup was restored.
+    pub fn go_back(&mut self) {
+        self.committed = self.earlier.clone();
+        self.entries = self.committed.clone();
+        self.number -= 1;
+    }
+}
+
+static SHELVES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Shelf>>>>> = LazyLock::new(Mutex::default);
+
+/// The shelf of an output, made when it is not there.
+pub fn shared(world: &str, name: &str) -> Arc<Mutex<Shelf>> {
+    let key = format!("{world}/{name}");
+    SHELVES.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
+}
+
+/// The shelf itself.
+pub fn locked(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn open(
+    settings: &serde_json::Value,
+    _place: &OutputPlace,
+    can: OutputCan,
+) -> Result<Box<dyn Output>, Fault> {
+    let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
+    let shelf = shared(&text("world"), &text("name"));
+    if can.commits {
+        let mut held = locked(&shelf);
+        held.entries = held.committed.clone();
+    }
+    Ok(Box::new(MemoryOutput { shelf, can }))
+}
+
+struct MemoryOutput {
+    shelf: Arc<Mutex<Shelf>>,
+    can: OutputCan,
+}
+
+impl MemoryOutput {
+    fn one(&self, shelf: &mut Shelf, change: &Change) -> Result<(), Fault> {
+        let earlier = shelf.newest.get(&change.id).copied().unwrap_or(i64::MIN);
+        if change.seq <= earlier {
+            shelf.violations.push(format!("{}: number {} after {earlier}", change.id, change.seq));
+        }
+        shelf.newest.insert(change.id.clone(), change.seq);
+        if let Some(trouble) =
+            shelf.troubles.iter_mut().find(|trouble| trouble.times > 0 && change.id.contains(&trouble.name))
+        {
+            trouble.times -= 1;
+            return Err(trouble.fault.clone());
+        }
+        match &change.op {
+            Op::Put { record, version, class, place } => {
+                shelf.calls.put += 1;
+                shelf.told.push(format!("put {}", change.id));
+                let entry = Entry {
+                    address: change.address,
+                    text: record.body.clone().unwrap_or_else(|| record.title.clone()),
+                    mark: record.fields.get("mark").and_then(|marks| marks.first().cloned()),
+                    version: *version,
+                    class: *class,
+                    place: *place,
+                };
+                shelf.entries.insert(change.id.clone(), entry);
+            }
+            Op::Access { class, place } => {
+                if !self.can.access {
+                    shelf.violations.push(format!("{}: access without the ability", change.id));
+                }
+                shelf.calls.access += 1;
+                shelf.told.push(format!("access {}", change.id));
+                let entry = shelf.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
+                (entry.class, entry.place) = (*class, *place);
+            }
+            Op::Delete => {
+                shelf.calls.delete += 1;
+                shelf.told.push(format!("delete {}", change.id));
+                shelf.entries.remove(&change.id);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Output for MemoryOutput {
+    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+        let dead = || Err(Fault::passing("dead", "the process is dead"));
+        let mut shelf = locked(&self.shelf);
+        let crash = shelf.crash.clone();
+        if crash.reach("before send") {
+            return batch.iter().map(|_| dead()).collect();
+        }
+        let slow = shelf.slow_ms;
+        shelf.clock.pass(slow);
+        let mut answers = Vec::new();
+        for (n, change) in batch.iter().enumerate() {
+            if n > 0 && n == batch.len() / 2 && crash.reach("mid send") {
+                return batch.iter().map(|_| dead()).collect();
+            }
+            answers.push(self.one(&mut shelf, change));
+        }
+        if crash.reach("after send") {
+            return batch.iter().map(|_| dead()).collect();
+        }
+        if shelf.short_answers > 0 {
+            shelf.short_answers -= 1;
+            answers.pop();
+        }
+        answers
+    }
+
+    fn commit(&mut self, call: &Call) -> Result<Generation, Fault> {
+        let mut shelf = locked(&self.shelf);
+        let crash = shelf.crash.clone();
+        if crash.reach("before commit") {
+            return Err(Fault::passing("dead", "the process is dead"));
+        }
+        if shelf.failing_commits > 0 {
+            shelf.failing_commits -= 1;
+            shelf.entries = shelf.committed.clone();
+            return Err(Fault::passing("commit", format!("the disk was full at {}", call.clock.now())));
+        }
+        shelf.earlier = shelf.committed.clone();
+        shelf.committed = shelf.entries.clone();
+        shelf.number += 1;
+        drop(shelf);
+        if crash.reach("after commit") {
+            return Err(Fault::passing("dead", "the process is dead"));
+        }
+        Ok(self.generation())
+    }
+
+    fn generation(&self) -> Generation {
+        let shelf = locked(&self.shelf);
+        Generation { identity: format!("shelf {}", shelf.identity), number: shelf.number }
+    }
+
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+        if !self.can.list {
+            return Err(Fault::refused("list", "it cannot list"));
+        }
+        let shelf = locked(&self.shelf);
+        let later = shelf.entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
+        let held = |(id, entry): (&String, &Entry)| Held {
+            id: id.clone(),
+            version: entry.version,
+            class: entry.class,
+            place: entry.place,
+        };
+        Ok(later.take(most).map(held).collect())
+    }
+}

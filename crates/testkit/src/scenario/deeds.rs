@@ -1,0 +1,286 @@
+//! Deeds of a scenario: they change the source, the outputs, the time, or ask the engine for something.
+
+use ingather_connector::model::access::Level;
+use ingather_connector::model::fault::{Exhausted, Fault, Reason};
+use ingather_connector::model::guard::Guard;
+use ingather_connector::model::job::{Definition, RunKind, Stage};
+use ingather_engine::{Mode, Options};
+
+use super::{Answer, Play};
+use crate::crash::PLACES;
+use crate::memory_output::{Trouble, locked};
+use crate::script_repository::{self, ListingScript, Source};
+use crate::world::REGISTRY;
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+fn level(text: &str) -> Level {
+    if text == "open" {
+        return Level::open();
+    }
+    Level::Flat { allow: text.split('+').map(str::to_owned).collect(), deny: Vec::new() }
+}
+
+impl Play {
+    pub(super) fn deed(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        match word {
+            "output" => self.add_output(rest),
+            "job" => self.define(rest),
+            "source" => self.source(rest),
+            "listing" => self.listing(rest),
+            "reader" => {
+                script_repository::locked(&self.world.source).reader = rest.to_owned();
+                Ok(())
+            }
+            "fault" => self.fault(rest),
+            "crash" | "stop" => self.arm(word, rest),
+            "clock" => {
+                self.world.clock.pass(number::<i64>(rest.trim_end_matches('s'))? * 1_000);
+                Ok(())
+            }
+            "run" | "delete" | "confirm" => self.ask(word, rest),
+            _ => Err(format!("there is no deed `{word}`")),
+        }
+    }
+
+    fn add_output(&mut self, rest: &str) -> Result<(), String> {
+        let (name, kind) = rest.split_once(' ').unwrap_or((rest, "memory"));
+        REGISTRY.output(kind).ok_or_else(|| format!("there is no kind `{kind}`"))?;
+        self.world.output(name, kind);
+        Ok(())
+    }
+
+    fn define(&mut self, rest: &str) -> Result<(), String> {
+        let mut words = rest.split_whitespace();
+        let name = words.next().ok_or("a job has a name")?;
+        let mut definition = Definition {
+            name: name.to_owned(),
+            repository: "source".to_owned(),
+            source: serde_json::json!({"world": self.world.name, "root": ""}),
+            stages: Vec::new(),
+            outputs: Vec::new(),
+            retired: Vec::new(),
+            delete_guard: Guard::Off,
+            compare_content: false,
+        };
+        for word in words {
+            let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
+            match key {
+                "root" => definition.source["root"] = value.into(),
+                "to" => definition.outputs = value.split(',').map(str::to_owned).collect(),
+                "guard" if value == "default" => definition.delete_guard = Guard::default(),
+                "guard" => {
+                    let (percent, documents) = value.split_once('/').ok_or("guard=PERCENT/DOCUMENTS")?;
+                    definition.delete_guard =
+                        Guard::Limits { percent: number(percent)?, documents: number(documents)? };
+                }
+                "compare" => definition.compare_content = value == "content",
+                "stage" => {
+                    let settings = serde_json::from_str(value).map_err(|error| error.to_string())?;
+                    definition.stages.push(Stage { transform: "script".to_owned(), settings });
+                }
+                _ => return Err(format!("a job has no `{key}`")),
+            }
+        }
+        self.world.job(definition);
+        Ok(())
+    }
+
+    fn source(&mut self, rest: &str) -> Result<(), String> {
+        let mut source = script_repository::locked(&self.world.source);
+        for item in rest.split(", ") {
+            let mut words = item.split_whitespace();
+            let name = words.next().ok_or("a name is missing")?;
+            for word in words {
+                match name {
+                    "root" => root(&mut source, word)?,
+                    name if name.ends_with('/') => folder(&mut source, name, word)?,
+                    name => file(&mut source, name, word)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn listing(&mut self, rest: &str) -> Result<(), String> {
+        let mut script = ListingScript::default();
+        for word in rest.split_whitespace() {
+            match word.split_once(':') {
+                Some(("error", page)) => script.error = Some(number(page)?),
+                Some(("torn", page)) => (script.error, script.torn) = (Some(number(page)?), true),
+                None if word == "twice" => script.twice = true,
+                None if word == "intervals" => script.intervals = true,
+                None if word == "fine" => {}
+                _ => return Err(format!("a listing has no `{word}`")),
+            }
+        }
+        script_repository::locked(&self.world.source).listing = script;
+        Ok(())
+    }
+
+    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | commit | forgets |
+    /// older | slow:MS | fine`.
+    fn fault(&mut self, rest: &str) -> Result<(), String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let shelf = self.world.shelves.get(words[0]).ok_or("there is no such output")?;
+        let mut shelf = locked(shelf);
+        let what = *words.get(1).ok_or("what goes wrong?")?;
+        let fault = match what {
+            "short" => return Ok(shelf.short_answers += 1),
+            "commit" => return Ok(shelf.failing_commits += 1),
+            "forgets" => return Ok(shelf.forget()),
+            "older" => return Ok(shelf.go_back()),
+            "fine" => return Ok(shelf.troubles.clear()),
+            "passing" => Fault::passing("away", "the output is away"),
+            "keeping" => Fault::Passing {
+                reason: Reason::new("away", "the output is away"),
+                retry_in_ms: None,
+                when_exhausted: Exhausted::Keep,
+            },
+            "busy" => Fault::Passing {
+                reason: Reason::new("busy", "too many requests"),
+                retry_in_ms: Some(2_000),
+                when_exhausted: Exhausted::Keep,
+            },
+            "refused" => Fault::refused("mapping", "the output does not take it"),
+            "broken" => Fault::broken("mapping", "the output does not understand it"),
+            slow => {
+                let millis =
+                    slow.strip_prefix("slow:").ok_or_else(|| format!("an output has no `{slow}`"))?;
+                shelf.slow_ms = number(millis)?;
+                return Ok(());
+            }
+        };
+        let name = words.get(2).copied().filter(|name| *name != "*").unwrap_or_default().to_owned();
+        let times = words.get(3).map_or(Ok(u32::MAX), |times| number(times))?;
+        shelf.troubles.push(Trouble { name, fault, times });
+        Ok(())
+    }
+
+    fn arm(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let (when, place) = match words[..] {
+            [when, place, ..] if ["before", "mid", "after"].contains(&when) => (when, place),
+            _ => return Err("before, mid or after what?".to_owned()),
+        };
+        if !PLACES.contains(&place) {
+            return Err(format!("there is no place `{place}`"));
+        }
+        let nth = words.get(2).map_or(Ok(1), |nth| number(nth))?;
+        let place = format!("{when} {place}");
+        match word {
+            "crash" => self.world.crash.arm(&place, nth),
+            _ => self.world.crash.stop_at(&place, nth, self.world.engine().cancel.clone()),
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, what: &str, rest: &str) -> Result<(), String> {
+        let mut words = rest.split_whitespace();
+        let job = words.next().ok_or("which job?")?;
+        let mut options = Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false };
+        let mut run = None;
+        for word in words {
+            match word {
+                "minimal" => options.kind = RunKind::Minimal,
+                "dry-run" => options.mode = Mode::DryRun,
+                "guard-off" => options.guard_off = true,
+                number_of_run => run = Some(number(number_of_run)?),
+            }
+        }
+        self.answer = match what {
+            "run" => Answer::of(self.world.run(job, options), Answer::Ran),
+            "delete" => Answer::of(self.world.delete(job), Answer::Removed),
+            _ => Answer::of(self.world.confirm(job, run), Answer::Removed),
+        };
+        let stopped = self.world.engine().cancel.cancelled();
+        if self.world.crash.dead() || stopped {
+            self.world.reopen();
+        }
+        Ok(())
+    }
+}
+
+fn root(source: &mut Source, word: &str) -> Result<(), String> {
+    match word {
+        "absent" => source.absent = true,
+        "present" => source.absent = false,
+        _ => return Err(format!("the root has no `{word}`")),
+    }
+    Ok(())
+}
+
+fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    let name = name.trim_start_matches('/').to_owned();
+    let next = source.next_change() as u64;
+    let folder = source.folder(&name);
+    match word.split_once(':') {
+        Some(("device", number_of_device)) => {
+            folder.device = number(number_of_device)?;
+            folder.inode = next;
+        }
+        Some(("access", who)) => folder.level = level(who),
+        None if word == "there" => {}
+        None if word == "unreadable" => folder.unreadable = true,
+        None if word == "readable" => folder.unreadable = false,
+        None if word == "changing" => folder.changing = true,
+        None if word == "quiet" => folder.changing = false,
+        None if word == "replaced" => folder.inode = next,
+        None if word == "gone" => {
+            source.folders.remove(&name);
+            source.files.retain(|file, _| !file.starts_with(&name));
+        }
+        _ => return Err(format!("a folder has no `{word}`")),
+    }
+    Ok(())
+}
+
+fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    let change = source.next_change();
+    if let Some(old) = word.strip_prefix("move:") {
+        let mut moved = source.files.remove(old).ok_or("there is nothing to move")?;
+        moved.ctime = change;
+        source.files.insert(name.to_owned(), moved);
+        return Ok(());
+    }
+    if word == "gone" {
+        return source.files.remove(name).map(|_| ()).ok_or_else(|| "it is not there".to_owned());
+    }
+    let file = source.file(name);
+    let passing = |code: &str, when_exhausted| Fault::Passing {
+        reason: Reason::new(code, "it cannot be read now"),
+        retry_in_ms: None,
+        when_exhausted,
+    };
+    match word.split_once(':') {
+        Some(("access", who)) => (file.level, file.ctime) = (level(who), change),
+        Some(("failing", times)) => file.fault = Some((passing("away", Exhausted::Skip), number(times)?)),
+        Some(("keeping", times)) => file.fault = Some((passing("away", Exhausted::Keep), number(times)?)),
+        Some(("aborting", times)) => {
+            file.fault = Some((passing("away", Exhausted::AbortJob), number(times)?))
+        }
+        None if word == "racy" => file.racy = true,
+        None if word == "calm" => file.racy = false,
+        None if word == "unreadable" => (file.unreadable, file.ctime) = (true, change),
+        None if word == "readable" => (file.unreadable, file.ctime) = (false, change),
+        // The reader may open it now although nothing about the file has changed.
+        None if word == "opened" => file.unreadable = false,
+        None if word == "vanishing" => file.vanishing = true,
+        None if word == "unlisted" => file.unlisted = true,
+        None if word == "listed" => file.unlisted = false,
+        None if word == "excluded" => file.excluded = true,
+        None if word == "broken" => file.fault = Some((Fault::broken("parse", "it is broken"), u32::MAX)),
+        None if word == "sound" => file.fault = None,
+        None if word == "touched" => (file.mtime, file.ctime) = (change, change),
+        None if word == "ctime" => file.ctime = change,
+        None if word.starts_with('v') => {
+            if file.content != word {
+                (file.content, file.mtime, file.ctime) = (word.to_owned(), change, change);
+            }
+        }
+        _ => return Err(format!("a file has no `{word}`")),
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! What a scenario can ask about: answers of the engine, what the store knows, what outputs hold and were told.
+
+use ingather_connector::model::balance::Balance;
+use ingather_store::runs;
+
+use super::{Answer, Play};
+use crate::memory_output::{Calls, locked};
+use crate::script_repository;
+
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    let items: Vec<String> = items.into_iter().collect();
+    if items.is_empty() { "nothing".to_owned() } else { items.join(", ") }
+}
+
+fn counted(counts: &[(&str, u64)]) -> String {
+    list(counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {n}")))
+}
+
+/// A balance without its zeros.
+pub(crate) fn balance(b: &Balance) -> String {
+    counted(&[
+        ("added", b.added),
+        ("updated", b.updated),
+        ("access", b.access),
+        ("unchanged", b.unchanged),
+        ("skipped", b.skipped),
+        ("failed", b.failed),
+        ("waiting", b.waiting),
+        ("deleted", b.deleted),
+        ("kept", b.kept),
+        ("held", b.held),
+    ])
+}
+
+impl Play {
+    /// The present text of what an expectation names.
+    pub(super) fn actual(&mut self, what: &str) -> Result<String, String> {
+        let words: Vec<&str> = what.split_whitespace().collect();
+        Ok(match words[..] {
+            ["balance"] => match &self.answer {
+                Answer::Ran(report) => balance(&report.balance),
+                other => format!("no report: {other:?}"),
+            },
+            ["blind"] => match &self.answer {
+                Answer::Ran(report) => {
+                    list(report.blind.iter().map(|spot| format!("{} {}", spot.scope.label(), spot.cause)))
+                }
+                other => format!("no report: {other:?}"),
+            },
+            ["exit"] => self.exit().to_string(),
+            ["error"] => match &self.answer {
+                Answer::Failed(error) => error.clone(),
+                Answer::Ran(report) => report.error.clone().unwrap_or_default(),
+                _ => String::new(),
+            },
+            ["removed"] => match &self.answer {
+                Answer::Removed(r) => {
+                    counted(&[("deleted", r.deleted), ("forgotten", r.forgotten), ("kept", r.kept)])
+                }
+                other => format!("nothing removed: {other:?}"),
+            },
+            ["jobs"] => list(self.world.jobs()),
+            ["read"] => {
+                let mut read = std::mem::take(&mut script_repository::locked(&self.world.source).fetched);
+                read.sort();
+                list(read)
+            }
+            ["documents", job] => {
+                list(self.world.documents(job).into_iter().map(|(name, state)| format!("{name} {state}")))
+            }
+            ["runs", job] => self.runs(job)?,
+            ["held", job] => {
+                let job = self.world.find(job).ok_or("there is no such job")?;
+                let held = self.world.engine().held(&job, 0, 1_000).map_err(|error| error.to_string())?;
+                let mut names: Vec<String> = held.1.into_iter().map(|held| held.name).collect();
+                names.sort();
+                list(names)
+            }
+            ["sees", user, output] => {
+                list(self.world.sees(if user == "anybody" { "" } else { user }, output))
+            }
+            [what, output] if self.world.shelves.contains_key(output) => self.shelf(what, output)?,
+            _ => return Err(format!("nothing is known about `{what}`")),
+        })
+    }
+
+    fn exit(&self) -> u8 {
+        match &self.answer {
+            Answer::Ran(report) if report.error.is_some() => 3,
+            Answer::Ran(report) => u8::from(report.balance.troubled() || !report.blind.is_empty()),
+            Answer::Failed(_) => 3,
+            Answer::Removed(removed) => u8::from(removed.kept > 0),
+            Answer::Nothing => 0,
+        }
+    }
+
+    fn runs(&self, job: &str) -> Result<String, String> {
+        let job = self.world.find(job).ok_or("there is no such job")?;
+        let runs =
+            self.world.engine().reader.read(|sql| runs::list(sql, job.id, 100)).map_err(|e| e.to_string())?;
+        Ok(list(runs.into_iter().rev().map(|run| {
+            let outcome = run.outcome.unwrap_or_else(|| "open".to_owned());
+            match run.guard {
+                Some(guard) => format!("{} {outcome} {guard}", run.number),
+                None => format!("{} {outcome}", run.number),
+            }
+        })))
+    }
+
+    fn shelf(&self, what: &str, output: &str) -> Result<String, String> {
+        let prefix = format!("mem://{}/", self.world.name);
+        Ok(match what {
+            "output" => list(self.world.entries(output).into_iter().map(|(name, entry)| match entry.mark {
+                Some(mark) => format!("{name} {} {mark}", entry.text),
+                None => format!("{name} {}", entry.text),
+            })),
+            "calls" => {
+                let mut shelf = locked(&self.world.shelves[output]);
+                let Calls { put, access, delete } = std::mem::take(&mut shelf.calls);
+                shelf.told.clear();
+                counted(&[("put", put), ("access", access), ("delete", delete)])
+            }
+            "told" => {
+                let mut shelf = locked(&self.world.shelves[output]);
+                shelf.calls = Calls::default();
+                list(std::mem::take(&mut shelf.told).into_iter().map(|told| told.replace(&prefix, "")))
+            }
+            _ => return Err(format!("nothing is known about `{what}`")),
+        })
+    }
+}

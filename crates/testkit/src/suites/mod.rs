@@ -1,0 +1,1 @@
+//! Conformance suites: what a connector promises, as one call for each role.

@@ -1,0 +1,287 @@
+//! A world of its own for one test: a store, an engine, a scripted source, outputs in memory; it can die and come back.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ingather_connector::call::{Cancel, Clock as _};
+use ingather_connector::model::access::Tokens;
+use ingather_connector::model::ids::ConnectionId;
+use ingather_connector::model::job::{Definition, RunKind};
+use ingather_connector::registry::Registry;
+use ingather_connector::repository::Surroundings;
+use ingather_engine::progress::Progress;
+use ingather_engine::remove::Removed;
+use ingather_engine::{Engine, EngineError, Mode, Options, Report, who};
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::{self, Job};
+use ingather_store::leases::{self, Member};
+use ingather_store::{Durability, Store, documents, work};
+
+use crate::clock::HandClock;
+use crate::crash::Crash;
+use crate::database::{Database, Kind};
+use crate::memory_output::{self, COMMITTING, Entry, MEMORY, PLAIN, Shelf};
+use crate::script_repository::{self, REPOSITORY, Source};
+use crate::script_transform::TRANSFORM;
+
+/// Everything that worlds are made of.
+pub static REGISTRY: Registry = Registry {
+    repositories: &[&REPOSITORY],
+    transforms: &[&TRANSFORM],
+    outputs: &[&MEMORY, &COMMITTING, &PLAIN],
+    authorities: &[],
+};
+
+/// A call that takes longer than this hangs.
+const HANGS: Duration = Duration::from_secs(60);
+
+/// One world.
+pub struct World {
+    /// Its name, in which its source and its shelves are found.
+    pub name: String,
+    /// The time.
+    pub clock: HandClock,
+    /// Where it dies.
+    pub crash: Arc<Crash>,
+    /// What the source holds.
+    pub source: Arc<Mutex<Source>>,
+    /// What the outputs hold.
+    pub shelves: BTreeMap<String, Arc<Mutex<Shelf>>>,
+    /// Workers of a run.
+    pub threads: usize,
+    engine: Option<Engine>,
+    repository: ConnectionId,
+    outputs: HashMap<String, ConnectionId>,
+    processes: u64,
+    database: Database,
+}
+
+/// All or what is new; written.
+pub const FULL: Options = Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false };
+
+impl World {
+    /// An empty world on a fresh database.
+    pub fn new(kind: Kind) -> World {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("w{}", MADE.fetch_add(1, Ordering::Relaxed));
+        let source = script_repository::shared(&name);
+        let crash = Arc::new(Crash::default());
+        script_repository::locked(&source).crash = crash.clone();
+        let mut world = World {
+            name,
+            clock: HandClock::at(1_700_000_000_000),
+            crash,
+            source,
+            shelves: BTreeMap::new(),
+            threads: 1,
+            engine: None,
+            repository: ConnectionId(0),
+            outputs: HashMap::new(),
+            processes: 0,
+            database: Database::fresh(kind),
+        };
+        world.reopen();
+        let now = world.clock.now();
+        let settings = serde_json::json!({});
+        let added = world.store().write(Durability::Synced, |sql| {
+            connections::add(sql, Role::Repository, REPOSITORY.name, "source", &settings, now)
+        });
+        world.repository = added.expect("a fresh store takes a connection").id;
+        world
+    }
+
+    /// A new process opens the store; the old one is gone without having cleaned up. Whether it had died.
+    pub fn reopen(&mut self) -> bool {
+        let died = self.crash.revive();
+        self.engine = None;
+        let store = Store::open(&self.database.target).expect("the store opens again");
+        self.processes += 1;
+        let member = Member {
+            id: format!("process {}", self.processes),
+            until: 0,
+            pid: self.processes as i64,
+            host: self.name.clone(),
+            doing: "test".to_owned(),
+        };
+        let now = self.clock.now();
+        let lease = store
+            .write(Durability::Synced, |sql| leases::take(sql, &member, now))
+            .expect("the lease is free");
+        #[cfg(feature = "crash-points")]
+        let store = {
+            let crash = self.crash.clone();
+            store.with_crash_hook(Arc::new(move |point| crash.transaction(point.statements, point.committed)))
+        };
+        self.engine = Some(Engine {
+            reader: store.reader().clone(),
+            writer: Some((store, lease)),
+            registry: REGISTRY,
+            clock: Arc::new(self.clock.clone()),
+            cancel: Cancel::default(),
+            data: self.database.folder.path().to_owned(),
+            surroundings: Surroundings { own: Vec::new(), threads: self.threads },
+        });
+        died
+    }
+
+    /// The engine of the process that lives now.
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().expect("a world has a process from its beginning on")
+    }
+
+    /// Its store.
+    pub fn store(&self) -> &Store {
+        let (store, _) = self.engine().writer.as_ref().expect("the engine of a world writes");
+        store
+    }
+
+    /// Adds an output of that kind.
+    pub fn output(&mut self, name: &str, kind: &str) {
+        let settings = serde_json::json!({"world": self.name, "name": name});
+        let now = self.clock.now();
+        let added = self
+            .store()
+            .write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))
+            .expect("the store takes a connection");
+        self.outputs.insert(name.to_owned(), added.id);
+        let shelf = memory_output::shared(&self.name, name);
+        {
+            let mut shelf = memory_output::locked(&shelf);
+            shelf.crash = self.crash.clone();
+            shelf.clock = self.clock.clone();
+        }
+        self.shelves.insert(name.to_owned(), shelf);
+    }
+
+    /// Adds a job, or changes it; outputs that are taken out of it are retired.
+    pub fn job(&mut self, mut definition: Definition) {
+        let now = self.clock.now();
+        let repository = self.repository;
+        self.store()
+            .write(Durability::Synced, |sql| match jobs::by_name(sql, &definition.name)? {
+                None => {
+                    jobs::add(sql, repository, &definition.source.to_string(), &definition, now).map(|_| ())
+                }
+                Some(job) => {
+                    let before = job.definition.outputs.into_iter().chain(job.definition.retired);
+                    definition.retired.extend(before.filter(|name| !definition.outputs.contains(name)));
+                    jobs::define(sql, job.id, &definition)
+                }
+            })
+            .expect("the store takes a job");
+    }
+
+    /// The job of that name.
+    pub fn find(&self, name: &str) -> Option<Job> {
+        self.engine().reader.read(|sql| jobs::by_name(sql, name)).expect("the store answers")
+    }
+
+    /// Names of all jobs.
+    pub fn jobs(&self) -> Vec<String> {
+        let jobs = self.engine().reader.read(jobs::list).expect("the store answers");
+        jobs.into_iter().map(|job| job.name).collect()
+    }
+
+    /// Runs a job once.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn run(&self, job: &str, options: Options) -> Result<Report, EngineError> {
+        let job = self.known(job)?;
+        self.watched(|engine| engine.run(&job, REPOSITORY.name, options, Arc::new(Progress::default())))
+    }
+
+    /// Confirms what a run holds; none: the last run.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn confirm(&self, job: &str, run: Option<i64>) -> Result<Removed, EngineError> {
+        let job = self.known(job)?;
+        let run = run.unwrap_or(job.run);
+        self.watched(|engine| engine.confirm(&job, REPOSITORY.name, run, Arc::new(Progress::default())))
+    }
+
+    /// Deletes a job.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn delete(&self, job: &str) -> Result<Removed, EngineError> {
+        let job = self.known(job)?;
+        self.watched(|engine| engine.delete(&job, REPOSITORY.name, Arc::new(Progress::default())))
+    }
+
+    fn known(&self, job: &str) -> Result<Job, EngineError> {
+        self.find(job).ok_or_else(|| EngineError::Refused(format!("there is no job {job}")))
+    }
+
+    /// Ends the test when the engine hangs, instead of waiting for ever.
+    fn watched<T>(&self, work: impl FnOnce(&Engine) -> T) -> T {
+        let (done, over) = channel::<()>();
+        std::thread::scope(|scope| {
+            let watcher = scope.spawn(move || {
+                if let Err(RecvTimeoutError::Timeout) = over.recv_timeout(HANGS) {
+                    // A panic here would wait for the hanging threads.
+                    std::process::abort();
+                }
+            });
+            let result = work(self.engine());
+            drop(done);
+            watcher.join().expect("the watcher does not panic");
+            result
+        })
+    }
+
+    /// What an output holds, by the name of the document in the source.
+    pub fn entries(&self, output: &str) -> BTreeMap<String, Entry> {
+        let prefix = format!("mem://{}/", self.name);
+        let Some(shelf) = self.shelves.get(output) else { return BTreeMap::new() };
+        let shelf = memory_output::locked(shelf);
+        shelf.entries.iter().map(|(id, entry)| (id.replace(&prefix, ""), entry.clone())).collect()
+    }
+
+    /// Names of what a user may find in an output; `""` is nobody in particular.
+    pub fn sees(&self, user: &str, output: &str) -> Vec<String> {
+        let tokens: Tokens = user.split('+').filter(|token| !token.is_empty()).collect();
+        let id = self.outputs.get(output).copied();
+        let permitted =
+            who::permitted(&self.engine().reader, id, &tokens).expect("few changes are on their way");
+        let entries = self.entries(output).into_iter();
+        entries
+            .filter(|(_, e)| permitted.permits(e.address, e.class, e.place))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// Documents of a job with their states, by name.
+    pub fn documents(&self, job: &str) -> Vec<(String, String)> {
+        let Some(job) = self.find(job) else { return Vec::new() };
+        let reader = &self.engine().reader;
+        let (rows, leaving) = reader
+            .read(|sql| Ok((documents::list(sql, job.id, 0, 100_000)?, work::leaving(sql, job.id)?)))
+            .expect("the store answers");
+        let mut states: Vec<(String, String)> = rows
+            .into_iter()
+            .map(|row| {
+                let state = match (&row.work, &row.trouble) {
+                    _ if leaving.contains(&row.id.0) => "leaving".to_owned(),
+                    (Some(_), _) => "waiting".to_owned(),
+                    (None, Some((kind, code, _))) => format!("{kind} {code}"),
+                    (None, None) => "settled".to_owned(),
+                };
+                (row.name, state)
+            })
+            .collect();
+        states.sort();
+        states
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // The store is closed before its database goes.
+        self.engine = None;
+    }
+}
