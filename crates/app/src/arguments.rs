@@ -54,12 +54,13 @@ pub(crate) enum Command {
     /// Search the built-in index
     Search(Search),
     /// Look at jobs, confirm what they hold, delete them
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  ingather job show share")]
     Job(Job),
     /// Look at documents
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  ingather document list share --state failed")]
     Document(Document),
     /// Write what `sync` has created as a declaration that can be kept
+    #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,
     /// Write completions for a shell to standard output
     #[command(
@@ -162,13 +163,16 @@ pub(crate) struct Search {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Job {
     /// All jobs with their last run
+    #[command(after_help = "Example:\n  ingather job list")]
     List,
     /// One job in full
+    #[command(after_help = "Example:\n  ingather job show share")]
     Show {
         /// Name of the job
         job: String,
     },
     /// Its runs, newest first
+    #[command(after_help = "Example:\n  ingather job runs share --limit 5")]
     Runs {
         /// Name of the job
         job: String,
@@ -177,6 +181,7 @@ pub(crate) enum Job {
         limit: u32,
     },
     /// Removals that its last run holds
+    #[command(after_help = "Example:\n  ingather job held share")]
     Held {
         /// Name of the job
         job: String,
@@ -194,6 +199,7 @@ pub(crate) enum Job {
         run: i64,
     },
     /// Delete a job, and everything that outputs hold because of it
+    #[command(after_help = "Example:\n  ingather job delete share")]
     Delete {
         /// Name of the job
         job: String,

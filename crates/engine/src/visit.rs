@@ -151,8 +151,11 @@ impl<'r> Visiting<'r> {
                 .get(&output.id)
                 .is_some_and(|d| d.holding.sent.is_some() && d.holding.held == Some(d.holding.sent))
         });
+        // What could not be read is not what an output holds, whatever its version says.
+        let read = !self.run.failed.contains(self.task.id as u64);
         let version = self.run.hasher.version(self.task.own, &observed.content);
         explained
+            && read
             && confirmed
             && !known.leaving
             && version.same(known.version)

@@ -1,0 +1,203 @@
+//! What a search finds for a user is what the kernel lets that user open, for random trees with modes and access lists.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::dice::Dice;
+use crate::people::{Accounts, Person};
+use crate::sandbox::{Kept, Sandbox, finish};
+use crate::files;
+
+const SEEDS: u64 = 20;
+const GROUPS: [&str; 2] = ["ingather-g1", "ingather-g2"];
+const USERS: [(&str, &[&str]); 4] = [
+    ("ingather-t1", &["ingather-g1"]),
+    ("ingather-t2", &["ingather-g1", "ingather-g2"]),
+    ("ingather-t3", &["ingather-g2"]),
+    ("ingather-t4", &[]),
+];
+/// Among them those that shut a class out which a later one would let in.
+const FILE_MODES: [u32; 12] =
+    [0o644, 0o604, 0o640, 0o600, 0o444, 0o404, 0o044, 0o004, 0o060, 0o000, 0o664, 0o064];
+const FOLDER_MODES: [u32; 12] =
+    [0o755, 0o711, 0o705, 0o750, 0o700, 0o701, 0o710, 0o770, 0o755, 0o775, 0o055, 0o744];
+
+#[test]
+fn a_search_finds_what_the_kernel_lets_open() {
+    let _accounts = Accounts::make(&GROUPS, &USERS);
+    let people: Vec<Person> = USERS.iter().map(|(name, _)| Person::named(name)).collect();
+    let next = AtomicU64::new(1);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > SEEDS {
+                        break;
+                    }
+                    World::new(seed, &people).live();
+                }
+            });
+        }
+    });
+}
+
+struct World<'p> {
+    seed: u64,
+    dice: Dice,
+    people: &'p [Person],
+    sandbox: Sandbox,
+    source: PathBuf,
+    folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+impl<'p> World<'p> {
+    fn new(seed: u64, people: &'p [Person]) -> World<'p> {
+        let sandbox = Sandbox::new(if seed % 5 == 0 { Kept::Postgres } else { Kept::Sqlite });
+        // The source lies below folders that may be closed as well.
+        let source = sandbox.root().join("above/source");
+        std::fs::create_dir_all(&source).unwrap();
+        let folders = vec![sandbox.root(), sandbox.root().join("above"), source.clone()];
+        let mut world = World { seed, dice: Dice::new(seed), people, sandbox, source, folders, files: Vec::new() };
+        world.grow(world.source.clone(), 5);
+        world
+    }
+
+    fn grow(&mut self, folder: PathBuf, levels: usize) {
+        for n in 0..=self.dice.below(3) {
+            self.file(folder.join(format!("f{n}.txt")));
+        }
+        for n in 0..if levels == 0 { 0 } else { 1 + self.dice.below(2) } {
+            let below = folder.join(format!("d{n}"));
+            std::fs::create_dir(&below).unwrap();
+            self.folders.push(below.clone());
+            self.grow(below, levels - 1);
+        }
+    }
+
+    fn file(&mut self, path: PathBuf) {
+        std::fs::write(&path, "some text").unwrap();
+        self.files.push(path);
+    }
+
+    fn live(mut self) {
+        for path in [self.folders.clone(), self.files.clone()].concat() {
+            if !self.dice.once_in(3) {
+                self.change(&path);
+            }
+        }
+        self.compare("at first");
+        for round in 1..=2 {
+            for path in [self.folders.clone(), self.files.clone()].concat() {
+                if self.dice.once_in(5) {
+                    self.change(&path);
+                }
+            }
+            if round == 2 {
+                self.rebuild();
+            }
+            self.compare(&format!("after change {round}"));
+        }
+    }
+
+    /// Another owner, mode or access list.
+    fn change(&mut self, path: &Path) {
+        let folder = path.is_dir();
+        if self.dice.once_in(2) {
+            let owner = if self.dice.once_in(4) { 0 } else { self.dice.pick(self.people).uid };
+            let group = *self.dice.pick(&self.dice_groups());
+            std::os::unix::fs::chown(path, Some(owner), Some(group)).unwrap();
+        }
+        let open = folder && self.dice.once_in(2);
+        let mode = if open { 0o755 } else { *self.dice.pick(if folder { &FOLDER_MODES } else { &FILE_MODES }) };
+        files::tool("setfacl", &["-b"], path);
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        if self.dice.once_in(3) {
+            let rights: &[&str] = if folder { &["rwx", "--x", "r-x", "---", "r--"] } else { &["r--", "rw-", "---", "-w-"] };
+            let mut entries = Vec::new();
+            for _ in 0..=self.dice.below(2) {
+                entries.push(format!("u:{}:{}", self.dice.pick(self.people).name, self.dice.pick(rights)));
+            }
+            entries.push(format!("g:{}:{}", self.dice.pick(&GROUPS), self.dice.pick(rights)));
+            if self.dice.once_in(2) {
+                entries.push(format!("m::{}", self.dice.pick(rights)));
+            }
+            let entries = entries.join(",");
+            files::tool("setfacl", &["-m", &entries], path);
+        }
+    }
+
+    fn dice_groups(&self) -> Vec<u32> {
+        self.people.iter().flat_map(|person| person.groups.clone()).chain([0]).collect()
+    }
+
+    /// A file goes and another comes under its name, a folder is renamed, a new one comes.
+    fn rebuild(&mut self) {
+        let again = self.dice.pick(&self.files).clone();
+        std::fs::remove_file(&again).unwrap();
+        std::fs::write(&again, "another text").unwrap();
+        let below: Vec<PathBuf> = self.folders.iter().filter(|f| f.parent() != Some(&self.source)).cloned().collect();
+        let old = below.last().unwrap().clone();
+        let new = self.source.join("renamed");
+        std::fs::rename(&old, &new).unwrap();
+        let moved = |path: &PathBuf| path.strip_prefix(&old).map_or(path.clone(), |rest| new.join(rest));
+        self.files = self.files.iter().map(moved).collect();
+        let fresh = self.source.join("fresh");
+        std::fs::create_dir(&fresh).unwrap();
+        self.change(&fresh);
+        self.file(fresh.join("x.txt"));
+    }
+
+    fn compare(&self, when: &str) {
+        if self.seed % 2 == 0 {
+            files::settle(&self.sandbox.root());
+        }
+        let source = self.source.to_string_lossy();
+        let told = self.sandbox.run(&["sync", &source, "--json", "--delete-guard", "off"]).exits(0);
+        let every: BTreeSet<String> = self.sandbox.everything().into_iter().collect();
+        assert_eq!(every.len(), self.files.len(), "seed {}, {when}: {told:?}", self.seed);
+        for person in self.people {
+            let opens = self.opens(person);
+            let found = self
+                .sandbox
+                .run(&["search", "*", "--as", &person.name, "--json", "--limit", "10000"])
+                .exits(0)
+                .documents()
+                .into_iter()
+                .collect::<BTreeSet<String>>();
+            let leaked: Vec<_> = found.difference(&opens).collect();
+            let hidden: Vec<_> = opens.difference(&found).collect();
+            assert!(
+                leaked.is_empty() && hidden.is_empty(),
+                "seed {}, {when}, {person:?}:\nmay not open, but finds {leaked:?}\nmay open, but does not find {hidden:?}\n{}",
+                self.seed,
+                self.rights(leaked.first().or(hidden.first()).unwrap()),
+            );
+        }
+    }
+
+    /// What the kernel lets somebody open.
+    fn opens(&self, person: &Person) -> BTreeSet<String> {
+        const OPEN: &str = r#"while IFS= read -r f; do { true <"$f"; } 2>/dev/null && echo "$f"; done; true"#;
+        let mut command = person.command(Path::new("sh"));
+        command.args(["-c", OPEN]).current_dir("/");
+        let list: String = self.files.iter().map(|path| format!("{}\n", path.display())).collect();
+        let answer = finish(command, Some(&list)).exits(0);
+        let below = |line: &str| Path::new(line).strip_prefix(&self.source).unwrap().to_str().unwrap().to_owned();
+        answer.out.lines().map(below).collect()
+    }
+
+    /// The rights on the way to a document, for whoever has to find out why.
+    fn rights(&self, document: &str) -> String {
+        let path = self.source.join(document);
+        let way: Vec<_> = path.ancestors().take_while(|p| p.starts_with(self.sandbox.root())).collect();
+        way.iter()
+            .map(|path| crate::people::must(std::process::Command::new("getfacl").args(["-cp", "--"]).arg(path)))
+            .zip(&way)
+            .map(|(list, path)| format!("{}: {}\n", path.display(), list.replace('\n', " ")))
+            .collect()
+    }
+}

@@ -1,0 +1,14 @@
+//! Drives the program as a person does: commands in, lines and exit codes out (design 5.1).
+#![expect(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod access;
+mod commands;
+mod database;
+mod dice;
+mod files;
+mod jobs;
+mod kill;
+mod people;
+mod sandbox;
+mod scenario;
+mod scenarios;
