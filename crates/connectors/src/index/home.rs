@@ -43,6 +43,7 @@ impl Payload {
     /// That of an index that is made now.
     pub(super) fn new(store: &str) -> Payload {
         let mut hash = blake3::Hasher::new();
+        // clock: only to make an identity that no other index has; no decision goes by it.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         hash.update(&now.as_nanos().to_le_bytes());
         hash.update(&std::process::id().to_le_bytes());
@@ -210,9 +211,11 @@ pub(super) fn writer<D: Document>(
     memory: usize,
     path: &Path,
 ) -> Result<IndexWriter<D>, Fault> {
+    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
     let until = Instant::now() + LOCK_WAIT_MAX;
     loop {
         match index.writer_with_num_threads(threads, memory) {
+            // clock: as above.
             Err(TantivyError::LockFailure(..)) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
             opened => return opened.map_err(|error| fault(error, path)),
         }
