@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dice::Dice;
+use crate::files;
 use crate::people::{Accounts, Person};
 use crate::sandbox::{Kept, Sandbox, finish};
-use crate::files;
 
 const SEEDS: u64 = 20;
 const GROUPS: [&str; 2] = ["ingather-g1", "ingather-g2"];
@@ -61,7 +61,8 @@ impl<'p> World<'p> {
         let source = sandbox.root().join("above/source");
         std::fs::create_dir_all(&source).unwrap();
         let folders = vec![sandbox.root(), sandbox.root().join("above"), source.clone()];
-        let mut world = World { seed, dice: Dice::new(seed), people, sandbox, source, folders, files: Vec::new() };
+        let mut world =
+            World { seed, dice: Dice::new(seed), people, sandbox, source, folders, files: Vec::new() };
         world.grow(world.source.clone(), 5);
         world
     }
@@ -112,11 +113,13 @@ impl<'p> World<'p> {
             std::os::unix::fs::chown(path, Some(owner), Some(group)).unwrap();
         }
         let open = folder && self.dice.once_in(2);
-        let mode = if open { 0o755 } else { *self.dice.pick(if folder { &FOLDER_MODES } else { &FILE_MODES }) };
+        let mode =
+            if open { 0o755 } else { *self.dice.pick(if folder { &FOLDER_MODES } else { &FILE_MODES }) };
         files::tool("setfacl", &["-b"], path);
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         if self.dice.once_in(3) {
-            let rights: &[&str] = if folder { &["rwx", "--x", "r-x", "---", "r--"] } else { &["r--", "rw-", "---", "-w-"] };
+            let rights: &[&str] =
+                if folder { &["rwx", "--x", "r-x", "---", "r--"] } else { &["r--", "rw-", "---", "-w-"] };
             let mut entries = Vec::new();
             for _ in 0..=self.dice.below(2) {
                 entries.push(format!("u:{}:{}", self.dice.pick(self.people).name, self.dice.pick(rights)));
@@ -139,7 +142,8 @@ impl<'p> World<'p> {
         let again = self.dice.pick(&self.files).clone();
         std::fs::remove_file(&again).unwrap();
         std::fs::write(&again, "another text").unwrap();
-        let below: Vec<PathBuf> = self.folders.iter().filter(|f| f.parent() != Some(&self.source)).cloned().collect();
+        let below: Vec<PathBuf> =
+            self.folders.iter().filter(|f| f.parent() != Some(&self.source)).cloned().collect();
         let old = below.last().unwrap().clone();
         let new = self.source.join("renamed");
         std::fs::rename(&old, &new).unwrap();
@@ -186,7 +190,8 @@ impl<'p> World<'p> {
         command.args(["-c", OPEN]).current_dir("/");
         let list: String = self.files.iter().map(|path| format!("{}\n", path.display())).collect();
         let answer = finish(command, Some(&list)).exits(0);
-        let below = |line: &str| Path::new(line).strip_prefix(&self.source).unwrap().to_str().unwrap().to_owned();
+        let below =
+            |line: &str| Path::new(line).strip_prefix(&self.source).unwrap().to_str().unwrap().to_owned();
         answer.out.lines().map(below).collect()
     }
 
@@ -195,7 +200,9 @@ impl<'p> World<'p> {
         let path = self.source.join(document);
         let way: Vec<_> = path.ancestors().take_while(|p| p.starts_with(self.sandbox.root())).collect();
         way.iter()
-            .map(|path| crate::people::must(std::process::Command::new("getfacl").args(["-cp", "--"]).arg(path)))
+            .map(|path| {
+                crate::people::must(std::process::Command::new("getfacl").args(["-cp", "--"]).arg(path))
+            })
             .zip(&way)
             .map(|(list, path)| format!("{}: {}\n", path.display(), list.replace('\n', " ")))
             .collect()

@@ -1,6 +1,6 @@
 //! Wrong use and broken surroundings: one sentence, the right exit code, and nothing changed (design 5.1).
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,12 @@ fn commands_before_the_first_sync_say_how_to_begin() {
 fn unknown_names_and_patterns_are_refused() {
     let sandbox = synced();
     refused(&sandbox, &["sync", "root", "--to", "nonsense"], 2, &["nonsense"]);
-    refused(&sandbox, &["sync", "root", "--to", "journal:x", "--update", "--include", "["], 2, &["[", "pattern"]);
+    refused(
+        &sandbox,
+        &["sync", "root", "--to", "journal:x", "--update", "--include", "["],
+        2,
+        &["[", "pattern"],
+    );
     refused(&sandbox, &["sync", "root", "--name", "root", "--exclude", "{a", "--update"], 2, &["{a"]);
     refused(&sandbox, &["search", "\"open"], 2, &["double quote"]);
     refused(&sandbox, &["search", "nofield:x"], 2, &["nofield"]);
@@ -79,7 +84,9 @@ fn unknown_names_and_patterns_are_refused() {
     refused(&sandbox, &["document", "list", "nix"], 2, &["`nix`"]);
     refused(&sandbox, &["--store", "mysql://x", "search", "x"], 2, &["postgres://"]);
     refused(&sandbox, &["--store", "postgres://127.0.0.1:1/x", "search", "x"], 3, &["store"]);
-    for wrong in [&["nonsense"][..], &["sync"], &["sync", "root", "--threads", "0"], &["search", "x", "--limit", "-1"]] {
+    for wrong in
+        [&["nonsense"][..], &["sync"], &["sync", "root", "--threads", "0"], &["search", "x", "--limit", "-1"]]
+    {
         let answer = sandbox.run(wrong).exits(2);
         assert!(answer.out.is_empty() && !answer.err.is_empty(), "{answer:?}");
     }
@@ -161,7 +168,11 @@ fn ctrl_c_stops_cleanly_and_the_next_run_goes_on() {
     assert!(stopped.err.contains("run the same command again"), "{stopped:?}");
     crate::sandbox::Counts::of(&stopped.json()[0]);
     let (counts, code) = sandbox.sync(&[]);
-    assert_eq!((code, counts.get("added") + counts.get("updated") + counts.get("unchanged")), (0, 2_001), "{counts:?}");
+    assert_eq!(
+        (code, counts.get("added") + counts.get("updated") + counts.get("unchanged")),
+        (0, 2_001),
+        "{counts:?}"
+    );
     assert_eq!(sandbox.everything().len(), 2_001);
     files::settle(&sandbox.root());
     assert_eq!(sandbox.synced(&[]).get("unchanged"), 2_001);
@@ -173,7 +184,8 @@ fn a_store_of_a_newer_version_is_refused() {
     let store = rusqlite::Connection::open(sandbox.data().join("store.db")).unwrap();
     store.execute("INSERT INTO migration (number, name, checksum) VALUES (9999, 'later', 1)", []).unwrap();
     drop(store);
-    for command in [&["sync", "root"][..], &["search", "apple"], &["job", "list"], &["job", "delete", "root"]] {
+    for command in [&["sync", "root"][..], &["search", "apple"], &["job", "list"], &["job", "delete", "root"]]
+    {
         refused(&sandbox, command, 3, &["9999", "newer"]);
     }
 }
@@ -183,7 +195,8 @@ fn a_damaged_store_is_named_and_left_alone() {
     let sandbox = synced();
     let file = sandbox.data().join("store.db");
     std::fs::write(&file, "this is no database, but it was one before".repeat(1000)).unwrap();
-    for command in [&["sync", "root"][..], &["search", "apple"], &["job", "list"], &["job", "delete", "root"]] {
+    for command in [&["sync", "root"][..], &["search", "apple"], &["job", "list"], &["job", "delete", "root"]]
+    {
         refused(&sandbox, command, 3, &["store.db", "backup"]);
     }
 }
@@ -210,8 +223,10 @@ fn the_help_of_every_command_shows_an_example() {
         let help = sandbox.run(&words).exits(0).out;
         assert!(help.contains("Example"), "{command:?}: {help}");
         assert!(help.lines().any(|line| line.trim_start().starts_with("ingather ")), "{command:?}: {help}");
-        let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+        let commands =
+            help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
+        {
             waiting.push([&command[..], &[name.to_owned()]].concat());
         }
         looked_at += 1;
@@ -224,7 +239,10 @@ fn completions_are_written_for_every_shell() {
     let sandbox = Sandbox::sqlite();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let answer = sandbox.run(&["completions", shell]).exits(0);
-        assert!(answer.out.contains("ingather") && answer.out.contains("delete-guard"), "{shell}: {answer:?}");
+        assert!(
+            answer.out.contains("ingather") && answer.out.contains("delete-guard"),
+            "{shell}: {answer:?}"
+        );
     }
 }
 
@@ -236,7 +254,8 @@ fn what_is_made_is_for_its_owner_alone() {
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&sandbox.data()), 0o700);
     assert_eq!(mode(&sandbox.data().join("index")), 0o700);
-    let files: Vec<_> = sandbox.snapshot().into_keys().chain([sandbox.path().join("changes.jsonl")]).collect();
+    let files: Vec<_> =
+        sandbox.snapshot().into_keys().chain([sandbox.path().join("changes.jsonl")]).collect();
     assert!(files.len() > 5, "{files:?}");
     files.iter().for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
 }

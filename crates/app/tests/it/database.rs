@@ -32,9 +32,8 @@ impl Database {
     }
 
     fn server_do(&self, statement: &str) {
-        let mut client = Client::connect(&self.server, NoTls).unwrap_or_else(|error| {
-            panic!("{VARIABLE} names a server that does not answer: {error}")
-        });
+        let mut client = Client::connect(&self.server, NoTls)
+            .unwrap_or_else(|error| panic!("{VARIABLE} names a server that does not answer: {error}"));
         client.batch_execute(statement).unwrap();
     }
 }

@@ -42,14 +42,11 @@ pub(crate) fn tunnel(at: &Path, depth: usize, length: usize) {
     let mut folder = rustix::fs::open(at, OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
     for _ in 0..depth {
         rustix::fs::mkdirat(&folder, &name, Mode::from_raw_mode(0o755)).unwrap();
-        folder = rustix::fs::openat(&folder, &name, OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
+        folder =
+            rustix::fs::openat(&folder, &name, OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
     }
-    let file = rustix::fs::openat(
-        &folder,
-        "end.txt",
-        OFlags::CREATE | OFlags::WRONLY,
-        Mode::from_raw_mode(0o644),
-    );
+    let file =
+        rustix::fs::openat(&folder, "end.txt", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644));
     rustix::io::write(file.unwrap(), b"the end of the tunnel").unwrap();
 }
 

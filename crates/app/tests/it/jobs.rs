@@ -17,8 +17,10 @@ fn tree(kept: Kept) -> Sandbox {
 fn held(sandbox: &Sandbox) -> Vec<String> {
     let root = format!("file://{}/", sandbox.root().display());
     let lines = sandbox.run(&["search", "*", "--all", "--limit", "10000", "--json"]).exits(0).json();
-    let mut found: Vec<String> =
-        lines.iter().map(|line| line["uri"].as_str().unwrap().strip_prefix(&root).unwrap().to_owned()).collect();
+    let mut found: Vec<String> = lines
+        .iter()
+        .map(|line| line["uri"].as_str().unwrap().strip_prefix(&root).unwrap().to_owned())
+        .collect();
     found.sort();
     found
 }
@@ -82,7 +84,11 @@ fn a_journal_is_told_every_change_once() {
     files::settle(&sandbox.root());
     let journal = sandbox.path().join("changes.jsonl");
     let read = || -> Vec<Value> {
-        std::fs::read_to_string(&journal).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        std::fs::read_to_string(&journal)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     };
     sandbox.synced(&["--to", "journal:changes.jsonl"]);
     let lines = read();
@@ -108,7 +114,8 @@ fn a_journal_is_told_every_change_once() {
     let wanted = [("access", "sub/deep/c.txt"), ("delete", "sub/b.txt"), ("put", "a.txt")];
     assert_eq!(told, wanted.map(|(op, name)| (op.to_owned(), uri(name))));
     // The journal in the source is not a document of it.
-    let inside = sandbox.run(&["sync", ".", "--name", "outer", "--to", "journal:changes.jsonl", "--json"]).exits(0);
+    let inside =
+        sandbox.run(&["sync", ".", "--name", "outer", "--to", "journal:changes.jsonl", "--json"]).exits(0);
     assert!(read().iter().all(|line| !line["id"].as_str().unwrap().contains("changes.jsonl")), "{inside:?}");
 }
 

@@ -74,7 +74,8 @@ impl World {
             match self.dice.below(12) {
                 0..4 => self.write(&name),
                 4..7 => {
-                    let new = format!("d{}/n{}/g{}.txt", self.dice.below(9), self.dice.below(3), self.written);
+                    let new =
+                        format!("d{}/n{}/g{}.txt", self.dice.below(9), self.dice.below(3), self.written);
                     self.write(&new);
                 }
                 7 => {
@@ -90,7 +91,8 @@ impl World {
                 }
                 9 => {
                     let mode = *self.dice.pick(&[0o600, 0o644, 0o640]);
-                    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+                    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+                        .unwrap();
                 }
                 10 => self.rename_folder(&name),
                 _ if self.files.len() > 200 && self.dice.once_in(3) => self.remove_folder(&name),
@@ -175,7 +177,11 @@ impl World {
         let again = self.sync(at);
         let unchanged = BTreeMap::from([("unchanged".to_owned(), self.files.len() as u64)]);
         assert_eq!(again.0, unchanged, "{at}: another run");
-        assert_eq!(self.sandbox.path().join(JOURNAL).metadata().unwrap().len(), before, "{at}: nothing is sent again");
+        assert_eq!(
+            self.sandbox.path().join(JOURNAL).metadata().unwrap().len(),
+            before,
+            "{at}: nothing is sent again"
+        );
     }
 
     fn equals(&self, mut found: Vec<(String, String)>, at: &str) {

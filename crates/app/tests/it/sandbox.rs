@@ -137,7 +137,11 @@ impl Sandbox {
         if let Some(database) = &self.database {
             command.args(["--store", &database.url()]);
         }
-        command.args(arguments).current_dir(self.path()).env_remove("INGATHER_DATA").env_remove("INGATHER_STORE");
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env_remove("INGATHER_DATA")
+            .env_remove("INGATHER_STORE");
         command
     }
 

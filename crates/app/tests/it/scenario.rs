@@ -40,11 +40,13 @@ pub(crate) fn play(file: &str, kept: Kept) {
     let sandbox = Sandbox::new(kept);
     let source = sandbox.root();
     let mut player = Player { sandbox, source, run: 0, data: BTreeMap::new() };
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).collect();
+    let lines: Vec<&str> =
+        text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).collect();
     let mut at = 0;
     let mut checked = 0;
     while at < lines.len() {
-        let expected: Vec<&str> = lines[at + 1..].iter().take_while(|l| l.starts_with("  ")).map(|l| l.trim()).collect();
+        let expected: Vec<&str> =
+            lines[at + 1..].iter().take_while(|l| l.starts_with("  ")).map(|l| l.trim()).collect();
         let played = std::panic::AssertUnwindSafe(|| player.action(&words(lines[at]), &expected));
         if let Err(cause) = std::panic::catch_unwind(played) {
             panic_at(file, lines[at], kept, cause);
@@ -56,7 +58,8 @@ pub(crate) fn play(file: &str, kept: Kept) {
 }
 
 fn panic_at(file: &str, line: &str, kept: Kept, cause: Box<dyn std::any::Any + Send>) -> ! {
-    let why = cause.downcast_ref::<String>().cloned().or(cause.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+    let why =
+        cause.downcast_ref::<String>().cloned().or(cause.downcast_ref::<&str>().map(|s| (*s).to_owned()));
     panic!("scenario {file} on {kept:?}, at `{line}`: {}", why.unwrap_or_default());
 }
 
@@ -116,7 +119,9 @@ impl Player {
                 }
             }
             ["as", user, program @ ..] => self.program(Some(&Person::named(user)), program, expected),
-            ["sync" | "search" | "held" | "documents" | "confirm", ..] => self.program(None, &words, expected),
+            ["sync" | "search" | "held" | "documents" | "confirm", ..] => {
+                self.program(None, &words, expected)
+            }
             words => {
                 assert!(expected.is_empty(), "nothing is answered to {words:?}");
                 self.change(words);
@@ -133,8 +138,12 @@ impl Player {
                 std::fs::write(at(p), text.join(" ")).unwrap();
             }
             ["rewrite", p, text @ ..] => files::rewrite_unnoticed(&at(p), &text.join(" ")),
-            ["fill", p, bytes] => std::fs::File::create(at(p)).unwrap().set_len(bytes.parse().unwrap()).unwrap(),
-            ["tunnel", depth, length] => files::tunnel(&at("."), depth.parse().unwrap(), length.parse().unwrap()),
+            ["fill", p, bytes] => {
+                std::fs::File::create(at(p)).unwrap().set_len(bytes.parse().unwrap()).unwrap()
+            }
+            ["tunnel", depth, length] => {
+                files::tunnel(&at("."), depth.parse().unwrap(), length.parse().unwrap())
+            }
             ["chmod", mode, p] => files::tool("chmod", &[mode], &at(p)),
             ["chown", owner, p] => files::tool("chown", &["-h", owner], &at(p)),
             ["link", target, p] => std::os::unix::fs::symlink(target, at(p)).unwrap(),
@@ -150,9 +159,13 @@ impl Player {
             ["snapshot"] => self.data = self.sandbox.snapshot(),
             ["same"] => {
                 let now = self.sandbox.snapshot();
-                let differs: Vec<_> = now.iter().filter(|(path, bytes)| self.data.get(*path) != Some(bytes)).collect();
+                let differs: Vec<_> =
+                    now.iter().filter(|(path, bytes)| self.data.get(*path) != Some(bytes)).collect();
                 let names: Vec<_> = differs.iter().map(|(path, _)| path).collect();
-                assert!(differs.is_empty() && now.len() == self.data.len(), "the data directory changed: {names:?}");
+                assert!(
+                    differs.is_empty() && now.len() == self.data.len(),
+                    "the data directory changed: {names:?}"
+                );
             }
             other => panic!("unknown action {other:?}"),
         }
@@ -171,7 +184,9 @@ impl Player {
             }
             ["held"] => vec!["job", "held", job],
             ["documents"] => vec!["document", "list", job],
-            ["confirm", run] => vec!["job", "confirm", job, "--run", if *run == "last" { &last } else { run }],
+            ["confirm", run] => {
+                vec!["job", "confirm", job, "--run", if *run == "last" { &last } else { run }]
+            }
             other => panic!("unknown command {other:?}"),
         };
         let arguments = [&arguments[..], &["--json"]].concat();
@@ -184,7 +199,9 @@ impl Player {
         };
         for line in expected {
             match line.strip_prefix("says ") {
-                Some(words) => assert!(answer.err.contains(words), "standard error does not say so: {answer:#?}"),
+                Some(words) => {
+                    assert!(answer.err.contains(words), "standard error does not say so: {answer:#?}")
+                }
                 None => self.check(words[0], &answer, line),
             }
         }
@@ -217,7 +234,11 @@ impl Player {
                     Some(code) => format!("{} {code}", line["state"].as_str().unwrap()),
                     None => line["state"].as_str().unwrap().to_owned(),
                 };
-                answer.json().iter().map(|line| (line["document"].as_str().unwrap().to_owned(), json!(state(line)))).collect()
+                answer
+                    .json()
+                    .iter()
+                    .map(|line| (line["document"].as_str().unwrap().to_owned(), json!(state(line))))
+                    .collect()
             }
             _ => json!(answer.documents()),
         };
