@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ingather_store::leases::{self, Lease, Member};
-use ingather_store::{Durability, Reader, Store, Target};
+use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
 use crate::exit::{Failure, Result};
@@ -57,7 +57,7 @@ impl DataDirectory {
 
     /// The store for reading; none when there is none yet.
     pub(crate) fn reader(&self) -> Result<Option<Reader>> {
-        Ok(Reader::open(&self.target)?)
+        Reader::open(&self.target).map_err(|error| self.unusable(error))
     }
 
     /// The store for reading, or the sentence that says how to begin.
@@ -74,7 +74,7 @@ impl DataDirectory {
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
         self.make()?;
         let lock = self.lock(doing)?;
-        let store = Store::open(&self.target)?;
+        let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());
         let member = Member {
             id: format!("{pid}-{now}"),
@@ -85,6 +85,20 @@ impl DataDirectory {
         };
         let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
         Ok(Writing { store, lease, _lock: lock })
+    }
+
+    /// The sentence for a store that cannot be opened: which one, and what to do.
+    fn unusable(&self, error: StoreError) -> Failure {
+        match (&self.target, error) {
+            (Target::Sqlite(file), StoreError::Database { message, .. }) => Failure::unable(format!(
+                "the store {} cannot be used: {message}; put a backup in its place, or move it away and sync again",
+                file.display()
+            )),
+            (Target::Postgres(_), StoreError::Database { message, .. }) => Failure::unable(format!(
+                "the store that --store names cannot be used: {message}; check the URL, and that its server runs"
+            )),
+            (_, error) => error.into(),
+        }
     }
 
     fn make(&self) -> Result<()> {
