@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ingather_connector::model::ids::{DocumentId, PlaceId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
-use ingather_connector::model::merge::{Known, Listed, Met, meet, merge};
+use ingather_connector::model::merge::{Known, Listed, Met, merge};
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
 use ingather_connector::repository::{Group, Item, Page};
 use ingather_store::documents::{self, NewDocument};
@@ -42,6 +42,8 @@ pub(crate) struct Lister<'r> {
     pub(crate) shown: Shown,
     /// Parents whose documents this run added, so that an empty inventory is not asked for the others.
     parents: HashSet<i64>,
+    /// Parents whose items come in several pages.
+    in_pieces: HashSet<i64>,
     empty_before: bool,
     /// Marks that are not written yet, and since when.
     unwritten: RoaringTreemap,
@@ -71,6 +73,7 @@ impl<'r> Lister<'r> {
             hasher: run.hasher,
             shown,
             parents: HashSet::new(),
+            in_pieces: HashSet::new(),
             empty_before,
             unwritten: RoaringTreemap::new(),
             written_at: run.call.now(),
@@ -135,7 +138,8 @@ impl<'r> Lister<'r> {
         }
         self.run.progress.seen(page.skipped.len() as u64);
         let mut tasks = Vec::new();
-        self.groups(&page.groups, &mut tasks)?;
+        let whole: HashSet<&str> = page.proven.iter().filter_map(folder_of).collect();
+        self.groups(&page.groups, &whole, &mut tasks)?;
         if self.unwritten.len() as usize >= limits::QUIET_ITEMS_MAX
             || self.run.call.now() - self.written_at >= limits::QUIET_MS_MAX
         {
@@ -226,14 +230,14 @@ impl<'r> Lister<'r> {
         hashed
     }
 
-    fn groups(&mut self, groups: &[Group], tasks: &mut Vec<Task>) -> Result<()> {
+    fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, tasks: &mut Vec<Task>) -> Result<()> {
         let places: Vec<Option<PlaceId>> = {
             let places = self.run.places();
             groups.iter().map(|group| group.place.as_deref().and_then(|name| places.id(name))).collect()
         };
         let hashed: Vec<Vec<Hashed<'_>>> =
             groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect();
-        let met = self.meet(&hashed)?;
+        let met = self.meet(&hashed, whole)?;
         let mut fresh: Vec<NewDocument> = Vec::new();
         let first_task = tasks.len();
         for (item, met) in hashed.iter().flatten().zip(met) {
@@ -261,35 +265,45 @@ impl<'r> Lister<'r> {
         Ok(())
     }
 
-    fn meet(&mut self, hashed: &[Vec<Hashed<'_>>]) -> Result<Vec<Met>> {
-        let settings = self.run.settings;
-        let needed = |parent: i64| !self.empty_before || self.parents.contains(&parent);
+    /// Compares a page with the inventory. `whole` are parents of which the page holds all items that there are.
+    fn meet(&mut self, hashed: &[Vec<Hashed<'_>>], whole: &HashSet<&str>) -> Result<Vec<Met>> {
         let job = self.run.job.id;
-        let mut all = Vec::new();
-        let leaving = &self.run.leaving;
-        let with_leaving = |mut known: Known| {
-            known.leaving = leaving.contains(known.id.0 as u64);
-            known
-        };
-        self.run.reader.read(|sql| {
-            for group in hashed {
-                let Some(first) = group.first() else { continue };
-                if !needed(first.key.parent) {
-                    all.extend(group.iter().map(|_| Met::New));
-                } else if group.len() >= limits::RANGE_SCAN_ITEMS_MIN {
-                    let mut known = documents::scan_parent(sql, job, first.key.parent)?;
-                    known.iter_mut().for_each(|known| *known = with_leaving(*known));
-                    let listed: Vec<Listed> = group.iter().map(|hashed| hashed.listed).collect();
-                    all.extend(merge(&listed, &known, settings));
-                } else {
-                    for hashed in group {
-                        let known = documents::find(sql, job, hashed.key)?.map(with_leaving);
-                        all.push(meet(&hashed.listed, known.as_ref(), settings));
-                    }
-                }
+        let mut ranges = Vec::new();
+        let mut singles = Vec::new();
+        for group in hashed {
+            let Some(first) = group.first() else { continue };
+            let parent = first.key.parent;
+            if self.empty_before && !self.parents.contains(&parent) {
+                continue;
             }
-            Ok(())
+            // What comes in pieces is looked up piece by piece: a range scan would read all of it each time.
+            if whole.contains(first.parent) && !self.in_pieces.contains(&parent) {
+                ranges.push(parent);
+            } else {
+                self.in_pieces.insert(parent);
+                singles.push((parent, group.iter().map(|hashed| hashed.key.own).collect::<Vec<i64>>()));
+            }
+        }
+        let rows = self.run.reader.read(|sql| {
+            let mut rows = documents::scan_parents(sql, job, &ranges)?;
+            for (parent, own) in &singles {
+                rows.extend(documents::find(sql, job, *parent, own)?);
+            }
+            Ok(rows)
         })?;
+        let mut by_parent: HashMap<i64, Vec<Known>> = HashMap::new();
+        for (parent, mut known) in rows {
+            known.leaving = self.run.leaving.contains(known.id.0 as u64);
+            by_parent.entry(parent).or_default().push(known);
+        }
+        let mut all = Vec::new();
+        for group in hashed {
+            let Some(first) = group.first() else { continue };
+            let mut known = by_parent.remove(&first.key.parent).unwrap_or_default();
+            known.sort_unstable_by_key(|known| known.own);
+            let listed: Vec<Listed> = group.iter().map(|hashed| hashed.listed).collect();
+            all.extend(merge(&listed, &known, self.run.settings));
+        }
         Ok(all)
     }
 
@@ -424,5 +438,12 @@ impl<'r> Lister<'r> {
         self.pages += 1;
         self.unwritten.clear();
         Ok(())
+    }
+}
+
+fn folder_of(scope: &Scope) -> Option<&str> {
+    match scope {
+        Scope::Folder(name) => Some(name),
+        Scope::Interval { .. } => None,
     }
 }

@@ -6,8 +6,6 @@ pub const PAGE_ITEMS_MAX: usize = 4_096;
 pub const QUIET_ITEMS_MAX: usize = 65_536;
 /// Longest wait before the bitmap of a quiet run is written, milliseconds.
 pub const QUIET_MS_MAX: i64 = 2_000;
-/// From this many items of one parent on, a range scan beats single look-ups (`store.md` 3.1).
-pub const RANGE_SCAN_ITEMS_MIN: usize = 8;
 /// Documents that wait in memory for a worker; the rest waits in the store.
 pub const READY_MAX: usize = 16_384;
 /// Documents that a worker takes at once.

@@ -326,6 +326,32 @@ impl Sql<'_> {
         Ok(rows)
     }
 
+    /// Reads all rows that a statement finds for a list of numbers, its last parameter: one call per number on SQLite,
+    /// one call in all on PostgreSQL.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    pub fn query_each<T>(
+        &mut self,
+        statement: &'static Statement,
+        fixed: &[Value<'_>],
+        numbers: &[i64],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut values = fixed.to_vec();
+        if !self.is_sqlite() {
+            values.push(Value::Ints(numbers));
+            return self.query(statement, &values, read);
+        }
+        let mut rows = Vec::new();
+        for number in numbers {
+            values.truncate(fixed.len());
+            values.push(Value::Int(*number));
+            rows.extend(self.query(statement, &values, &mut read)?);
+        }
+        Ok(rows)
+    }
+
     /// Reads the first row, if any.
     ///
     /// # Errors

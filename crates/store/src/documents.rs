@@ -82,33 +82,37 @@ pub fn take_ids(sql: &mut Sql<'_>, sort: &str, count: usize) -> Result<i64> {
     Ok(end.unwrap_or(1) - count as i64)
 }
 
-fn known(row: &Row<'_>) -> Result<Known> {
+/// A document from its columns, from `first` on.
+fn known(row: &Row<'_>, first: usize) -> Result<Known> {
     Ok(Known {
-        id: DocumentId(row.int(0)?),
-        own: row.int(1)?,
-        version: Digest(row.int(2)?),
-        access: Digest(row.int(3)?),
-        settings: Digest(row.int(4)?),
-        class: row.opt_int(5)?.map(ClassId),
-        place: row.opt_int(6)?.map(PlaceId),
+        id: DocumentId(row.int(first)?),
+        own: row.int(first + 1)?,
+        version: Digest(row.int(first + 2)?),
+        access: Digest(row.int(first + 3)?),
+        settings: Digest(row.int(first + 4)?),
+        class: row.opt_int(first + 5)?.map(ClassId),
+        place: row.opt_int(first + 6)?.map(PlaceId),
         leaving: false,
     })
 }
 
-/// All documents of one parent, sorted by `own`.
-pub fn scan_parent(sql: &mut Sql<'_>, job: JobId, parent: i64) -> Result<Vec<Known>> {
-    sql.query(&queries::DOCUMENT_SCAN_PARENT, &[Value::Int(job.0), Value::Int(parent)], known)
+/// All documents of some parents, each with its parent, sorted by `own` within one.
+pub fn scan_parents(sql: &mut Sql<'_>, job: JobId, parents: &[i64]) -> Result<Vec<(i64, Known)>> {
+    sql.query_each(&queries::DOCUMENT_SCAN_PARENTS, &[Value::Int(job.0)], parents, |row| {
+        Ok((row.int(0)?, known(row, 1)?))
+    })
 }
 
-/// The document with that key.
-pub fn find(sql: &mut Sql<'_>, job: JobId, key: DocumentKey) -> Result<Option<Known>> {
-    sql.one(&queries::DOCUMENT_FIND, &[Value::Int(job.0), Value::Int(key.parent), Value::Int(key.own)], known)
+/// Documents of one parent by key, in no order.
+pub fn find(sql: &mut Sql<'_>, job: JobId, parent: i64, own: &[i64]) -> Result<Vec<(i64, Known)>> {
+    let values = [Value::Int(job.0), Value::Int(parent), Value::Ints(own)];
+    sql.query(&queries::DOCUMENT_FIND, &values, |row| Ok((row.int(0)?, known(row, 1)?)))
 }
 
 /// Documents by id, in no order; ids that are gone are left out.
 pub fn get(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Stored>> {
     sql.query(&queries::DOCUMENT_GET, &[Value::Ints(ids)], |row| {
-        Ok(Stored { known: known(row)?, name: row.text(7)?, identity: row.int(8)? })
+        Ok(Stored { known: known(row, 0)?, name: row.text(7)?, identity: row.int(8)? })
     })
 }
 

@@ -152,7 +152,7 @@ queries! {
     shared PLACE_JUDGE = "place/judge";
     shared PLACE_MOVE = "place/move";
     shared PLACE_LEAVE = "place/leave";
-    shared DOCUMENT_SCAN_PARENT = "document/scan_parent";
+    split DOCUMENT_SCAN_PARENTS = "document/scan_parents";
     shared DOCUMENT_FIND = "document/find";
     shared DOCUMENT_GET = "document/get";
     shared DOCUMENT_ADD = "document/add";
