@@ -63,7 +63,7 @@ struct World<'p> {
 
 impl<'p> World<'p> {
     fn new(seed: u64, people: &'p [Person]) -> World<'p> {
-        let sandbox = Sandbox::new(if seed % 5 == 0 { Kept::Postgres } else { Kept::Sqlite });
+        let sandbox = Sandbox::new(if seed.is_multiple_of(5) { Kept::Postgres } else { Kept::Sqlite });
         // The source lies below folders that may be closed as well.
         let source = sandbox.root().join("above/source");
         std::fs::create_dir_all(&source).unwrap();
@@ -172,7 +172,7 @@ impl<'p> World<'p> {
     }
 
     fn compare(&mut self, when: &str) {
-        if self.seed % 2 == 0 {
+        if self.seed.is_multiple_of(2) {
             files::settle(&self.sandbox.root());
         }
         let source = self.source.to_string_lossy();
