@@ -19,6 +19,8 @@ run() {
 }
 
 say "a real folder: a copy of $source, with what is gzipped uncompressed"
+# Other users may pass; the data directory inside keeps itself closed.
+chmod 755 "$demo"
 mkdir "$demo/documents"
 (cd "$source" && tar -cf - --dereference . 2>/dev/null) | tar -xf - -C "$demo/documents"
 find "$demo/documents" -type f -name '*.gz' -exec gunzip -qf {} + 2>/dev/null || true
@@ -52,5 +54,4 @@ run "$ingather" job runs documents
 say "find what is new"
 run "$ingather" search quokka
 say "what another user finds: not the note that its owner keeps to himself"
-chmod 755 "$demo"
 run "$ingather" search quokka --as nobody

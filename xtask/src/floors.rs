@@ -55,13 +55,14 @@ pub(crate) const FLOORS: &[Floor] = &[
 pub(crate) const HEAVY: &[Heavy] = &[
     Heavy {
         library: "rusqlite",
-        only: &[STORE],
+        // The program's tests damage stores.
+        only: &[STORE, APP],
         instead: "ask the store: a statement in its sql folder and a call",
     },
     Heavy {
         library: "postgres",
-        // The test kit makes and drops the databases of its worlds.
-        only: &[STORE, TESTKIT],
+        // The test kit and the program's tests make and drop databases.
+        only: &[STORE, TESTKIT, APP],
         instead: "ask the store: a statement in its sql folder and a call",
     },
     Heavy { library: "tantivy", only: &[CONNECTORS], instead: "go through the contract of outputs" },

@@ -90,7 +90,7 @@ fn ours(records: &[Record], each: usize) -> f64 {
                 let address = i64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes"));
                 let seq = (batch * 512 + at) as i64;
                 let op = Op::Put {
-                    record: Box::new(record.clone()),
+                    record: std::sync::Arc::new(record.clone()),
                     version: Digest(seq + 1),
                     class: Some(ClassId(1)),
                     place: Some(PlaceId(1)),

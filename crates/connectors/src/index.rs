@@ -11,6 +11,7 @@ use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan
 use ingather_connector::settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
 use whatlang::Detector;
 
@@ -50,6 +51,9 @@ pub const OUTPUT: OutputKind = OutputKind {
     schema: settings::schema_of::<Settings>,
     open: |value, place| Ok(Box::new(Opened::open(&settings::read::<Settings>(value)?, place)?)),
 };
+
+/// A segment with a larger share of deleted entries is written anew.
+const DELETED_SHARE_MAX: f32 = 0.3;
 
 /// Settings of the index.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
@@ -143,7 +147,10 @@ impl Opened {
     fn write(settings: &Settings, home: Home, index: &Index, payload: Payload) -> Result<Opened, Fault> {
         let fault = |error| home::fault(error, &home.path);
         let memory = settings.memory_mib << 20;
-        let writer = index.writer_with_num_threads(settings.threads(), memory).map_err(fault)?;
+        let writer = home::writer(index, settings.threads(), memory, &home.path)?;
+        let mut merging = LogMergePolicy::default();
+        merging.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
+        writer.set_merge_policy(Box::new(merging));
         home.clear()?;
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
@@ -359,3 +366,5 @@ fn folded(batch: &[Change]) -> HashMap<usize, usize> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod write_tests;

@@ -42,6 +42,8 @@ struct State {
     ready: VecDeque<Task>,
     /// Documents that a worker holds, or that wait for an output.
     held: usize,
+    /// Those of them that a worker holds: what they lead to is not handed over yet.
+    visiting: usize,
     listing_done: bool,
     closed: bool,
     error: Option<EngineError>,
@@ -91,11 +93,17 @@ impl Board {
                 let mut tasks: Vec<Task> = state.urgent.drain(..urgent).collect();
                 tasks.extend(state.ready.drain(..ready));
                 state.held += tasks.len();
+                state.visiting += tasks.len();
                 self.changed.notify_all();
                 return Some(tasks);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// A worker has handed over all that a claim of so many documents led to.
+    pub(crate) fn visited(&self, documents: usize) {
+        self.lock().visiting -= documents;
     }
 
     /// Documents are settled, or put off.
@@ -114,24 +122,19 @@ impl Board {
     }
 
     /// Whether nothing is being made that an output should wait for.
-    pub(crate) fn nothing_comes(&self, waiting_for_output: usize) -> bool {
+    pub(crate) fn nothing_comes(&self) -> bool {
         let state = self.lock();
-        state.closed
-            || (state.listing_done
-                && state.urgent.is_empty()
-                && state.ready.is_empty()
-                && state.held <= waiting_for_output)
+        let listed = state.listing_done && state.urgent.is_empty() && state.ready.is_empty();
+        state.closed || (listed && state.visiting == 0)
     }
 
     /// Waits until the listing is over and nothing is due or held, or the run stops; at most `longest`.
     pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
         let state = self.lock();
         let busy = |state: &mut State| {
-            !state.closed
-                && !(state.listing_done
-                    && state.held == 0
-                    && state.urgent.is_empty()
-                    && state.ready.is_empty())
+            let idle =
+                state.listing_done && state.held == 0 && state.urgent.is_empty() && state.ready.is_empty();
+            !(state.closed || idle)
         };
         let (state, timeout) =
             self.changed.wait_timeout_while(state, longest, busy).unwrap_or_else(PoisonError::into_inner);

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{ClassId, Digest, JobId, PlaceId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op};
 use ingather_store::deliveries::{self, Confirmed, Intent, Owner};
+use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, StoreError, connections, documents};
 
 use crate::error::{EngineError, Result};
@@ -20,6 +21,9 @@ use crate::settle::{Outcome, Settling, Visit};
 const LINGER: Duration = Duration::from_millis(20);
 /// Batches from this size on are sent at once (`store.md` 1.4: below it, commits cost more than rows).
 const BATCH_MIN: usize = 256;
+
+/// Name of the counter of intents.
+pub(crate) const SEQ: &str = "seq";
 
 /// What is sent to one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +53,6 @@ pub(crate) struct Prepared {
     pub(crate) record: Option<Arc<Record>>,
     pub(crate) class: Option<ClassId>,
     pub(crate) place: Option<PlaceId>,
-    /// Number of the last intent of this owner.
-    pub(crate) seq: i64,
     pub(crate) first: bool,
 }
 
@@ -70,8 +72,10 @@ pub(crate) fn address(run: &Run, uri: &str) -> (i64, i64) {
 struct Sent {
     prepared: Prepared,
     intent: Intent,
-    /// Another owner's entry is already just that: nothing is sent.
+    /// Another owner's entry is already just that, or has to stay: nothing is sent.
     settled: bool,
+    /// The owner who sends again because the entry that is held was this one's.
+    heir: Option<(i64, JobId)>,
     answer: std::result::Result<(), Fault>,
 }
 
@@ -104,10 +108,10 @@ impl<'r> Deliverer<'r> {
         self.confirm()
     }
 
-    /// Nothing waits for this output, and nothing is being made for it but what it has applied.
+    /// Nothing waits for this output, and nothing is being made for it.
     fn idle(&self) -> bool {
         let queue = self.slot.lock();
-        queue.waiting.is_empty() && (queue.closed || self.run.board.nothing_comes(self.open.len()))
+        queue.waiting.is_empty() && (queue.closed || self.run.board.nothing_comes())
     }
 
     /// The next batch: empty when there is only something to commit, none at the end.
@@ -116,9 +120,7 @@ impl<'r> Deliverer<'r> {
         let mut lingered = false;
         loop {
             let enough = queue.waiting.len() >= BATCH_MIN || queue.bytes >= limits::DELIVERY_BYTES_MAX;
-            let flush = lingered
-                || queue.closed
-                || self.run.board.nothing_comes(self.open.len() + queue.waiting.len());
+            let flush = lingered || queue.closed || self.run.board.nothing_comes();
             if enough || (flush && !queue.waiting.is_empty()) {
                 break;
             }
@@ -152,6 +154,11 @@ impl<'r> Deliverer<'r> {
         let mut sent: Vec<Sent> = batch.into_iter().map(|prepared| self.entry(prepared)).collect();
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
+            // One counter for all: whoever sent to an address before, even if nothing is left of it, had a smaller number.
+            let first = documents::take_ids(sql, SEQ, sent.len())?;
+            for (entry, seq) in sent.iter_mut().zip(first..) {
+                entry.intent.seq = seq;
+            }
             if slot.shared {
                 for entry in &mut sent {
                     let owners =
@@ -173,8 +180,9 @@ impl<'r> Deliverer<'r> {
                 .map(|entry| (entry.intent.document, entry.prepared.uri.as_str()))
                 .collect();
             deliveries::remember_uris(sql, slot.id, &uris)?;
+            let is_put = |entry: &&Sent| entry.settled && matches!(entry.prepared.step, Step::Put { .. });
             let settled: Vec<(i64, i64)> =
-                sent.iter().filter(|e| e.settled).map(|e| (e.intent.document, e.intent.seq)).collect();
+                sent.iter().filter(is_put).map(|e| (e.intent.document, e.intent.seq)).collect();
             deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)
         })?;
         Ok(sent)
@@ -189,8 +197,8 @@ impl<'r> Deliverer<'r> {
             Step::Delete => (Digest::NONE, Digest::NONE),
         };
         let document = prepared.visit.task.id;
-        let intent = Intent { document, address_parent, address, seq: prepared.seq + 1, sent, sent_access };
-        Sent { prepared, intent, settled: false, answer: Ok(()) }
+        let intent = Intent { document, address_parent, address, seq: 0, sent, sent_access };
+        Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
     }
 
     fn apply(&mut self, mut sent: Vec<Sent>) {
@@ -269,6 +277,9 @@ impl<'r> Deliverer<'r> {
                 &rows(|e| e.answer.is_ok() && matches!(e.prepared.step, Step::Access { .. })),
             )?;
             deliveries::remove(sql, slot.id, &rows(|e| e.answer.is_ok() && e.prepared.step == Step::Delete))?;
+            for (document, job) in sent.iter().filter_map(|entry| entry.heir) {
+                work::want(sql, job, 0, &[Wanted { document, due: now, cause: Cause::Resend }])?;
+            }
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
             deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
             for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
@@ -316,19 +327,24 @@ fn note(entry: &Sent) -> Option<&Visit> {
     visit.close_one().then_some(visit)
 }
 
-/// Finds the number of an intent among all owners of its address, and whether one of them holds just that.
+/// Finds whether nothing has to be sent because of the other owners of an address.
 fn settle_among(entry: &mut Sent, owners: &[Owner]) {
-    let highest = owners.iter().map(|owner| owner.seq).max().unwrap_or(0);
-    entry.intent.seq = entry.intent.seq.max(highest + 1);
-    if let Step::Put { version, access } = entry.prepared.step {
-        entry.settled = owners.iter().any(|owner| {
-            owner.document != entry.intent.document
-                && owner.holding.held == Some(version)
+    let mut others = owners.iter().filter(|owner| owner.document != entry.intent.document);
+    entry.settled = match entry.prepared.step {
+        Step::Put { version, access } => others.any(|owner| {
+            owner.holding.held == Some(version)
                 && owner.holding.sent == version
                 && owner.holding.held_access == Some(access)
                 && owner.holding.sent_access == access
-        });
-    }
+        }),
+        Step::Access { .. } => false,
+        // What one owner does not want any more belongs to the others still.
+        Step::Delete => {
+            let owned = others.clone().next().is_some();
+            entry.heir = others.find(|other| !other.holds_its_own()).map(|other| (other.document, other.job));
+            owned
+        }
+    };
 }
 
 fn overwrite(
@@ -337,9 +353,9 @@ fn overwrite(
     sent: &[Sent],
 ) -> std::result::Result<(), StoreError> {
     for entry in sent.iter().filter(|e| e.answer.is_ok() && !e.settled) {
-        if let Step::Put { version, .. } = entry.prepared.step {
+        if let Step::Put { version, access } = entry.prepared.step {
             let Intent { address_parent, address, document, .. } = entry.intent;
-            deliveries::overwrite(sql, slot.id, address_parent, address, document, version)?;
+            deliveries::overwrite(sql, slot.id, address_parent, address, document, version, access)?;
         }
     }
     Ok(())

@@ -8,11 +8,11 @@ use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, documents, runs};
 
+use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::marks;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
-use crate::run::Engine;
 
 /// A removal that waits for a confirmation.
 #[derive(Clone, Debug)]

@@ -306,14 +306,7 @@ impl<'r> Lister<'r> {
             self.ids = first..first + ID_BLOCK as i64;
         }
         let id = self.ids.next().unwrap_or_default();
-        if let Some(arrived) = &mut self.shown.arrived
-            && item.item.identity != 0
-        {
-            arrived.insert(item.item.identity);
-            if arrived.len() > limits::MOVES_MAX {
-                self.shown.arrived = None;
-            }
-        }
+        self.arrived(item.item.identity);
         self.parents.insert(item.key.parent);
         self.meet_id(id);
         let listed = item.listed;
@@ -326,6 +319,18 @@ impl<'r> Lister<'r> {
             identity: item.item.identity,
             place: listed.place,
         })
+    }
+
+    /// Takes note of what a new document, or one whose first visit is not over, keeps when it is renamed.
+    fn arrived(&mut self, identity: i64) {
+        if let Some(arrived) = &mut self.shown.arrived
+            && identity != 0
+        {
+            arrived.insert(identity);
+            if arrived.len() > limits::MOVES_MAX {
+                self.shown.arrived = None;
+            }
+        }
     }
 
     /// Marks a document as met; false when it was met before in this listing.
@@ -356,6 +361,9 @@ impl<'r> Lister<'r> {
 
     fn changed(&mut self, item: &Hashed<'_>, known: Known, cause: Cause, tasks: &mut Vec<Task>) {
         if self.meet_id(known.id.0) {
+            if self.run.pending.contains(known.id.0 as u64) {
+                self.arrived(item.item.identity);
+            }
             tasks.push(Task {
                 id: known.id.0,
                 name: format!("{}{}", item.parent, item.item.name),

@@ -15,6 +15,7 @@ use ingather_store::leases::Lease;
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, connections};
 
+use crate::deliver::SEQ;
 use crate::error::{EngineError, Result};
 use crate::progress::Progress;
 
@@ -93,6 +94,11 @@ impl Remover {
         self.store.write(Durability::Synced, |sql| {
             self.lease.fence(sql)?;
             for (output, leaving) in &mut leaving {
+                let first = documents::take_ids(sql, SEQ, leaving.len())?;
+                for (one, seq) in leaving.iter_mut().zip(first..) {
+                    one.intent.seq = seq;
+                    one.change.seq = seq;
+                }
                 if self.targets.get(output).is_some_and(|target| target.shared) {
                     for one in leaving.iter_mut() {
                         let owners =
@@ -100,11 +106,8 @@ impl Remover {
                         let mut others = owners.iter().filter(|owner| owner.document != one.document);
                         one.owned = others.clone().next().is_some();
                         one.heir = others
-                            .find(|other| other.holding.held != Some(other.holding.sent))
+                            .find(|other| !other.holds_its_own())
                             .map(|other| (other.document, other.job));
-                        let highest = owners.iter().map(|owner| owner.seq).max().unwrap_or(0);
-                        one.intent.seq = one.intent.seq.max(highest + 1);
-                        one.change.seq = one.intent.seq;
                     }
                 }
                 let intents: Vec<Intent> = leaving.iter().map(|one| one.intent).collect();
@@ -146,7 +149,7 @@ impl Remover {
             document: delivery.document,
             address_parent: self.hasher.hash(&uri.as_bytes()[..parent]),
             address: self.hasher.hash(uri.as_bytes()),
-            seq: delivery.seq + 1,
+            seq: 0,
             sent: Digest::NONE,
             sent_access: Digest::NONE,
         };

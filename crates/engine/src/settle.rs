@@ -185,8 +185,12 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
                 }
                 Next::Vanish => (Outcome::Vanished, None, None),
                 Next::Keep => {
-                    // Looked at again in the next run: its version stays as it was.
-                    (Outcome::Again(fault), Some(trouble("retrying", i64::from(made), reason)), Some(now))
+                    // Looked at again in the next run, whenever that is: its version stays as it was.
+                    (
+                        Outcome::Again(fault),
+                        Some(trouble("retrying", i64::from(made), reason)),
+                        Some(i64::MAX),
+                    )
                 }
                 next => {
                     if next == Next::AbortJob {
@@ -203,11 +207,14 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
 
 fn count(run: &Run, balance: &mut Balance, settled: &Settled<'_>) {
     let id = settled.visit.task.id;
-    let waited = run.was_waiting(id, settled.again_at.is_some());
+    let waited = run.was_waiting(id, settled.again_at);
     if waited {
         balance.waiting -= 1;
     }
+    // Some outputs may have taken a new document before another one made it wait.
+    let first = run.is_fresh(id, settled.again_at.is_some() && settled.visit.task.known.is_none());
     match &settled.outcome {
+        Outcome::Updated | Outcome::Access if first => balance.added += 1,
         Outcome::Unchanged => balance.unchanged += 1,
         Outcome::Access => balance.access += 1,
         Outcome::Updated => balance.updated += 1,

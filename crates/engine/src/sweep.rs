@@ -127,7 +127,7 @@ pub(crate) fn sweep(
         balance.kept += not_confirmed;
     });
     if not_confirmed > 0 {
-        run.abort(&format!(
+        run.complain(&format!(
             "{not_confirmed} removals were not confirmed by an output; the next run tries again"
         ));
     }

@@ -27,7 +27,9 @@ type Holdings = HashMap<ConnectionId, Delivery>;
 /// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
 pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
     let mut holdings = holdings_of(run, &tasks)?;
+    let claimed = tasks.len();
     let mut quiet = Vec::new();
+    let mut reading = Vec::new();
     for task in tasks {
         if run.stops() {
             // It stays in the store as it was; the next run goes on.
@@ -35,14 +37,29 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             continue;
         }
         let held = holdings.remove(&task.id).unwrap_or_default();
-        if let Some(visit) = (Visiting { run, task, held, ahead: 0 }).visit()? {
-            quiet.push(visit);
+        match (Visiting { run, task, held }).look()? {
+            Looked::Over(visit) => quiet.extend(visit),
+            Looked::Reads(visiting) => reading.push(visiting),
         }
     }
+    // No change of access waits for the content of another document.
+    for visiting in reading {
+        if run.stops() {
+            run.board.release(1);
+            continue;
+        }
+        quiet.extend(visiting.read_and_send()?);
+    }
+    settle(run, &quiet)?;
+    run.board.visited(claimed);
+    Ok(())
+}
+
+fn settle(run: &Run, quiet: &[Visit]) -> Result<()> {
     if quiet.is_empty() {
         return Ok(());
     }
-    let settling = Settling::new(run, &quiet);
+    let settling = Settling::new(run, quiet);
     if let Some(store) = &run.store {
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
@@ -75,8 +92,14 @@ struct Visiting<'r> {
     run: &'r Run,
     task: Task,
     held: Holdings,
-    /// Intents that this visit has handed over already.
-    ahead: i64,
+}
+
+/// What a look at a document led to.
+enum Looked<'r> {
+    /// Its visit is over, or waits for outputs.
+    Over(Option<Visit>),
+    /// Its content is needed.
+    Reads(Visiting<'r>),
 }
 
 /// A document as read: its record, or why it is not wanted.
@@ -85,23 +108,29 @@ struct Read {
     passed: Passed,
 }
 
-impl Visiting<'_> {
-    /// Visits; gives the visit back when no output has to hear of it.
-    fn visit(mut self) -> Result<Option<Visit>> {
-        if self.task.cause == Cause::Access && self.task.known.is_some() {
-            let looked = self.run.repository.look(&self.run.call, &self.task.name);
-            let observed = match looked {
-                Ok(observed) => observed,
-                Err(fault) => return self.fault(fault, None),
-            };
-            let class = self.class(&observed)?;
-            if self.content_is_as_known(&observed, class) {
-                let visited = self.visited(&observed, class);
-                let found = Found::Looked { access: access_digest(class, self.task.place) };
-                return self.send(visited, None, &[found]);
-            }
-            self.send_access_ahead(&observed, class)?;
+impl<'r> Visiting<'r> {
+    /// Looks at a document whose access may have changed; all others are to be read.
+    fn look(self) -> Result<Looked<'r>> {
+        if self.task.cause != Cause::Access || self.task.known.is_none() {
+            return Ok(Looked::Reads(self));
         }
+        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
+            Ok(observed) => observed,
+            Err(fault) => return self.fault(fault, None).map(Looked::Over),
+        };
+        let class = self.class(&observed)?;
+        let by_reference = self.run.outputs.iter().all(|output| output.can.access);
+        if by_reference && self.content_is_as_known(&observed, class) {
+            let visited = self.visited(&observed, class);
+            let found = Found::Looked { access: access_digest(class, self.task.place) };
+            return self.send(visited, None, &[found]).map(Looked::Over);
+        }
+        self.send_access_ahead(&observed, class)?;
+        Ok(Looked::Reads(self))
+    }
+
+    /// Reads and sends; gives the visit back when no output has to hear of it.
+    fn read_and_send(self) -> Result<Option<Visit>> {
         match self.read() {
             Ok(read) => self.made(read),
             Err(fault) if fault.reason().code == "unreadable" && self.is_held() => self.unreadable(fault),
@@ -190,17 +219,33 @@ impl Visiting<'_> {
     }
 
     /// A known document that cannot be read now keeps its content and gets its new access at once.
-    fn unreadable(mut self, fault: Fault) -> Result<Option<Visit>> {
-        match self.run.repository.look(&self.run.call, &self.task.name) {
-            Ok(observed) => {
-                let class = self.class(&observed)?;
-                self.send_access_ahead(&observed, class)?;
-                let visited = self.visited(&observed, class);
-                self.fault(fault, Some(visited))
-            }
-            Err(Fault::Gone) => self.fault(Fault::Gone, None),
-            Err(_) => self.fault(fault, None),
-        }
+    ///
+    /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
+    fn unreadable(self, fault: Fault) -> Result<Option<Visit>> {
+        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
+            Ok(observed) => observed,
+            Err(Fault::Gone) => return self.fault(Fault::Gone, None),
+            Err(_) => return self.fault(fault, None),
+        };
+        let class = self.class(&observed)?;
+        let visited = self.visited(&observed, class);
+        let access = access_digest(class, self.task.place);
+        let found = Found::Looked { access };
+        let steps = self.access_steps(&found).map(|place| {
+            // Without the record such an output cannot be told: it must not show it to the wrong people.
+            let by_reference = self.run.outputs[place].can.access;
+            (place, if by_reference { Step::Access { access } } else { Step::Delete })
+        });
+        let steps: Vec<_> = steps.collect();
+        self.hand_over(visited, None, steps, Outcome::Failed(fault.reason()))
+    }
+
+    /// Outputs that hold the document with other access, by place.
+    fn access_steps(&self, found: &Found) -> impl Iterator<Item = usize> {
+        let outputs = self.run.outputs.iter().enumerate();
+        outputs
+            .filter(|(_, output)| decide(self.holding(output.id).as_ref(), found) == Decision::DeliverAccess)
+            .map(|(place, _)| place)
     }
 
     fn fault(self, fault: Fault, visited: Option<Visited>) -> Result<Option<Visit>> {
@@ -239,27 +284,20 @@ impl Visiting<'_> {
     }
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
-    fn send_access_ahead(&mut self, observed: &Observed, class: ClassId) -> Result<()> {
+    fn send_access_ahead(&self, observed: &Observed, class: ClassId) -> Result<()> {
         let visited = self.visited(observed, class);
         let found = Found::Looked { access: access_digest(class, self.task.place) };
-        let steps: Vec<_> = self
-            .run
-            .outputs
-            .iter()
-            .enumerate()
-            .filter(|(_, output)| decide(self.holding(output.id).as_ref(), &found) == Decision::DeliverAccess)
-            .collect();
+        let steps: Vec<usize> =
+            self.access_steps(&found).filter(|place| self.run.outputs[*place].can.access).collect();
         if steps.is_empty() || self.run.store.is_none() {
             return Ok(());
         }
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
-        for (place, output) in steps {
+        for place in steps {
             let step = Step::Access { access: access_digest(class, self.task.place) };
-            let prepared = self.prepared(&visit, output.id, step, None, &visited);
-            self.run.outputs[place].push(self.run, prepared);
+            self.run.outputs[place].push(self.run, self.prepared(&visit, step, None, &visited));
         }
-        self.ahead = 1;
         Ok(())
     }
 
@@ -270,12 +308,10 @@ impl Visiting<'_> {
     fn prepared(
         &self,
         visit: &Arc<Visit>,
-        output: ConnectionId,
         step: Step,
         record: Option<Arc<Record>>,
         visited: &Visited,
     ) -> Prepared {
-        let held = self.held.get(&output);
         Prepared {
             visit: visit.clone(),
             uri: record.as_ref().map_or_else(|| self.run.repository.uri(&self.task.name), |r| r.uri.clone()),
@@ -283,8 +319,7 @@ impl Visiting<'_> {
             record,
             class: visited.class,
             place: visited.place,
-            seq: held.map_or(0, |delivery| delivery.seq) + self.ahead,
-            first: self.is_first(output),
+            first: self.is_first(),
         }
     }
 
@@ -297,6 +332,9 @@ impl Visiting<'_> {
             match (decide(self.holding(output.id).as_ref(), found), found) {
                 (Decision::Skip, _) => {}
                 (Decision::Deliver, Found::Made { record, access }) => {
+                    steps.push((place, Step::Put { version: *record, access: *access }));
+                }
+                (Decision::DeliverAccess, Found::Made { record, access }) if !output.can.access => {
                     steps.push((place, Step::Put { version: *record, access: *access }));
                 }
                 (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
@@ -313,25 +351,34 @@ impl Visiting<'_> {
                 }
             }
         }
+        self.hand_over(visited, record, steps, outcome)
+    }
+
+    /// Hands over what has to be sent; gives the visit back when that is nothing.
+    fn hand_over(
+        self,
+        visited: Visited,
+        record: Option<Arc<Record>>,
+        steps: Vec<(usize, Step)>,
+        mut outcome: Outcome,
+    ) -> Result<Option<Visit>> {
         if steps.is_empty() || self.run.store.is_none() {
-            for (place, step) in &steps {
-                let first = self.is_first(self.run.outputs[*place].id);
-                outcome = outcome.or(step.outcome(first));
+            for (_, step) in &steps {
+                outcome = outcome.or(step.outcome(self.is_first()));
             }
             return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0)));
         }
         let visit = Arc::new(Visit::new(self.task.clone(), Some(visited), outcome, steps.len()));
         for (place, step) in steps {
-            let output = &self.run.outputs[place];
-            let prepared = self.prepared(&visit, output.id, step, record.clone(), &visited);
-            output.push(self.run, prepared);
+            self.run.outputs[place].push(self.run, self.prepared(&visit, step, record.clone(), &visited));
         }
         Ok(None)
     }
 
-    /// Whether the output never confirmed anything of this document.
-    fn is_first(&self, output: ConnectionId) -> bool {
-        self.held.get(&output).is_none_or(|d| d.holding.held.is_none() && d.outcome.is_none())
-            && self.task.known.is_none_or(|known| known.class.is_none())
+    /// Whether no output ever confirmed anything of this document, or all of them have let it go since.
+    fn is_first(&self) -> bool {
+        let was_held =
+            |delivery: &Delivery| matches!(delivery.outcome.as_deref(), Some("overwritten" | "lost"));
+        !self.is_held() && !self.held.values().any(was_held)
     }
 }

@@ -54,6 +54,14 @@ pub struct Owner {
     pub holding: Holding,
 }
 
+impl Owner {
+    /// Whether the output is known to hold just what this owner sent last.
+    pub fn holds_its_own(&self) -> bool {
+        self.holding.held == Some(self.holding.sent)
+            && self.holding.held_access == Some(self.holding.sent_access)
+    }
+}
+
 /// What outputs hold of documents, in no order.
 pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
     sql.query(&queries::DELIVERY_HOLDINGS, &[Value::Ints(ids)], |row| {
@@ -195,7 +203,8 @@ pub fn owners(
     })
 }
 
-/// After `document` was confirmed at an address with `sent`, other owners that sent something else do not have it held.
+/// After `document` was confirmed at an address with `sent` and `access`, owners that sent anything else do not have it
+/// held.
 pub fn overwrite(
     sql: &mut Sql<'_>,
     output: ConnectionId,
@@ -203,6 +212,7 @@ pub fn overwrite(
     address: i64,
     document: i64,
     sent: Digest,
+    access: Digest,
 ) -> Result<u64> {
     sql.execute(
         &queries::DELIVERY_OVERWRITE,
@@ -212,6 +222,7 @@ pub fn overwrite(
             Value::Int(address),
             Value::Int(document),
             Value::Int(sent.0),
+            Value::Int(access.0),
         ],
     )
 }

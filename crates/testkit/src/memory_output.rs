@@ -102,6 +102,7 @@ pub struct Shelf {
     /// Broken promises of the engine.
     pub violations: Vec<String>,
     newest: HashMap<String, i64>,
+    commits: bool,
     /// Where the world dies.
     pub crash: Arc<Crash>,
     /// The time.
@@ -124,6 +125,7 @@ impl Default for Shelf {
             told: Vec::new(),
             violations: Vec::new(),
             newest: HashMap::new(),
+            commits: false,
             crash: Arc::default(),
             clock: HandClock::at(0),
         }
@@ -138,6 +140,13 @@ impl Shelf {
         self.earlier.clear();
         self.identity += 1;
         self.number = 0;
+    }
+
+    /// The process that had it open is gone: what was not committed is lost.
+    pub fn lose_uncommitted(&mut self) {
+        if self.commits {
+            self.entries = self.committed.clone();
+        }
     }
 
     /// It stands as before its last commit: a backup was restored.
@@ -168,9 +177,10 @@ fn open(
 ) -> Result<Box<dyn Output>, Fault> {
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let shelf = shared(&text("world"), &text("name"));
-    if can.commits {
-        let mut held = locked(&shelf);
-        held.entries = held.committed.clone();
+    {
+        let mut shelf = locked(&shelf);
+        shelf.commits = can.commits;
+        shelf.lose_uncommitted();
     }
     Ok(Box::new(MemoryOutput { shelf, can }))
 }

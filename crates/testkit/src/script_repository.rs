@@ -207,8 +207,8 @@ impl ScriptRepository {
     fn observed(&self, key: &str, file: &File) -> Observed {
         let record = Record {
             uri: self.uri(key),
-            title: key.to_owned(),
-            path: key.to_owned(),
+            title: key.rsplit('/').next().unwrap_or_default().to_owned(),
+            path: format!("{}{key}", self.root),
             size: Some(file.content.len() as u64),
             modified: Some(file.mtime),
             ..Record::default()

@@ -97,6 +97,7 @@ impl World {
     pub fn reopen(&mut self) -> bool {
         let died = self.crash.revive();
         self.engine = None;
+        self.shelves.values().for_each(|shelf| memory_output::locked(shelf).lose_uncommitted());
         let store = Store::open(&self.database.target).expect("the store opens again");
         self.processes += 1;
         let member = Member {

@@ -9,7 +9,10 @@ type Page = (&'static str, fn() -> String);
 
 /// Pages with a fixed place. A table that wants a page has a function that returns Markdown, and one line here; tables
 /// of the model are reached as `ingather_connector::model`.
-const PAGES: &[Page] = &[("docs/generated/connectors.md", connectors::overview)];
+const PAGES: &[Page] = &[
+    ("docs/generated/connectors.md", connectors::overview),
+    ("docs/generated/lifecycle.md", ingather_connector::model::lifecycle::markdown),
+];
 
 fn main() {
     let fixed = PAGES.iter().map(|(path, make)| ((*path).to_owned(), make()));

@@ -16,7 +16,7 @@ use super::flight::Load;
 use super::language::Tongue;
 use super::schema::{Fields, KeptFields};
 
-/// Names of metadata beyond this are stored but cannot be searched for, bytes.
+/// Longer names of metadata, media types and language codes are stored but cannot be searched for, bytes.
 const NAME_BYTES_MAX: usize = 256;
 /// Longer endings of file names are not endings, bytes.
 const EXT_BYTES_MAX: usize = 16;
@@ -158,14 +158,13 @@ impl Entry {
         if let Some(ext) = kept.ext() {
             document.add_text(fields.ext, ext);
         }
-        let texts = [(fields.author, &kept.author), (fields.lang, &kept.language)];
-        for (field, text) in texts {
-            if let Some(text) = text {
-                document.add_text(field, &**text);
-            }
+        if let Some(author) = &kept.author {
+            document.add_text(fields.author, &**author);
         }
-        if let Some(media_type) = &kept.media_type {
-            document.add_text(fields.media_type, media_type.to_lowercase());
+        for (field, text) in [(fields.lang, &kept.language), (fields.media_type, &kept.media_type)] {
+            if let Some(text) = text.as_deref().filter(|text| text.len() <= NAME_BYTES_MAX) {
+                document.add_text(field, text.to_lowercase());
+            }
         }
         add_meta(&mut document, fields, kept);
         add_numbers(&mut document, fields, numbers);

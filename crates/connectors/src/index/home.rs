@@ -1,12 +1,14 @@
 //! The directory of the index: making it, opening it, and what its last commit says about it.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::Generation;
 use serde::{Deserialize, Serialize};
-use tantivy::directory::MmapDirectory;
+use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
 use tantivy::schema::Schema;
+use tantivy::schema::document::Document;
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyError};
 
 use super::schema::{FORMAT, schema};
@@ -18,6 +20,11 @@ pub(super) const NAME: &str = "index";
 const NEW: &str = "index.new";
 /// Where the index goes that was rebuilt, until it is removed.
 const OLD: &str = "index.old";
+
+/// Longest wait for the lock.
+const LOCK_WAIT_MAX: Duration = Duration::from_millis(500);
+/// Wait between two attempts at the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// What every commit says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +43,7 @@ impl Payload {
     /// That of an index that is made now.
     pub(super) fn new(store: &str) -> Payload {
         let mut hash = blake3::Hasher::new();
+        // clock: only to make an identity that no other index has; no decision goes by it.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         hash.update(&now.as_nanos().to_le_bytes());
         hash.update(&std::process::id().to_le_bytes());
@@ -76,9 +84,16 @@ impl Home {
         Home { path: data.join(NAME), new: data.join(NEW), old: data.join(OLD) }
     }
 
-    /// Whether an index is there.
+    /// Whether an index is there. One that a kill left before its first commit is none: it holds nothing.
     pub(super) fn exists(&self) -> bool {
-        self.path.join("meta.json").is_file()
+        #[derive(Deserialize)]
+        struct Metas {
+            payload: Option<String>,
+            segments: Vec<serde::de::IgnoredAny>,
+        }
+        let Ok(text) = std::fs::read(self.path.join("meta.json")) else { return false };
+        let metas: Option<Metas> = serde_json::from_slice(&text).ok();
+        metas.is_none_or(|metas| metas.payload.is_some() || !metas.segments.is_empty())
     }
 
     /// Finishes or takes back a swap that was interrupted. Writers only.
@@ -137,11 +152,18 @@ impl Home {
     pub(super) fn create(&self, path: &Path, schema: Schema, payload: &Payload) -> Result<Index, Fault> {
         make_private(path).map_err(|error| self.io("make", path, &error))?;
         let directory = MmapDirectory::open(path).map_err(|error| fault(error.into(), path))?;
+        // Two processes may begin at once; the slower one finds what the faster one made.
+        let lock = directory
+            .acquire_lock(&INDEX_WRITER_LOCK)
+            .map_err(|error| fault(TantivyError::LockFailure(error, None), path))?;
+        if path == self.path && self.exists() {
+            return Ok(self.open()?.0);
+        }
         let settings = IndexSettings::default();
         let index = Index::create(directory, schema, settings).map_err(|error| fault(error, path))?;
         words::register(index.tokenizers());
-        let mut writer: IndexWriter =
-            index.writer_with_num_threads(1, 15_000_000).map_err(|error| fault(error, path))?;
+        drop(lock);
+        let mut writer: IndexWriter = writer(&index, 1, 15_000_000, path)?;
         let mut first = writer.prepare_commit().map_err(|error| fault(error, path))?;
         first.set_payload(&payload.text());
         first.commit().map_err(|error| fault(error, path))?;
@@ -173,6 +195,30 @@ impl Home {
             return Err(damaged(&self.path, "its fields are not those of its format"));
         }
         Ok((index, payload))
+    }
+}
+
+/// Takes the writer's lock and opens a writer.
+///
+/// A process that this one starts holds a copy of the lock until it runs its own program; so a lock that was just given
+/// back may look taken for an instant.
+///
+/// # Errors
+/// `Refused` when another process holds the lock.
+pub(super) fn writer<D: Document>(
+    index: &Index,
+    threads: usize,
+    memory: usize,
+    path: &Path,
+) -> Result<IndexWriter<D>, Fault> {
+    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
+    let until = Instant::now() + LOCK_WAIT_MAX;
+    loop {
+        match index.writer_with_num_threads(threads, memory) {
+            // clock: as above.
+            Err(TantivyError::LockFailure(..)) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+            opened => return opened.map_err(|error| fault(error, path)),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn rebuild(
     let payload = Payload { format: FORMAT, ..payload.clone() };
     let new = home.create(&home.new, schema().0, &payload)?;
     let mut writer: IndexWriter<Entry> =
-        new.writer_with_num_threads(settings.threads(), settings.memory_mib << 20).map_err(fault)?;
+        home::writer(&new, settings.threads(), settings.memory_mib << 20, &home.new)?;
     copy(home, &reader.searcher(), &writer, report)?;
     let mut commit = writer.prepare_commit().map_err(fault)?;
     commit.set_payload(&payload.text());

@@ -213,7 +213,7 @@ impl Searcher {
         Ok(())
     }
 
-    /// Which index this is, and which commit is seen.
+    /// Which index this is, and which commit is seen; what is seen may already be a little newer.
     pub fn identity_and_generation(&self) -> Generation {
         self.payload.generation()
     }

@@ -108,8 +108,8 @@ pub(super) fn judge(sample: &str) -> Verdict {
     if most < HITS_MIN {
         return Verdict::Nothing;
     }
-    // A lead of a quarter; of one word at least.
-    if most * 4 >= next * 5 + 1 { Verdict::Sure(SMALL_WORDS[places[0]].0) } else { Verdict::Unsure }
+    // A lead of more than a quarter.
+    if most * 4 > next * 5 { Verdict::Sure(SMALL_WORDS[places[0]].0) } else { Verdict::Unsure }
 }
 
 #[cfg(test)]

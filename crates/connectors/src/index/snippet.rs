@@ -124,3 +124,47 @@ fn on_one_line(text: &str, piece: Range<usize>, inside: impl Iterator<Item = Ran
     snippet.text.truncate(snippet.text.trim_end().len());
     snippet
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::entry::marked;
+
+    fn snippet(text: &str, terms: &[&str]) -> String {
+        let terms = terms.iter().map(|term| (*term).to_owned()).collect();
+        of(&marked(Tongue::of_code("en"), text), &Highlights { terms, prefixes: Vec::new() }).marked("[", "]")
+    }
+
+    #[test]
+    fn the_densest_place_is_shown_on_one_line() {
+        let text = format!(
+            "first houses. {} the\thouse\n was  running away {}",
+            "x y ".repeat(200),
+            "z ".repeat(200)
+        );
+        let shown = snippet(&text, &["hous", "run"]);
+        assert!(shown.contains("the [house] was [running] away"), "{shown}");
+        assert!(shown.len() < SNIPPET_BYTES + 20, "{shown}");
+    }
+
+    #[test]
+    fn without_a_match_the_beginning_is_shown() {
+        assert_eq!(snippet("Some words.\u{7}\r\n More.", &["other"]), "Some words. More.");
+        assert_eq!(snippet("", &["other"]), "");
+        assert!(snippet(&"long words ".repeat(100), &[]).starts_with("long words long"));
+    }
+
+    #[test]
+    fn overlapping_pairs_are_one_highlight() {
+        assert_eq!(snippet("これは東京都です", &["東京", "京都"]), "これは[東京都]です");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_text_has_a_snippet(text in "\\PC{0,400}", term in "[a-c]") {
+            let highlights = Highlights { terms: [term].into(), prefixes: vec!["d".to_owned()] };
+            let snippet = of(&marked(Tongue::PLAIN, &text), &highlights);
+            assert!(snippet.highlights.iter().all(|range| snippet.text.get(range.clone()).is_some()));
+        }
+    }
+}

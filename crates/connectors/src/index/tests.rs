@@ -1,4 +1,4 @@
-//! The index from outside: what is put is found, by those who may see it, and survives what a disk survives.
+//! Searching from outside: what is put is found, by those who may see it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn open(data: &Path) -> Result<Opened, Fault> {
     open_for(data, "store-1")
 }
 
-fn open_for(data: &Path, store: &str) -> Result<Opened, Fault> {
+pub(super) fn open_for(data: &Path, store: &str) -> Result<Opened, Fault> {
     let settings = Settings { memory_mib: 32, threads: 1 };
     Opened::open(&settings, &OutputPlace { data: data.to_owned(), store: store.to_owned() })
 }
@@ -42,7 +42,7 @@ pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
 pub(super) fn put_as(id: &str, seq: i64, access: (Option<i64>, Option<i64>), record: Record) -> Change {
     let record = Record { uri: id.split('#').next().unwrap_or(id).to_owned(), ..record };
     let (class, place) = (access.0.map(ClassId), access.1.map(PlaceId));
-    change(id, seq, Op::Put { record: Box::new(record), version: Digest(seq), class, place })
+    change(id, seq, Op::Put { record: Arc::new(record), version: Digest(seq), class, place })
 }
 
 pub(super) fn text(body: &str) -> Record {
@@ -53,7 +53,7 @@ pub(super) fn put(id: &str, seq: i64, body: &str) -> Change {
     put_as(id, seq, (Some(1), Some(1)), text(body))
 }
 
-fn access(id: &str, seq: i64, class: i64) -> Change {
+pub(super) fn access(id: &str, seq: i64, class: i64) -> Change {
     change(id, seq, Op::Access { class: Some(ClassId(class)), place: Some(PlaceId(1)) })
 }
 
@@ -90,7 +90,7 @@ fn names(results: &SearchResults) -> Vec<String> {
     names
 }
 
-fn only(classes: &[i64], places: &[i64]) -> Permitted {
+pub(super) fn only(classes: &[i64], places: &[i64]) -> Permitted {
     let (classes, places) = (classes.iter().copied().collect(), places.iter().copied().collect());
     Permitted::Only { classes, places, pending: HashMap::new() }
 }
@@ -306,114 +306,6 @@ fn hits_are_sorted_counted_and_kept_to_a_job() {
 }
 
 #[test]
-fn a_put_replaces_and_a_delete_removes() {
-    let (data, mut index) = filled(&[put("d/a", 1, "first"), put("d/b", 2, "first")]);
-    apply(&mut index, &[put("d/a", 3, "second"), put("d/a", 4, "third"), change("d/b", 5, Op::Delete)]);
-    apply(
-        &mut index,
-        &[change("d/never", 6, Op::Delete), put("d/c", 7, "third"), change("d/c", 8, Op::Delete)],
-    );
-    index.commit(&call()).unwrap();
-    assert_eq!(found(data.path(), "*"), ["a"]);
-    assert_eq!(found(data.path(), "third"), ["a"]);
-}
-
-#[test]
-fn the_newest_change_wins() {
-    let (data, mut index) = filled(&[put("d/a", 10, "new")]);
-    apply(&mut index, &[put("d/a", 9, "old"), change("d/a", 8, Op::Delete), access("d/a", 7, 2)]);
-    apply(&mut index, &[put("d/b", 5, "new"), put("d/b", 4, "old")]);
-    index.commit(&call()).unwrap();
-    assert_eq!(found(data.path(), "new"), ["a", "b"]);
-    assert_eq!(index.list(&call(), None, 1).unwrap()[0].class, Some(ClassId(1)));
-}
-
-#[test]
-fn an_access_change_keeps_text_and_fields() {
-    let full = Record {
-        title: "Houses".into(),
-        modified: Some(5),
-        ..text("In dieser Straße stehen viele alte Häuser, und die Nachbarn kennen sich seit Jahren.")
-    };
-    let (data, mut index) = filled(&[put_as("d/a", 1, (Some(1), Some(1)), full)]);
-    let unscored = |permitted| {
-        let hits = results(data.path(), &request("haus", permitted)).hits;
-        hits.into_iter().map(|hit| Hit { score: 0.0, ..hit }).collect::<Vec<_>>()
-    };
-    let before = unscored(Permitted::All);
-    apply(&mut index, &[access("d/a", 2, 7)]);
-    apply(&mut index, &[access("d/a", 3, 8)]);
-    index.commit(&call()).unwrap();
-    assert_eq!(before.len(), 1);
-    assert_eq!(unscored(only(&[8], &[1])), before);
-    assert_eq!(results(data.path(), &request("haus", only(&[1, 7], &[1]))).total, 0);
-    let held = index.list(&call(), None, 9).unwrap();
-    let expected =
-        Held { id: "d/a".into(), version: Digest(1), class: Some(ClassId(8)), place: Some(PlaceId(1)) };
-    assert_eq!(held, [expected]);
-}
-
-#[test]
-fn an_access_change_sees_what_is_not_committed_yet() {
-    let data = TempDir::new().unwrap();
-    let mut index = open(data.path()).unwrap();
-    apply(&mut index, &[put("d/a", 1, "one"), put("d/b", 2, "two"), access("d/a", 3, 5)]);
-    apply(&mut index, &[access("d/b", 4, 6), access("d/a", 5, 7)]);
-    assert_eq!(index.generation().number, 0, "what was written out in between is not a commit");
-    let gone =
-        index.apply(&call(), &[change("d/b", 6, Op::Delete), access("d/b", 7, 1), access("d/x", 8, 1)]);
-    assert_eq!(gone, [Ok(()), Err(Fault::Gone), Err(Fault::Gone)]);
-    assert_eq!(index.commit(&call()).unwrap().number, 1);
-    let held = index.list(&call(), None, 9).unwrap();
-    assert_eq!(
-        held.iter().map(|held| (held.id.as_str(), held.class)).collect::<Vec<_>>(),
-        [("d/a", Some(ClassId(7)))]
-    );
-    assert_eq!(found(data.path(), "one"), ["a"]);
-}
-
-#[test]
-fn only_commits_survive() {
-    let (data, mut index) = filled(&[put("d/a", 1, "kept")]);
-    let generation = index.generation();
-    assert_eq!(generation.number, 1);
-    apply(&mut index, &[put("d/b", 2, "lost"), change("d/a", 3, Op::Delete)]);
-    drop(index);
-    let mut index = open(data.path()).unwrap();
-    assert_eq!(index.generation(), generation);
-    assert_eq!(found(data.path(), "*"), ["a"]);
-    apply(&mut index, &[put("d/b", 4, "again")]);
-    assert_eq!(index.commit(&call()).unwrap(), Generation { number: 2, ..generation });
-    assert_eq!(found(data.path(), "*"), ["a", "b"]);
-}
-
-#[test]
-fn entries_are_listed_in_the_order_of_their_ids() {
-    let data = TempDir::new().unwrap();
-    let mut index = open(data.path()).unwrap();
-    let mut ids: Vec<String> = (0..50).map(|n| format!("d/{}", (n * 37) % 50)).collect();
-    for (seq, id) in ids.iter().enumerate() {
-        apply(&mut index, &[put(id, seq as i64, "x")]);
-        if seq % 9 == 0 {
-            index.commit(&call()).unwrap();
-        }
-    }
-    apply(&mut index, &[change("d/7", 99, Op::Delete), put("d/8", 100, "y")]);
-    index.commit(&call()).unwrap();
-    ids.retain(|id| id != "d/7");
-    ids.sort();
-    let mut listed: Vec<String> = Vec::new();
-    loop {
-        let page = index.list(&call(), listed.last().map(String::as_str), 6).unwrap();
-        if page.is_empty() {
-            break;
-        }
-        listed.extend(page.into_iter().map(|held| held.id));
-    }
-    assert_eq!(listed, ids);
-}
-
-#[test]
 fn a_search_sees_commits_while_the_writer_works() {
     let data = TempDir::new().unwrap();
     assert!(Searcher::open(data.path()).unwrap().is_none());
@@ -428,30 +320,6 @@ fn a_search_sees_commits_while_the_writer_works() {
     let generation = index.commit(&call()).unwrap();
     searcher.reload().unwrap();
     assert_eq!((total(&searcher), searcher.identity_and_generation()), (1, generation));
-}
-
-#[test]
-fn a_foreign_a_locked_and_a_damaged_index_are_refused_with_what_to_do() {
-    let (data, index) = filled(&[put("d/a", 1, "x")]);
-    let code = |opened: Result<Opened, Fault>| opened.err().map(|fault| fault.reason());
-    let locked = code(open(data.path())).unwrap();
-    assert_eq!(locked.code, "index_locked");
-    drop(index);
-    let foreign = code(open_for(data.path(), "store-2")).unwrap();
-    assert_eq!(foreign.code, "foreign_index");
-    std::fs::write(data.path().join("index/meta.json"), "{").unwrap();
-    let damaged = code(open(data.path())).unwrap();
-    assert_eq!(damaged.code, "index_damaged");
-    assert!(damaged.message.contains("delete that directory"), "{}", damaged.message);
-    assert!(matches!(Searcher::open(data.path()), Err(Fault::Broken(_))));
-}
-
-#[cfg(unix)]
-#[test]
-fn the_directory_is_private() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let (data, _index) = filled(&[]);
-    assert_eq!(data.path().join("index").metadata().unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 #[test]
@@ -478,80 +346,4 @@ proptest::proptest! {
             assert_eq!(fault.reason().code, "query", "{query}: {fault}");
         }
     }
-}
-
-/// An index as a program of an earlier format left it: fewer fields, an older number, another order of fields.
-fn written_by_an_older_program(data: &Path) -> Generation {
-    let payload = home::Payload { format: schema::FORMAT - 1, number: 41, ..home::Payload::new("store-1") };
-    let mut builder = tantivy::schema::Schema::builder();
-    let kept = builder.add_bytes_field("kept", tantivy::schema::STORED);
-    let body = builder.add_text_field("body", tantivy::schema::STORED);
-    let id = builder.add_text_field("id", tantivy::schema::STRING);
-    let columns = ["address", "class", "place", "version", "seq", "job"]
-        .map(|name| builder.add_i64_field(name, tantivy::schema::FAST));
-    let index = Home::of(data).create(&data.join("index"), builder.build(), &payload).unwrap();
-    let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).unwrap();
-    for (seq, name) in ["a", "b", "gone"].into_iter().enumerate() {
-        let change = put(&format!("d/{name}"), seq as i64, "");
-        let record = Record { uri: change.id.clone(), title: "Old title".into(), ..Record::default() };
-        let mut document = tantivy::TantivyDocument::new();
-        document.add_text(id, &change.id);
-        document.add_bytes(kept, &serde_json::to_vec(&Kept::of(&change, &record, Some("en"))).unwrap());
-        document.add_text(body, entry::marked(Tongue::of_code("en"), "He likes running"));
-        for (column, number) in columns.into_iter().zip([change.address, 1, 2, 77, change.seq, 3]) {
-            document.add_i64(column, number);
-        }
-        writer.add_document(document).unwrap();
-    }
-    writer.commit().unwrap();
-    writer.delete_term(Term::from_field_text(id, "d/gone"));
-    let mut commit = writer.prepare_commit().unwrap();
-    commit.set_payload(&payload.text());
-    commit.commit().unwrap();
-    payload.generation()
-}
-
-#[test]
-fn an_index_of_an_older_format_rebuilds_itself_from_what_it_keeps() {
-    let data = TempDir::new().unwrap();
-    let generation = written_by_an_older_program(data.path());
-    let older = Searcher::open(data.path()).err().unwrap();
-    assert_eq!(older.reason().code, "index_older");
-    let mut index = open(data.path()).unwrap();
-    assert_eq!(index.generation(), generation, "what was confirmed stays confirmed");
-    assert_eq!(found(data.path(), "run title:old"), ["a", "b"]);
-    assert_eq!(results(data.path(), &request("run", only(&[1], &[2]))).total, 2);
-    let held = index.list(&call(), None, 9).unwrap();
-    assert_eq!(held.iter().map(|held| held.version).collect::<Vec<_>>(), [Digest(77), Digest(77)]);
-    apply(&mut index, &[put("d/a", 9, "new")]);
-    assert_eq!(index.commit(&call()).unwrap().number, 42);
-    assert_eq!(found(data.path(), "run"), ["b"]);
-    let left: Vec<_> =
-        std::fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["index"], "nothing is left of the old one");
-}
-
-#[test]
-fn an_interrupted_rebuild_or_swap_loses_nothing() {
-    let data = TempDir::new().unwrap();
-    let generation = written_by_an_older_program(data.path());
-    let dir = |name: &str| data.path().join(name);
-    std::fs::create_dir(dir("index.new")).unwrap();
-    std::fs::write(dir("index.new/half"), "x").unwrap();
-    assert_eq!(open(data.path()).unwrap().generation(), generation, "a half-built one is thrown away");
-    // Killed after the first of the two renames.
-    std::fs::rename(dir("index"), dir("index.new")).unwrap();
-    std::fs::create_dir(dir("index.old")).unwrap();
-    assert_eq!(open(data.path()).unwrap().generation(), generation);
-    assert_eq!(found(data.path(), "run"), ["a", "b"]);
-    assert!(!dir("index.old").exists() && !dir("index.new").exists());
-}
-
-#[test]
-fn an_index_of_a_newer_program_is_left_alone() {
-    let data = TempDir::new().unwrap();
-    let payload = home::Payload { format: schema::FORMAT + 1, ..home::Payload::new("store-1") };
-    Home::of(data.path()).create(&data.path().join("index"), schema::schema().0, &payload).unwrap();
-    assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
-    assert_eq!(Searcher::open(data.path()).err().unwrap().reason().code, "index_newer");
 }

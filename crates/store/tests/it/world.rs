@@ -3,8 +3,7 @@
 use ingather_store::{Store, Target};
 
 /// A store that goes away with its folder or database.
-pub struct Fresh {
-    pub store: Store,
+pub(crate) struct Fresh {
     pub target: Target,
     _folder: tempfile::TempDir,
     database: Option<(String, String)>,
@@ -21,10 +20,11 @@ impl Drop for Fresh {
 }
 
 /// Runs `check` on both databases. PostgreSQL is found by `INGATHER_TEST_POSTGRES`; `make test` starts one.
-pub fn on_both(name: &str, check: impl Fn(&Fresh)) {
+pub(crate) fn on_both(name: &str, check: impl Fn(&Fresh)) {
     let folder = tempfile::tempdir().unwrap();
     let target = Target::Sqlite(folder.path().join("store.db"));
-    check(&Fresh { store: Store::open(&target).unwrap(), target, _folder: folder, database: None });
+    Store::open(&target).unwrap();
+    check(&Fresh { target, _folder: folder, database: None });
     let url = std::env::var("INGATHER_TEST_POSTGRES")
         .expect("INGATHER_TEST_POSTGRES names no cluster: run the tests with `make test`");
     let database = format!("store_{name}_{}", std::process::id());
@@ -35,6 +35,6 @@ pub fn on_both(name: &str, check: impl Fn(&Fresh)) {
         Some((server, _)) => format!("{server}/{database}"),
         None => panic!("{url} names no database"),
     });
-    let store = Store::open(&target).unwrap();
-    check(&Fresh { store, target, _folder: tempfile::tempdir().unwrap(), database: Some((url, database)) });
+    Store::open(&target).unwrap();
+    check(&Fresh { target, _folder: tempfile::tempdir().unwrap(), database: Some((url, database)) });
 }

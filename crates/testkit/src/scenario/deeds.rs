@@ -70,6 +70,7 @@ impl Play {
             match key {
                 "root" => definition.source["root"] = value.into(),
                 "to" => definition.outputs = value.split(',').map(str::to_owned).collect(),
+                "guard" if value == "off" => definition.delete_guard = Guard::Off,
                 "guard" if value == "default" => definition.delete_guard = Guard::default(),
                 "guard" => {
                     let (percent, documents) = value.split_once('/').ok_or("guard=PERCENT/DOCUMENTS")?;
@@ -199,6 +200,8 @@ impl Play {
         if self.world.crash.dead() || stopped {
             self.world.reopen();
         }
+        // What was not met in this deed is not armed for the next one.
+        self.world.crash.revive();
         Ok(())
     }
 }

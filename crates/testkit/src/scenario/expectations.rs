@@ -41,6 +41,10 @@ impl Play {
                 Answer::Ran(report) => balance(&report.balance),
                 other => format!("no report: {other:?}"),
             },
+            ["seen"] => match &self.answer {
+                Answer::Ran(report) => report.balance.seen().to_string(),
+                other => format!("no report: {other:?}"),
+            },
             ["blind"] => match &self.answer {
                 Answer::Ran(report) => {
                     list(report.blind.iter().map(|spot| format!("{} {}", spot.scope.label(), spot.cause)))
@@ -123,7 +127,11 @@ impl Play {
             "told" => {
                 let mut shelf = locked(&self.world.shelves[output]);
                 shelf.calls = Calls::default();
-                list(std::mem::take(&mut shelf.told).into_iter().map(|told| told.replace(&prefix, "")))
+                let mut told = std::mem::take(&mut shelf.told);
+                // Neighbours of one kind come in the order of hashes whose secret differs from store to store.
+                let verb = |told: &String| told.split(' ').next().map(str::to_owned);
+                told.chunk_by_mut(|a, b| verb(a) == verb(b)).for_each(<[String]>::sort);
+                list(told.into_iter().map(|told| told.replace(&prefix, "")))
             }
             _ => return Err(format!("nothing is known about `{what}`")),
         })

@@ -1,0 +1,85 @@
+//! The end of the visits: retries that fall due soon, and the lease that is kept meanwhile.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use ingather_connector::model::limits;
+use ingather_store::work::Cause;
+use ingather_store::{Durability, StoreError, documents, work};
+
+use crate::board::Task;
+use crate::error::{EngineError, Result};
+
+use crate::run::Run;
+
+/// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
+pub(crate) fn drain(run: &Run) -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(200);
+    let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
+    loop {
+        while !run.board.wait_drained(LOOK) {
+            if run.call.cancel.cancelled() || run.lost_lease.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+        if run.stops() || run.store.is_none() {
+            return Ok(());
+        }
+        let now = run.call.now();
+        let (again, soonest) = run.due_again(now);
+        if again.is_empty() {
+            if soonest > deadline || now >= deadline {
+                return Ok(());
+            }
+            run.progress.waits_for("a retry that falls due soon");
+            run.call.clock.awaited(soonest);
+            run.board.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
+            continue;
+        }
+        retry(run, &again)?;
+    }
+}
+
+fn retry(run: &Run, ids: &[i64]) -> Result<()> {
+    let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
+    let by_id: HashMap<i64, (i64, Cause)> =
+        wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
+    let tasks = stored.into_iter().filter_map(|stored| {
+        let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
+        Some(Task {
+            id: stored.known.id.0,
+            name: stored.name,
+            own: stored.known.own,
+            place: stored.known.place,
+            cause,
+            wanted,
+            version: stored.known.version,
+            access: stored.known.access,
+            identity: stored.identity,
+            known: Some(stored.known),
+        })
+    });
+    run.board.push(tasks.collect());
+    Ok(())
+}
+
+/// Keeps the lease alive while the run goes on.
+pub(crate) fn renew(run: &Run) {
+    const EVERY: i64 = ingather_store::leases::LEASE_MS / 3;
+    let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return };
+    let mut renewed = run.call.now();
+    while !run.board.closed() {
+        run.board.pause(Duration::from_millis(250));
+        let now = run.call.now();
+        if now - renewed >= EVERY {
+            renewed = now;
+            let kept = store.write(Durability::Relaxed, |sql| lease.renew(sql, now));
+            if !matches!(kept, Ok(true)) {
+                run.lost_lease.store(true, Ordering::Relaxed);
+                run.board.fail(EngineError::Store(StoreError::Fenced));
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! The engine: begins a run, starts its threads, sweeps, ends it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use ingather_connector::call::{Call, Cancel, Clock};
+use ingather_connector::model::balance::Balance;
+use ingather_connector::model::job::{Definition, RunKind};
+use ingather_connector::model::scope::BlindSpot;
+use ingather_connector::registry::Registry;
+use ingather_connector::repository::{Repository, Surroundings};
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::{self, Job};
+use ingather_store::leases::Lease;
+use ingather_store::{Durability, Reader, Store, documents, runs};
+
+use crate::board::Board;
+use crate::deliver::Deliverer;
+use crate::drain::{drain, renew};
+use crate::error::{EngineError, Result};
+use crate::lister::{Lister, Shown};
+use crate::outputs::{self, OutputSlot};
+use crate::pipeline::Pipeline;
+use crate::places::{Classes, Places};
+use crate::progress::Progress;
+use crate::remove::{Remover, Target};
+use crate::run::{Known, Run, begin, lock};
+use crate::{sweep, visit};
+
+/// What a program needs to run jobs.
+pub struct Engine {
+    /// For reading; a run that writes nothing needs no more.
+    pub reader: Reader,
+    /// For writing, with the right to do so.
+    pub writer: Option<(Store, Lease)>,
+    /// Kinds that are linked in.
+    pub registry: Registry,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Asks everything to stop at the next batch.
+    pub cancel: Cancel,
+    /// The data directory.
+    pub data: PathBuf,
+    /// What a repository must know of this machine.
+    pub surroundings: Surroundings,
+}
+
+/// Whether a run writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It does.
+    Write,
+    /// It only counts what it would do.
+    DryRun,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What is looked at.
+    pub kind: RunKind,
+    /// Whether anything is written.
+    pub mode: Mode,
+    /// Removals are not held in this run, and other devices are taken for granted.
+    pub guard_off: bool,
+}
+
+/// What a run did.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Number of the run; none when nothing was written.
+    pub run: Option<i64>,
+    /// The counters.
+    pub balance: Balance,
+    /// Scopes that could not be read.
+    pub blind: Vec<BlindSpot>,
+    /// It was asked to stop before its end.
+    pub stopped: bool,
+    /// Why it ended early.
+    pub error: Option<String>,
+    /// How long it took, milliseconds.
+    pub millis: i64,
+}
+
+impl Engine {
+    pub(crate) fn call(&self) -> Call {
+        Call { clock: self.clock.clone(), cancel: self.cancel.clone() }
+    }
+
+    /// Opens the repository of a definition.
+    ///
+    /// # Errors
+    /// When there is no such connector, or its settings are wrong.
+    pub fn repository(&self, kind: &str, definition: &Definition) -> Result<Arc<dyn Repository>> {
+        let known = self.registry.repository(kind).ok_or_else(|| {
+            EngineError::Refused(format!(
+                "job {}: there is no repository connector `{kind}`",
+                definition.name
+            ))
+        })?;
+        (known.open)(&definition.source, &self.surroundings)
+            .map_err(|fault| EngineError::Refused(format!("job {}: {fault}", definition.name)))
+    }
+
+    /// Runs a job once.
+    ///
+    /// # Errors
+    /// When it could not begin, or the store or an output failed; what was confirmed stands, the next run goes on.
+    pub fn run(
+        &self,
+        job: &Job,
+        repository_kind: &str,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<Report> {
+        let started = self.clock.now();
+        let writes = options.mode == Mode::Write;
+        let run = self.prepare(job, repository_kind, options, progress)?;
+        let known = self.reader.read(|sql| documents::total(sql, job.id))?;
+        let worked = self.work(&run, known);
+        let mut error = lock(&run.aborted).clone();
+        let ended = match worked {
+            Ok(shown) => self.finish(&run, shown, known, options, &mut error),
+            Err(failed) => Err(failed),
+        };
+        if let Err(failed) = &ended {
+            error.get_or_insert_with(|| failed.to_string());
+        }
+        let stopped = self.cancel.cancelled();
+        if writes {
+            let outcome = self.end(&run, &ended, stopped, error.as_deref());
+            // The first error is the one to tell.
+            if ended.is_ok() {
+                outcome?;
+            }
+        }
+        let blind = ended?;
+        let balance = *lock(&run.balance);
+        Ok(Report {
+            run: writes.then_some(run.number),
+            balance,
+            blind,
+            stopped,
+            error,
+            millis: self.clock.now() - started,
+        })
+    }
+
+    fn prepare(
+        &self,
+        job: &Job,
+        repository_kind: &str,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<Run> {
+        let definition = job.definition.clone();
+        let repository = self.repository(repository_kind, &definition)?;
+        let pipeline = Pipeline::open(&definition, &self.registry)?;
+        let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
+        let outputs = self.open_outputs(job, &definition, &pipeline, writer.is_some())?;
+        let now = self.clock.now();
+        let number = match writer {
+            Some((store, lease)) => begin(store, lease, job, options.kind, now)?,
+            None => job.run + 1,
+        };
+        let reads_as = repository.reader();
+        let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
+        let known = self.reader.read(|sql| Known::load(sql, job))?;
+        let (classes, places) = self
+            .reader
+            .read(|sql| Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository)?)))?;
+        Ok(Run {
+            store: writer.map(|(store, _)| store.clone()),
+            lease: writer.map(|(_, lease)| lease.clone()),
+            reader: self.reader.clone(),
+            call: self.call(),
+            hasher: self.reader.hasher(),
+            job: job.clone(),
+            job_name: job.name.as_str().into(),
+            settings: definition.settings_digest(&pipeline.versions),
+            definition,
+            number,
+            repository,
+            pipeline,
+            outputs,
+            guard_off: options.guard_off,
+            accepts_other_devices: options.guard_off,
+            board: Board::default(),
+            progress,
+            pending: known.pending,
+            leaving: known.leaving,
+            failed: known.failed,
+            skipped: known.skipped,
+            unreadable: known.unreadable,
+            reader_changed,
+            attempts: Mutex::new(known.attempts),
+            waiting: Mutex::default(),
+            fresh: Mutex::default(),
+            unseen: Mutex::default(),
+            failed_now: Mutex::default(),
+            classes: Mutex::new(classes),
+            places: Mutex::new(places),
+            balance: Mutex::default(),
+            aborted: Mutex::default(),
+            lost_lease: std::sync::atomic::AtomicBool::new(false),
+        })
+    }
+
+    fn open_outputs(
+        &self,
+        job: &Job,
+        definition: &Definition,
+        pipeline: &Pipeline,
+        writes: bool,
+    ) -> Result<Vec<OutputSlot>> {
+        let mut slots = Vec::new();
+        for name in &definition.outputs {
+            let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
+            let connection = match (found, &self.writer) {
+                (Some(connection), _) => connection,
+                (None, Some((store, _))) if writes => {
+                    outputs::connection(store, &self.registry, name, self.clock.now())?
+                }
+                (None, _) => outputs::pretended(&self.registry, name)?,
+            };
+            let kind = self.registry.output(&connection.kind).ok_or_else(|| {
+                EngineError::Refused(format!(
+                    "output {name}: this program has no connector `{}`",
+                    connection.kind
+                ))
+            })?;
+            let output = match &self.writer {
+                Some((store, _)) if writes => {
+                    let now = self.clock.now();
+                    Some(outputs::open(store, &self.registry, &self.data, &connection, job.id, now)?)
+                }
+                _ => None,
+            };
+            let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
+            let shared = self.shared(job, name)?;
+            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, output));
+        }
+        Ok(slots)
+    }
+
+    /// Whether documents other than this job's own may claim the same addresses of an output.
+    fn shared(&self, job: &Job, output: &str) -> Result<bool> {
+        let jobs = self.reader.read(jobs::list)?;
+        Ok(jobs.iter().any(|other| {
+            other.id != job.id
+                && (other.definition.outputs.iter().any(|name| name == output)
+                    || other.definition.retired.iter().any(|name| name == output))
+        }))
+    }
+
+    /// Lists, visits and delivers until nothing is due within the time that a run waits.
+    fn work(&self, run: &Run, known: u64) -> Result<Shown> {
+        let workers = self.surroundings.threads.max(1);
+        std::thread::scope(|scope| {
+            let deliverers: Vec<_> = run
+                .outputs
+                .iter()
+                .filter(|_| run.store.is_some())
+                .map(|slot| scope.spawn(|| failing(run, || Deliverer::new(run, slot).work())))
+                .collect();
+            let visitors: Vec<_> = (0..workers)
+                .map(|_| {
+                    scope.spawn(|| {
+                        failing(run, || {
+                            while let Some(tasks) = run.board.take() {
+                                visit::visit_all(run, tasks)?;
+                            }
+                            Ok(())
+                        });
+                    })
+                })
+                .collect();
+            let renewing = scope.spawn(|| renew(run));
+            let mut lister = Lister::new(run, known == 0);
+            run.progress.waits_for("listing");
+            failing(run, || lister.list());
+            run.board.listing_done();
+            run.progress.waits_for("reading and delivering");
+            failing(run, || drain(run));
+            run.board.close();
+            run.outputs.iter().for_each(OutputSlot::notify);
+            for visitor in visitors {
+                join(visitor);
+            }
+            run.outputs.iter().for_each(OutputSlot::close);
+            for deliverer in deliverers {
+                join(deliverer);
+            }
+            join(renewing);
+            match run.board.take_error() {
+                Some(error) => Err(error),
+                None => Ok(lister.shown),
+            }
+        })
+    }
+
+    fn finish(
+        &self,
+        run: &Run,
+        mut shown: Shown,
+        known: u64,
+        options: Options,
+        error: &mut Option<String>,
+    ) -> Result<Vec<BlindSpot>> {
+        shown.seen -= &*lock(&run.unseen);
+        if self.cancel.cancelled() || error.is_some() {
+            return Ok(shown.blind);
+        }
+        run.progress.waits_for("looking for what is gone");
+        let now = self.clock.now();
+        if let Some(store) = &run.store {
+            store.write(Durability::Synced, |sql| {
+                run.fence(sql)?;
+                if shown.complete {
+                    // Not before: what could not be read is asked for again only while the reader is another one.
+                    if run.reader_changed {
+                        jobs::remember_reader(sql, run.job.id, &run.repository.reader())?;
+                    }
+                    runs::listed(sql, run.job.id, run.number, now, &shown.blind)?;
+                }
+                jobs::drain(sql, run.job.id, run.number)
+            })?;
+        }
+        if options.kind == RunKind::Full {
+            let judged = sweep::judge(run, &shown)?;
+            let remover = self.remover(run)?;
+            sweep::sweep(run, &shown, judged, known, remover)?;
+        }
+        if let Some(aborted) = lock(&run.aborted).clone() {
+            error.get_or_insert(aborted);
+        }
+        Ok(shown.blind)
+    }
+
+    /// The outputs of a run, taken over for removals once nothing is delivered any more.
+    fn remover(&self, run: &Run) -> Result<Option<Remover>> {
+        let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
+        let mut targets = HashMap::new();
+        for slot in &run.outputs {
+            if let Some(output) = slot.take_output() {
+                let target = Target { name: slot.name.clone(), can: slot.can, shared: slot.shared, output };
+                targets.insert(slot.id, target);
+            }
+        }
+        let mut remover = Remover {
+            store: store.clone(),
+            lease: lease.clone(),
+            call: run.call.clone(),
+            hasher: run.hasher,
+            job: run.job.id,
+            job_name: run.job_name.clone(),
+            repository: run.repository.clone(),
+            progress: run.progress.clone(),
+            targets,
+        };
+        self.leave_retired(run, &mut remover)?;
+        Ok(Some(remover))
+    }
+
+    /// Outputs that were taken out of the job lose what they hold of it.
+    fn leave_retired(&self, run: &Run, remover: &mut Remover) -> Result<()> {
+        if run.definition.retired.is_empty() {
+            return Ok(());
+        }
+        let mut definition = run.definition.clone();
+        for name in std::mem::take(&mut definition.retired) {
+            let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))?
+            else {
+                continue;
+            };
+            self.add_target(remover, &connection, &run.job)?;
+            if remover.leave_output(connection.id)?.kept > 0 || self.cancel.cancelled() {
+                definition.retired.push(name);
+            }
+        }
+        remover.store.write(Durability::Synced, |sql| jobs::define(sql, run.job.id, &definition))?;
+        Ok(())
+    }
+
+    pub(crate) fn add_target(
+        &self,
+        remover: &mut Remover,
+        connection: &connections::Connection,
+        job: &Job,
+    ) -> Result<()> {
+        if remover.targets.contains_key(&connection.id) {
+            return Ok(());
+        }
+        let kind = self.registry.output(&connection.kind);
+        let can = kind.map(|kind| kind.can).ok_or_else(|| {
+            EngineError::Refused(format!(
+                "output {}: unknown connector `{}`",
+                connection.name, connection.kind
+            ))
+        })?;
+        let now = self.clock.now();
+        let output = outputs::open(&remover.store, &self.registry, &self.data, connection, job.id, now)?;
+        let shared = self.shared(job, &connection.name)?;
+        let target = Target { name: connection.name.clone(), can, shared, output };
+        remover.targets.insert(connection.id, target);
+        Ok(())
+    }
+
+    fn end(
+        &self,
+        run: &Run,
+        ended: &Result<Vec<BlindSpot>>,
+        stopped: bool,
+        error: Option<&str>,
+    ) -> Result<()> {
+        let Some(store) = &run.store else { return Ok(()) };
+        let now = self.clock.now();
+        let balance = *lock(&run.balance);
+        let counts = serde_json::to_string(&balance).unwrap_or_default();
+        let outcome = match (ended, stopped) {
+            (Err(_), _) => "failed",
+            (_, true) => "stopped",
+            _ if error.is_some() => "failed",
+            _ => "done",
+        };
+        store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            if !jobs::sweep(sql, run.job.id, run.number)? {
+                jobs::stop(sql, run.job.id, run.number)?;
+            }
+            jobs::rest(sql, run.job.id, run.number, error)?;
+            runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
+        })?;
+        Ok(())
+    }
+}
+
+/// Runs a thread's work; an error ends the run.
+fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
+    if let Err(error) = work() {
+        run.board.fail(error);
+        run.outputs.iter().for_each(OutputSlot::notify);
+    }
+}
+
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
+    match thread.join() {
+        Ok(value) => Some(value),
+        // A bug in a connector or here: the run must not end as if nothing had happened.
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

@@ -1,0 +1,109 @@
+//! Dying at every transaction, send and commit, and running again, leads where an undisturbed run leads.
+
+use ingather_testkit::database::Kind;
+use ingather_testkit::scenario::play_on;
+
+/// A world before the run that dies, and what is true after the next one. Every kind of work is in it.
+const BEFORE: &str = r#"
+output one
+output two committing
+output shared
+job other to=shared
+job docs to=one,two,shared stage={"decline":"no"}
+source a v1, b v1, c v1 access:anna, d v1, sub/e v1, sub/f v1, g v1
+run other
+run docs
+source a v2, b gone, c access:bert, d v-no, sub/h move:sub/e, new v1, sub/f v2 racy
+"#;
+const AFTER: &str = r#"
+run docs
+expect error:
+expect exit: 0
+expect output one: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1
+expect output two: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1
+expect output shared: a v2, b v1, c v1, d v1, g v1, new v1, sub/e v1, sub/f v2, sub/h v1
+expect documents docs: a settled, c settled, d skipped declined, g settled, new settled, sub/f settled, sub/h settled
+expect sees bert one: a, c, g, new, sub/f, sub/h
+expect sees anna one: a, g, new, sub/f, sub/h
+expect sees anna two: a, g, new, sub/f, sub/h
+run docs
+expect balance: unchanged 6, skipped 1
+run other
+expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1
+delete other
+run docs
+expect output shared: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1
+delete docs
+expect output one:
+expect output two:
+expect output shared:
+expect jobs:
+"#;
+
+/// Dies at the nth meeting of a place, for each n until the run gets through; how often it died.
+fn die_everywhere(kind: Kind, place: &str) -> usize {
+    let deed = "run docs";
+    for nth in 1..200 {
+        let armed = format!("{BEFORE}crash {place} {nth}\n{deed}\nexpect error:\n");
+        let mut found = play_on(kind, &format!("{armed}{AFTER}"));
+        // The expectation of no error is not met exactly when it died.
+        let line = format!("{}: expect error:", armed.lines().count());
+        let died = found.iter().position(|told| told.starts_with(&line)).map(|at| found.remove(at)).is_some();
+        assert!(found.is_empty(), "{kind:?}, crash {place} {nth}, {deed}:\n{}", found.join(""));
+        if !died {
+            return nth - 1;
+        }
+    }
+    panic!("{place} is met for ever");
+}
+
+macro_rules! crashes {
+    ($($name:ident: $place:literal at least $least:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let died = die_everywhere(Kind::Sqlite, $place);
+                assert!(died >= $least, "it died only {died} times at `{}`", $place);
+            }
+        )*
+    };
+}
+
+crashes! {
+    before_every_transaction: "before write" at least 8;
+    after_every_transaction: "after write" at least 8;
+    before_every_send: "before send" at least 3;
+    in_the_middle_of_every_batch: "mid send" at least 3;
+    after_every_send: "after send" at least 3;
+    before_every_commit: "before commit" at least 1;
+    after_every_commit: "after commit" at least 1;
+    before_every_read: "before read" at least 3;
+}
+
+#[test]
+fn on_postgres_as_well() {
+    for place in ["before intent", "after intent", "after send", "before confirm", "after confirm"] {
+        assert!(die_everywhere(Kind::Postgres, place) > 0, "{place}");
+    }
+}
+
+#[test]
+fn a_deletion_can_die_everywhere() {
+    for place in ["before write", "after write", "mid send", "after send", "after commit"] {
+        for nth in 1.. {
+            let armed = format!("{BEFORE}run docs\ncrash {place} {nth}\ndelete docs\n");
+            // Whether there is a job left decides what the next call may be asked.
+            let got_through = play_on(Kind::Sqlite, &format!("{armed}expect error:\n")).is_empty();
+            // The last call may find that everything was done before the process died.
+            let rest = "delete docs\nexpect output one:\nexpect output two:\nexpect jobs: other\nrun other\n\
+                        expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1\n";
+            let rest = if got_through { rest.trim_start_matches("delete docs\n") } else { rest };
+            let found = play_on(Kind::Sqlite, &format!("{armed}{rest}"));
+            assert!(found.is_empty(), "crash {place} {nth}:\n{}", found.join(""));
+            if got_through {
+                assert!(nth > 1, "{place} was never met");
+                break;
+            }
+        }
+    }
+}

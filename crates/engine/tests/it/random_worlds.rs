@@ -1,0 +1,195 @@
+//! Random small worlds: whatever happened before, whole runs lead to what a naive model says, and every balance adds up.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use ingather_testkit::database::Kind;
+use ingather_testkit::scenario::play_on;
+use proptest::prelude::*;
+
+const NAMES: [&str; 6] = ["a", "b", "s/c", "s/d", "s/t/e", "s/t/f"];
+const FOLDERS: [&str; 2] = ["s/", "s/t/"];
+const CONTENTS: [&str; 4] = ["v1", "v2", "v3", "v-no"];
+const JOBS: [&str; 2] = ["whole", "part"];
+const PLACES: [&str; 8] = [
+    "before intent",
+    "after intent",
+    "mid send",
+    "after send",
+    "before confirm",
+    "after confirm",
+    "after listing",
+    "after commit",
+];
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Put(usize, usize),
+    Remove(usize),
+    Move(usize, usize),
+    Access(usize, bool),
+    Blind(usize, bool),
+    FolderAccess(usize, bool),
+    Racy(usize, bool),
+    Failing(usize),
+    OutputAway(bool, usize),
+    Forget,
+    Run { job: usize, minimal: bool },
+    Crash { place: usize, nth: u64, job: usize },
+    BrokenListing { page: usize, job: usize },
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let name = 0..NAMES.len();
+    prop_oneof![
+        6 => (name.clone(), 0..CONTENTS.len()).prop_map(|(name, content)| Deed::Put(name, content)),
+        3 => name.clone().prop_map(Deed::Remove),
+        2 => (name.clone(), name.clone()).prop_map(|(from, to)| Deed::Move(from, to)),
+        3 => (name.clone(), any::<bool>()).prop_map(|(name, open)| Deed::Access(name, open)),
+        2 => (0..FOLDERS.len(), any::<bool>()).prop_map(|(folder, blind)| Deed::Blind(folder, blind)),
+        2 => (0..FOLDERS.len(), any::<bool>()).prop_map(|(folder, open)| Deed::FolderAccess(folder, open)),
+        1 => (name.clone(), any::<bool>()).prop_map(|(name, racy)| Deed::Racy(name, racy)),
+        1 => name.clone().prop_map(Deed::Failing),
+        2 => (any::<bool>(), name).prop_map(|(two, name)| Deed::OutputAway(two, name)),
+        1 => Just(Deed::Forget),
+        6 => (0..JOBS.len(), any::<bool>()).prop_map(|(job, minimal)| Deed::Run { job, minimal }),
+        3 => (0..PLACES.len(), 1u64..3, 0..JOBS.len()).prop_map(|(place, nth, job)| Deed::Crash { place, nth, job }),
+        1 => (1usize..4, 0..JOBS.len()).prop_map(|(page, job)| Deed::BrokenListing { page, job }),
+    ]
+}
+
+/// The naive model: what the source holds.
+#[derive(Default)]
+struct Model {
+    files: BTreeMap<&'static str, (&'static str, bool)>,
+    blind: BTreeMap<&'static str, bool>,
+    closed: BTreeMap<&'static str, bool>,
+}
+
+fn above(flags: &BTreeMap<&'static str, bool>, name: &str) -> bool {
+    flags.iter().any(|(folder, on)| *on && name.starts_with(folder))
+}
+
+impl Model {
+    /// How many documents a listing of a job names.
+    fn listed(&self, job: usize) -> usize {
+        let root = if job == 0 { "" } else { "s/" };
+        self.files.keys().filter(|name| name.starts_with(root) && !above(&self.blind, name)).count()
+    }
+
+    /// Entries of an output with their contents.
+    fn entries(&self, root: &str) -> String {
+        let wanted =
+            self.files.iter().filter(|(name, (content, _))| name.starts_with(root) && *content != "v-no");
+        wanted.map(|(name, (content, _))| format!("{name} {content}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What anybody may find.
+    fn open(&self) -> String {
+        let wanted = self.files.iter().filter(|(_, (content, open))| *open && *content != "v-no");
+        wanted.map(|(name, _)| *name).filter(|name| !above(&self.closed, name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Writes a deed as lines of a scenario.
+    fn tell(&mut self, text: &mut String, deed: &Deed) -> std::fmt::Result {
+        let who = |open: bool| if open { "open" } else { "anna" };
+        match *deed {
+            Deed::Put(name, content) => {
+                let open = self.files.get(NAMES[name]).is_none_or(|(_, open)| *open);
+                self.files.insert(NAMES[name], (CONTENTS[content], open));
+                writeln!(text, "source {} {}", NAMES[name], CONTENTS[content])
+            }
+            Deed::Remove(name) => match self.files.remove(NAMES[name]) {
+                Some(_) => writeln!(text, "source {} gone", NAMES[name]),
+                None => Ok(()),
+            },
+            Deed::Move(from, to) => {
+                if self.files.contains_key(NAMES[to]) {
+                    return Ok(());
+                }
+                let Some(file) = self.files.remove(NAMES[from]) else { return Ok(()) };
+                self.files.insert(NAMES[to], file);
+                writeln!(text, "source {} move:{}", NAMES[to], NAMES[from])
+            }
+            Deed::Access(name, open) => {
+                let Some(file) = self.files.get_mut(NAMES[name]) else { return Ok(()) };
+                file.1 = open;
+                writeln!(text, "source {} access:{}", NAMES[name], who(open))
+            }
+            Deed::Blind(folder, blind) => {
+                self.blind.insert(FOLDERS[folder], blind);
+                writeln!(text, "source {} {}", FOLDERS[folder], if blind { "unreadable" } else { "readable" })
+            }
+            Deed::FolderAccess(folder, open) => {
+                self.closed.insert(FOLDERS[folder], !open);
+                writeln!(text, "source {} access:{}", FOLDERS[folder], who(open))
+            }
+            Deed::Racy(name, racy) if self.files.contains_key(NAMES[name]) => {
+                writeln!(text, "source {} {}", NAMES[name], if racy { "racy" } else { "calm" })
+            }
+            Deed::Failing(name) if self.files.contains_key(NAMES[name]) => {
+                writeln!(text, "source {} failing:1", NAMES[name])
+            }
+            Deed::Racy(..) | Deed::Failing(_) => Ok(()),
+            Deed::OutputAway(two, name) => {
+                writeln!(text, "fault {} passing {} 1", if two { "two" } else { "one" }, NAMES[name])
+            }
+            Deed::Forget => writeln!(text, "fault two forgets"),
+            Deed::Run { job, minimal } => {
+                writeln!(text, "run {}{}", JOBS[job], if minimal { " minimal" } else { "" })?;
+                writeln!(text, "expect seen: {}", self.listed(job))
+            }
+            Deed::Crash { place, nth, job } => {
+                writeln!(text, "crash {} {nth}\nrun {}", PLACES[place], JOBS[job])
+            }
+            Deed::BrokenListing { page, job } => {
+                writeln!(text, "listing error:{page}\nrun {}\nlisting fine", JOBS[job])
+            }
+        }
+    }
+}
+
+fn scenario(deeds: &[Deed]) -> String {
+    let mut text = "output one\noutput two committing\njob whole to=one,two stage={\"decline\":\"no\"}\n\
+                    job part root=s/ to=two stage={\"decline\":\"no\"}\n"
+        .to_owned();
+    let mut model = Model::default();
+    for deed in deeds {
+        model.tell(&mut text, deed).expect("writing into a text does not fail");
+    }
+    let all = model.entries("");
+    // Removals that an output did not confirm and places that were blind need a second run.
+    let rest = format!(
+        "fault one fine\nfault two fine\nsource s/ readable, s/t/ readable\nrun whole\nrun part\nrun whole\nrun part\n\
+         expect error:\nexpect exit: 0\nexpect output one: {all}\nexpect output two: {all}\n\
+         expect sees anybody one: {open}\nexpect sees anybody two: {open}\n\
+         delete part\nexpect output two: {all}\ndelete whole\nexpect output one:\nexpect output two:\nexpect jobs:\n",
+        open = model.open()
+    );
+    text + &rest
+}
+
+fn check(kind: Kind, deeds: &[Deed]) -> Result<(), TestCaseError> {
+    let text = scenario(deeds);
+    let found = play_on(kind, &text);
+    prop_assert!(found.is_empty(), "{}\nin\n{text}", found.join(""));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whole_runs_lead_to_what_the_model_says(deeds in proptest::collection::vec(deed(), 1..25)) {
+        check(Kind::Sqlite, &deeds)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 50, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn on_postgres_as_well(deeds in proptest::collection::vec(deed(), 1..25)) {
+        check(Kind::Postgres, &deeds)?;
+    }
+}

@@ -1,0 +1,39 @@
+//! Conformance suites: what a connector promises, as one call for each role. A breach is a sentence that names the promise.
+
+mod authority;
+mod output;
+mod repository;
+mod transform;
+
+pub use authority::{AuthoritySample, authority, authority_breaches};
+pub use output::{OutputSample, output, output_breaches};
+pub use repository::{Obstruction, RepositorySample, repository, repository_breaches};
+pub use transform::{transform, transform_breaches};
+
+use std::sync::Arc;
+
+use ingather_connector::call::{Call, Cancel};
+
+use crate::clock::HandClock;
+
+/// A call late enough that nothing a test makes is racy: in the year 2100.
+fn call() -> Call {
+    Call { clock: Arc::new(HandClock::at(4_102_444_800_000)), cancel: Cancel::default() }
+}
+
+/// Collects breaches.
+#[derive(Default)]
+struct Breaches(Vec<String>);
+
+impl Breaches {
+    fn unless(&mut self, kept: bool, told: impl FnOnce() -> String) {
+        if !kept {
+            self.0.push(told());
+        }
+    }
+}
+
+/// Fails a test with what was found.
+fn must_be_none(kind: &str, breaches: &[String]) {
+    assert!(breaches.is_empty(), "{kind} breaks its contract:\n{}", breaches.join("\n"));
+}

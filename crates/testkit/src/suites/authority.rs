@@ -1,0 +1,78 @@
+//! What an authority promises (`crates/connector/src/authority.rs`).
+
+use ingather_connector::authority::{Answer, Authority, AuthorityKind};
+
+use super::{Breaches, call, must_be_none};
+
+/// An authority with somebody in it.
+pub struct AuthoritySample<'a> {
+    /// Settings that open it.
+    pub settings: serde_json::Value,
+    /// Somebody whom it knows, and tokens that they hold.
+    pub known: (&'a str, &'a [&'a str]),
+    /// Makes it unreachable, where the suite can; asked last.
+    pub obstruct: Option<&'a dyn Fn()>,
+}
+
+/// Checks an authority.
+///
+/// # Panics
+/// When a promise is broken, with one line for each.
+pub fn authority(kind: &AuthorityKind, sample: &AuthoritySample<'_>) {
+    must_be_none(kind.name, &authority_breaches(kind, sample));
+}
+
+/// As [`authority`], for tests of the suite itself.
+pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) -> Vec<String> {
+    let mut found = Breaches::default();
+    let authority = match (kind.open)(&sample.settings) {
+        Ok(authority) => authority,
+        Err(fault) => return vec![format!("it does not open: {fault}")],
+    };
+    let authority = authority.as_ref();
+    let (user, tokens) = sample.known;
+    match authority.tokens(&call(), user) {
+        Ok(Answer::Known(held)) => {
+            for token in tokens.iter().filter(|token| !held.holds(token)) {
+                found.0.push(format!("{user} does not hold {token}"));
+            }
+            let again = authority.tokens(&call(), user);
+            found.unless(again == Ok(Answer::Known(held)), || {
+                format!("{user} holds other tokens the second time")
+            });
+        }
+        other => found.0.push(format!("{user} is known, and the answer is {other:?}")),
+    }
+    strangers(authority, user, &mut found);
+    if let Some(obstruct) = sample.obstruct {
+        obstruct();
+        let answer = authority.tokens(&call(), user);
+        found.unless(!matches!(answer, Ok(Answer::Known(_) | Answer::Unknown)), || {
+            format!("it cannot be asked, and answers {answer:?}")
+        });
+    }
+    found.0
+}
+
+/// Names that belong to nobody, some of them near to one that does.
+fn strangers(authority: &dyn Authority, user: &str, found: &mut Breaches) {
+    let near = [
+        format!("{user}\0"),
+        format!("{user}\n"),
+        format!(" {user}"),
+        format!("{user}:x"),
+        format!("{user}/../{user}"),
+        format!("--{user}"),
+        format!("{user},nobody-of-this-name"),
+    ];
+    let far =
+        ["", "nobody-of-this-name", "*", "%", ":", "../../etc/passwd", "-1", "\u{0}"].map(str::to_owned);
+    let long = ["x".repeat(100_000)];
+    for name in near.iter().chain(&far).chain(&long) {
+        let answer = authority.tokens(&call(), name);
+        let shown: String = name.chars().take(40).collect();
+        found.unless(!matches!(answer, Ok(Answer::Known(_))), || {
+            format!("{shown:?} is nobody, and the answer is {answer:?}")
+        });
+    }
+}

@@ -1,1 +1,0 @@
-//! Conformance suites: what a connector promises, as one call for each role.

@@ -1,0 +1,251 @@
+//! What an output promises (`crates/connector/src/output.rs`).
+
+use std::sync::Arc;
+
+use ingather_connector::model::document::Record;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::output::{Change, Held, Op, Output, OutputKind, OutputPlace};
+
+use super::{Breaches, call, must_be_none};
+
+/// An output that the suite may fill; empty at the beginning.
+pub struct OutputSample {
+    /// Settings that open it.
+    pub settings: serde_json::Value,
+    /// Where it keeps its state.
+    pub place: OutputPlace,
+    /// It keeps its state in the data directory: another store must not open it.
+    pub local: bool,
+}
+
+/// Checks an output.
+///
+/// # Panics
+/// When a promise is broken, with one line for each.
+pub fn output(kind: &OutputKind, sample: &OutputSample) {
+    must_be_none(kind.name, &output_breaches(kind, sample));
+}
+
+/// Makes changes with growing numbers.
+struct Changes {
+    seq: i64,
+}
+
+impl Changes {
+    fn one(&mut self, name: &str, op: Op) -> Change {
+        self.seq += 1;
+        let id = format!("suite://{name}");
+        // The keyed hash belongs to the store; here any number that goes with the id will do.
+        let address = Digest::of(id.as_bytes()).0;
+        Change { id, address, job: 1, job_name: "suite".into(), document: name.to_owned(), seq: self.seq, op }
+    }
+
+    fn put(&mut self, name: &str, version: i64, body: &str) -> Change {
+        let record = Record {
+            uri: format!("suite://{name}"),
+            title: name.to_owned(),
+            path: name.to_owned(),
+            body: Some(body.to_owned()),
+            media_type: Some("text/plain".to_owned()),
+            ..Record::default()
+        };
+        let (version, class, place) = (Digest(version), Some(ClassId(version)), Some(PlaceId(7)));
+        self.one(name, Op::Put { record: Arc::new(record), version, class, place })
+    }
+
+    fn access(&mut self, name: &str, class: i64) -> Change {
+        self.one(name, Op::Access { class: Some(ClassId(class)), place: None })
+    }
+}
+
+struct Suite<'s> {
+    kind: &'s OutputKind,
+    sample: &'s OutputSample,
+    changes: Changes,
+    found: Breaches,
+}
+
+/// As [`output`], for tests of the suite itself.
+pub fn output_breaches(kind: &OutputKind, sample: &OutputSample) -> Vec<String> {
+    let mut suite = Suite { kind, sample, changes: Changes { seq: 0 }, found: Breaches::default() };
+    if let Err(fault) = suite.play() {
+        suite.found.0.push(format!("it fails: {fault}"));
+    }
+    suite.found.0
+}
+
+impl Suite<'_> {
+    fn open(&self) -> Result<Box<dyn Output>, Fault> {
+        (self.kind.open)(&self.sample.settings, &self.sample.place)
+    }
+
+    /// Applies a batch in which all must succeed.
+    fn apply(&mut self, output: &mut dyn Output, batch: &[Change]) {
+        let answers = output.apply(&call(), batch);
+        self.found.unless(answers.len() == batch.len(), || {
+            format!("{} changes got {} answers", batch.len(), answers.len())
+        });
+        for (change, answer) in batch.iter().zip(&answers) {
+            self.found.unless(answer.is_ok(), || {
+                format!("{:?} of {} is not taken: {answer:?}", change.op, change.id)
+            });
+        }
+    }
+
+    fn commit(&mut self, output: &mut dyn Output) -> Result<(), Fault> {
+        let before = output.generation();
+        let done = output.commit(&call())?;
+        if self.kind.can.commits {
+            self.found
+                .unless(done.number == before.number + 1, || "a commit does not count on by one".to_owned());
+        }
+        self.found.unless(done.identity == before.identity, || "a commit makes it another output".to_owned());
+        self.found
+            .unless(output.generation() == done, || "it does not stand where its commit said".to_owned());
+        Ok(())
+    }
+
+    fn play(&mut self) -> Result<(), Fault> {
+        let mut output = self.open()?;
+        self.apply(output.as_mut(), &[]);
+        let large = "word ".repeat(200_000);
+        let names = [("a", "one"), ("b", "two"), ("c/ü ?#", "three"), ("empty", ""), ("large", &large)];
+        let batch: Vec<Change> = names.iter().map(|(name, body)| self.changes.put(name, 1, body)).collect();
+        self.apply(output.as_mut(), &batch);
+        self.commit(output.as_mut())?;
+        let standing = output.generation();
+        drop(output);
+
+        let mut output = self.open()?;
+        self.found.unless(output.generation() == standing, || {
+            "it stands elsewhere after it was opened again".to_owned()
+        });
+        self.holds(
+            output.as_mut(),
+            "what was committed and opened again",
+            |_| 1,
+            &["a", "b", "c/ü ?#", "empty", "large"],
+        )?;
+        // Several changes of one address in one batch: the last one stands.
+        let again = vec![
+            self.changes.put("a", 2, "other"),
+            self.changes.one("a", Op::Delete),
+            self.changes.put("a", 3, "last"),
+            self.changes.one("b", Op::Delete),
+            self.changes.one("never there", Op::Delete),
+        ];
+        self.apply(output.as_mut(), &again);
+        self.commit(output.as_mut())?;
+        let version = |name: &str| if name == "a" { 3 } else { 1 };
+        self.holds(
+            output.as_mut(),
+            "changes of one address in one batch",
+            version,
+            &["a", "c/ü ?#", "empty", "large"],
+        )?;
+        self.access(output.as_mut())?;
+        self.uncommitted(output)?;
+        self.foreign();
+        Ok(())
+    }
+
+    fn access(&mut self, output: &mut dyn Output) -> Result<(), Fault> {
+        if !self.kind.can.access {
+            return Ok(());
+        }
+        let batch = [self.changes.access("a", 9), self.changes.access("b", 9)];
+        let answers = output.apply(&call(), &batch);
+        self.found.unless(answers.first() == Some(&Ok(())), || {
+            "the access of an entry cannot be changed".to_owned()
+        });
+        self.found.unless(answers.get(1) == Some(&Err(Fault::Gone)), || {
+            format!(
+                "a change of access of an entry that is not there is answered {:?} instead of gone",
+                answers.get(1)
+            )
+        });
+        self.commit(output)?;
+        if self.kind.can.list {
+            let held = self.listed(output)?;
+            let a = held.iter().find(|held| held.id == "suite://a");
+            let right =
+                a.is_some_and(|a| a.version == Digest(3) && a.class == Some(ClassId(9)) && a.place.is_none());
+            self.found.unless(right, || format!("a change of access left {a:?}"));
+            self.found.unless(held.iter().all(|held| held.id != "suite://b"), || {
+                "a change of access made an entry".to_owned()
+            });
+        }
+        Ok(())
+    }
+
+    /// What was not committed is lost, or was durable at once; never something in between.
+    fn uncommitted(&mut self, mut output: Box<dyn Output>) -> Result<(), Fault> {
+        let before = output.generation();
+        let late = [self.changes.put("late", 1, "late")];
+        self.apply(output.as_mut(), &late);
+        drop(output);
+        let mut output = self.open()?;
+        if !self.kind.can.list {
+            return Ok(());
+        }
+        let held = self.listed(output.as_mut())?.iter().any(|held| held.id == "suite://late");
+        if self.kind.can.commits {
+            let same = output.generation() == before;
+            self.found.unless(same, || "it counts a commit that nobody asked for".to_owned());
+        } else {
+            self.found.unless(held, || "it took a change and lost it when it was opened again".to_owned());
+        }
+        Ok(())
+    }
+
+    fn foreign(&mut self) {
+        if self.sample.local {
+            let place = OutputPlace { store: "another store".to_owned(), ..self.sample.place.clone() };
+            let opened = (self.kind.open)(&self.sample.settings, &place);
+            self.found
+                .unless(opened.is_err(), || "it opens for a store that it does not belong to".to_owned());
+        }
+    }
+
+    fn listed(&mut self, output: &mut dyn Output) -> Result<Vec<Held>, Fault> {
+        let mut all: Vec<Held> = Vec::new();
+        // More pages than entries means that a page was told twice.
+        for _ in 0..1_000 {
+            let after = all.last().map(|held| held.id.clone());
+            let page = output.list(&call(), after.as_deref(), 2)?;
+            self.found
+                .unless(page.len() <= 2, || "a page of what it holds is longer than asked for".to_owned());
+            if page.is_empty() {
+                break;
+            }
+            all.extend(page);
+        }
+        let sorted = all.windows(2).all(|pair| pair[0].id < pair[1].id);
+        self.found.unless(sorted, || "what it holds is not told in the order of ids, each once".to_owned());
+        Ok(all)
+    }
+
+    fn holds(
+        &mut self,
+        output: &mut dyn Output,
+        when: &str,
+        version: fn(&str) -> i64,
+        names: &[&str],
+    ) -> Result<(), Fault> {
+        if !self.kind.can.list {
+            let refused = matches!(output.list(&call(), None, 1), Err(Fault::Refused(_)));
+            self.found.unless(refused, || "it cannot list and does not say so".to_owned());
+            return Ok(());
+        }
+        let expected: Vec<(String, Digest)> =
+            names.iter().map(|name| (format!("suite://{name}"), Digest(version(name)))).collect();
+        let held = self.listed(output)?;
+        let told: Vec<(String, Digest)> = held.iter().map(|held| (held.id.clone(), held.version)).collect();
+        self.found
+            .unless(told == expected, || format!("after {when} it holds {told:?} instead of {expected:?}"));
+        let referred = held.iter().all(|held| held.class.map(|class| class.0) == Some(held.version.0));
+        self.found.unless(referred, || format!("after {when} an entry has another class than it was given"));
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Transforms and authorities with one fault each.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ingather_connector::authority::{Answer, Authority, AuthorityKind};
+use ingather_connector::call::Call;
+use ingather_connector::model::document::Record;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
+use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_connector::transform::{Transform, TransformKind, Verdict};
+use ingather_testkit::suites::{AuthoritySample, authority_breaches, transform_breaches};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Plant {
+    None,
+    KeepsEverything,
+    Panics,
+    SwallowsErrors,
+    Counts,
+    FirstPieceOnly,
+    ChangesTheAddress,
+}
+
+struct Stage(Plant, AtomicU64);
+
+impl Transform for Stage {
+    fn apply(&self, _call: &Call, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault> {
+        let failed = |error: std::io::Error| Fault::passing("read", error.to_string());
+        let mut bytes = Vec::new();
+        let most = if self.0 == Plant::KeepsEverything { u64::MAX } else { limits::BODY_BYTES_MAX as u64 };
+        let read = match self.0 {
+            Plant::FirstPieceOnly => {
+                let mut piece = vec![0; 64];
+                let count = content.read(&mut piece).map_err(failed)?;
+                bytes.extend_from_slice(&piece[..count]);
+                Ok(count)
+            }
+            _ => content.take(most).read_to_end(&mut bytes),
+        };
+        if self.0 != Plant::SwallowsErrors {
+            read.map_err(failed)?;
+        }
+        let mut body = match (self.0, String::from_utf8(bytes)) {
+            (Plant::Panics, text) => text.expect("a planted fault"),
+            (_, text) => text.unwrap_or_default(),
+        };
+        match self.0 {
+            Plant::Counts => body.push_str(&self.1.fetch_add(1, Ordering::Relaxed).to_string()),
+            Plant::ChangesTheAddress => record.uri.push('x'),
+            _ => {}
+        }
+        record.body = Some(body);
+        Ok(Verdict::Pass)
+    }
+}
+
+macro_rules! stages {
+    ($($name:ident: $plant:ident is told by $word:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                static KIND: TransformKind = TransformKind {
+                    name: "planted",
+                    about: "has one fault, or none",
+                    version: "1",
+                    schema: schema_of::<NoSettings>,
+                    open: |_| Ok(Arc::new(Stage(Plant::$plant, AtomicU64::new(0)))),
+                };
+                let told = transform_breaches(&KIND, &serde_json::json!({}), &[("a.txt", b"one two")]);
+                assert_eq!(told.is_empty(), $word.is_empty(), "{told:#?}");
+                assert!(told.is_empty() || told.iter().any(|told| told.contains($word)), "{told:#?}");
+            }
+        )*
+    };
+}
+
+stages! {
+    a_sound_stage_passes: None is told by "";
+    a_body_without_bounds: KeepsEverything is told by "bytes of content";
+    a_panic: Panics is told by "it panics on";
+    errors_of_the_content_swallowed: SwallowsErrors is told by "is not passed on";
+    another_result_each_time: Counts is told by "another result the second time";
+    the_first_piece_only: FirstPieceOnly is told by "in small pieces";
+    an_address_that_changes: ChangesTheAddress is told by "the address of";
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Door {
+    Sound,
+    EverybodyHolds,
+    TrimsNames,
+    OpenWhenDown,
+}
+
+struct Keeper(Door);
+
+static DOWN: std::sync::Mutex<bool> = std::sync::Mutex::new(false);
+
+impl Authority for Keeper {
+    fn tokens(&self, _call: &Call, user: &str) -> Result<Answer, Fault> {
+        let down = self.0 == Door::OpenWhenDown && *DOWN.lock().unwrap();
+        let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
+        Ok(match name {
+            _ if down => Answer::Known(["everything"].into_iter().collect()),
+            "anna" => Answer::Known(["t:anna"].into_iter().collect()),
+            _ if self.0 == Door::EverybodyHolds => Answer::Known(["everyone"].into_iter().collect()),
+            _ => Answer::Unknown,
+        })
+    }
+}
+
+macro_rules! doors {
+    ($($name:ident: $plant:ident is told by $word:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                static KIND: AuthorityKind = AuthorityKind {
+                    name: "planted",
+                    about: "has one fault, or none",
+                    schema: schema_of::<NoSettings>,
+                    open: |_| Ok(Arc::new(Keeper(Door::$plant))),
+                };
+                let obstruct = || *DOWN.lock().unwrap() = true;
+                let told = authority_breaches(&KIND, &AuthoritySample {
+                    settings: serde_json::json!({}),
+                    known: ("anna", &["t:anna"]),
+                    obstruct: (Door::$plant == Door::OpenWhenDown).then_some(&obstruct as &dyn Fn()),
+                });
+                assert_eq!(told.is_empty(), $word.is_empty(), "{told:#?}");
+                assert!(told.is_empty() || told.iter().any(|told| told.contains($word)), "{told:#?}");
+            }
+        )*
+    };
+}
+
+doors! {
+    a_sound_authority_passes: Sound is told by "";
+    tokens_for_the_unknown: EverybodyHolds is told by "\"nobody-of-this-name\" is nobody";
+    names_that_are_nearly_known: TrimsNames is told by "is nobody";
+    open_when_it_is_down: OpenWhenDown is told by "it cannot be asked";
+}

@@ -1,0 +1,127 @@
+//! Outputs with one fault each.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_testkit::memory_output::{self, COMMITTING, MEMORY, PLAIN};
+use ingather_testkit::suites::{OutputSample, output_breaches};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Plant {
+    FewerAnswers,
+    LosesCommitted,
+    MissingIsFine,
+    DeletesFail,
+    ListsBackwards,
+    OpensForAnybody,
+    CountsByTwo,
+    LosesApplied,
+}
+
+struct Bad(Box<dyn Output>, Plant, String);
+
+impl Output for Bad {
+    fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+        let mut answers = self.0.apply(call, batch);
+        for (answer, change) in answers.iter_mut().zip(batch) {
+            match self.1 {
+                Plant::MissingIsFine if *answer == Err(Fault::Gone) => *answer = Ok(()),
+                Plant::DeletesFail if change.op == Op::Delete => *answer = Err(Fault::Gone),
+                _ => {}
+            }
+        }
+        if self.1 == Plant::FewerAnswers {
+            answers.pop();
+        }
+        answers
+    }
+    fn commit(&mut self, call: &Call) -> Result<Generation, Fault> {
+        if self.1 == Plant::CountsByTwo {
+            self.0.commit(call)?;
+        }
+        self.0.commit(call)
+    }
+    fn generation(&self) -> Generation {
+        self.0.generation()
+    }
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+        let mut page = self.0.list(call, after, most)?;
+        if self.1 == Plant::ListsBackwards {
+            page.reverse();
+        }
+        Ok(page)
+    }
+}
+
+impl Drop for Bad {
+    fn drop(&mut self) {
+        if matches!(self.1, Plant::LosesCommitted | Plant::LosesApplied) {
+            let shelf = memory_output::shared(&self.2, "bad");
+            let mut shelf = memory_output::locked(&shelf);
+            shelf.entries.clear();
+            if self.1 == Plant::LosesCommitted {
+                shelf.go_back();
+            }
+        }
+    }
+}
+
+fn bad(settings: &serde_json::Value, place: &OutputPlace, plant: Plant) -> Result<Box<dyn Output>, Fault> {
+    let world = settings["world"].as_str().unwrap_or_default().to_owned();
+    let kind = if plant == Plant::LosesApplied { &MEMORY } else { &COMMITTING };
+    Ok(Box::new(Bad((kind.open)(settings, place)?, plant, world)))
+}
+
+macro_rules! plants {
+    ($($name:ident: $plant:ident is told by $word:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                static KIND: OutputKind = OutputKind {
+                    name: "bad",
+                    about: "has one fault",
+                    can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true },
+                    schema: schema_of::<NoSettings>,
+                    open: |settings, place| bad(settings, place, Plant::$plant),
+                };
+                let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody));
+                assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");
+            }
+        )*
+    };
+}
+
+plants! {
+    fewer_answers_than_changes: FewerAnswers is told by "5 changes got 4 answers";
+    confirmed_and_lost: LosesCommitted is told by "it stands elsewhere after it was opened again";
+    access_of_a_missing_entry_confirmed: MissingIsFine is told by "instead of gone";
+    deletions_of_what_is_not_there_fail: DeletesFail is told by "is not taken";
+    listed_backwards: ListsBackwards is told by "not told in the order of ids";
+    open_for_any_store: OpensForAnybody is told by "does not belong to";
+    commits_that_count_by_two: CountsByTwo is told by "does not count on by one";
+    applied_and_lost: LosesApplied is told by "instead of";
+}
+
+#[test]
+fn sound_outputs_pass() {
+    for kind in [&MEMORY, &COMMITTING, &PLAIN] {
+        assert_eq!(check(kind, false), Vec::<String>::new(), "{}", kind.name);
+    }
+}
+
+fn check(kind: &OutputKind, local: bool) -> Vec<String> {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let world = format!("suite {}", MADE.fetch_add(1, Ordering::Relaxed));
+    let folder = tempfile::tempdir().unwrap();
+    output_breaches(
+        kind,
+        &OutputSample {
+            settings: serde_json::json!({"world": world, "name": "bad"}),
+            place: OutputPlace { data: folder.path().to_owned(), store: "store".to_owned() },
+            local,
+        },
+    )
+}

@@ -1,0 +1,178 @@
+//! Repositories with one fault each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::key::Stamp;
+use ingather_connector::model::scope::Scope;
+use ingather_connector::repository::{
+    Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind, Surroundings,
+};
+use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_testkit::script_repository::{self, File, REPOSITORY};
+use ingather_testkit::suites::{Obstruction, RepositorySample, repository_breaches};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Plant {
+    Twice,
+    ProvesTheUnread,
+    SameUri,
+    AbsentOnError,
+    OldBytes,
+    LateItems,
+    OtherVersionWhenRead,
+    SwallowsErrors,
+    PlaceTooLate,
+    ForgetsToProve,
+}
+
+struct Bad(Arc<dyn Repository>, Plant);
+
+struct BadListing(Box<dyn Listing>, Plant, Vec<Page>);
+
+impl Listing for BadListing {
+    fn next(&mut self) -> Option<Result<Page, Fault>> {
+        let Some(page) = self.0.next() else { return self.2.pop().map(Ok) };
+        let mut page = page.ok()?;
+        match self.1 {
+            Plant::Twice if !page.groups.is_empty() => {
+                let mut again = page.groups[0].clone();
+                again.items[0].content = Stamp::of(b"another");
+                page.groups.push(again);
+            }
+            Plant::ProvesTheUnread => {
+                page.proven.extend(page.blind.drain(..).map(|spot| spot.scope));
+            }
+            Plant::LateItems if !page.groups.is_empty() => {
+                self.2.push(Page { groups: std::mem::take(&mut page.groups), ..Page::default() });
+            }
+            Plant::PlaceTooLate => {
+                self.2.insert(0, Page { places: std::mem::take(&mut page.places), ..Page::default() });
+            }
+            Plant::ForgetsToProve => page.proven.retain(|scope| *scope != Scope::Folder(String::new())),
+            _ => {}
+        }
+        Some(Ok(page))
+    }
+}
+
+impl Repository for Bad {
+    fn check(&self, call: &Call) -> Result<String, Fault> {
+        self.0.check(call)
+    }
+    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        Ok(Box::new(BadListing(self.0.list(call)?, self.1, Vec::new())))
+    }
+    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
+        self.0.look(call, key)
+    }
+    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+        match self.1 {
+            Plant::OldBytes => {
+                let mut observed = self.0.look(call, key)?;
+                read(&mut observed.record, &mut &b"v1"[..])?;
+                Ok(observed)
+            }
+            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, content| {
+                let _ = read(record, content);
+                Ok(())
+            }),
+            Plant::OtherVersionWhenRead => {
+                let observed = self.0.fetch(call, key, read)?;
+                Ok(Observed { content: Stamp::of(b"elsewhere"), ..observed })
+            }
+            _ => self.0.fetch(call, key, read),
+        }
+    }
+    fn probe(&self, call: &Call, key: &str) -> Presence {
+        match self.0.probe(call, key) {
+            Presence::Unknown if self.1 == Plant::AbsentOnError => Presence::Absent,
+            answer => answer,
+        }
+    }
+    fn uri(&self, key: &str) -> String {
+        if self.1 == Plant::SameUri { "same://".to_owned() } else { self.0.uri(key) }
+    }
+}
+
+fn bad(
+    source: &serde_json::Value,
+    around: &Surroundings,
+    plant: Plant,
+) -> Result<Arc<dyn Repository>, Fault> {
+    Ok(Arc::new(Bad((REPOSITORY.open)(source, around)?, plant)))
+}
+
+macro_rules! plants {
+    ($($name:ident: $plant:ident is told by $word:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                static KIND: RepositoryKind = RepositoryKind {
+                    name: "bad",
+                    about: "has one fault",
+                    can: RepositoryCan { list: true, access: true, unique_uris: true },
+                    source_schema: schema_of::<NoSettings>,
+                    open: |source, around| bad(source, around, Plant::$plant),
+                };
+                let told = check(&KIND);
+                assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");
+            }
+        )*
+    };
+}
+
+plants! {
+    an_item_twice_with_other_versions: Twice is told by "is listed twice";
+    a_folder_proven_that_was_not_read: ProvesTheUnread is told by "would be removed";
+    a_uri_for_two: SameUri is told by "share the URI";
+    absent_because_of_an_error: AbsentOnError is told by "cannot be looked at, and a probe says that it is not there";
+    old_bytes_under_a_new_version: OldBytes is told by "other bytes were read under its new version";
+    items_after_their_proof: LateItems is told by "was proven before its last item came";
+    another_version_when_read: OtherVersionWhenRead is told by "has another version than what was listed";
+    errors_of_the_reader_swallowed: SwallowsErrors is told by "an error of the reader is not passed on";
+    places_after_their_items: PlaceTooLate is told by "name a place that nobody has told";
+    nothing_proven: ForgetsToProve is told by "is not proven";
+}
+
+#[test]
+fn a_sound_repository_passes() {
+    assert_eq!(check(&REPOSITORY), Vec::<String>::new());
+}
+
+fn check(kind: &RepositoryKind) -> Vec<String> {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let world = format!("suite {}", MADE.fetch_add(1, Ordering::Relaxed));
+    let source = script_repository::shared(&world);
+    let change = |name: &str, deed: &dyn Fn(&mut File)| {
+        let mut source = script_repository::locked(&source);
+        let time = source.next_change();
+        let file = source.file(name);
+        (file.mtime, file.ctime) = (time, time);
+        deed(file);
+    };
+    for name in ["a", "b", "c", "d", "sub/e", "sub/f"] {
+        change(name, &|file| file.content = "v1".to_owned());
+    }
+    let close = |shut: bool| script_repository::locked(&source).folder("sub/").unreadable = shut;
+    repository_breaches(
+        kind,
+        &RepositorySample {
+            source: serde_json::json!({"world": world}),
+            surroundings: Surroundings::default(),
+            present: ("a", b"v1"),
+            absent: "nothing",
+            change: (&|| change("a", &|file| file.content = "v2".to_owned()), b"v2"),
+            obstruction: Some(Obstruction {
+                obstruct: &|| close(true),
+                restore: &|| close(false),
+                hidden: "sub/e",
+            }),
+            remove: &|| {
+                script_repository::locked(&source).files.remove("a");
+            },
+        },
+    )
+}
