@@ -10,6 +10,7 @@ use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
 use crate::exit::{Failure, Result};
+use crate::interrupt;
 
 /// Longest text of a lock file that is read, bytes.
 const LOCK_TEXT_MAX: u64 = 4_096;
@@ -73,6 +74,8 @@ impl DataDirectory {
     /// Opens for writing, making the directory where needed. `doing` is told to whoever comes second.
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
         self.make()?;
+        // From the lock on, Ctrl-C ends with what is under way and with its own exit code.
+        interrupt::cancel();
         let lock = self.lock(doing)?;
         let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());

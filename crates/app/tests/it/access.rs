@@ -29,6 +29,7 @@ fn a_search_finds_what_the_kernel_lets_open() {
     let _accounts = Accounts::make(&GROUPS, &USERS);
     let people: Vec<Person> = USERS.iter().map(|(name, _)| Person::named(name)).collect();
     let next = AtomicU64::new(1);
+    let (open, closed) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -37,11 +38,15 @@ fn a_search_finds_what_the_kernel_lets_open() {
                     if seed > SEEDS {
                         break;
                     }
-                    World::new(seed, &people).live();
+                    let (may, may_not) = World::new(seed, &people).live();
+                    open.fetch_add(may, Ordering::Relaxed);
+                    closed.fetch_add(may_not, Ordering::Relaxed);
                 }
             });
         }
     });
+    let (open, closed) = (open.into_inner(), closed.into_inner());
+    assert!(open > 500 && closed > 500, "too easy: {open} may be opened, {closed} not");
 }
 
 struct World<'p> {
@@ -52,17 +57,27 @@ struct World<'p> {
     source: PathBuf,
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
+    /// Pairs of user and file that the kernel admits, and those that it does not.
+    judged: (u64, u64),
 }
 
 impl<'p> World<'p> {
     fn new(seed: u64, people: &'p [Person]) -> World<'p> {
-        let sandbox = Sandbox::new(if seed % 5 == 0 { Kept::Postgres } else { Kept::Sqlite });
+        let sandbox = Sandbox::new(if seed.is_multiple_of(5) { Kept::Postgres } else { Kept::Sqlite });
         // The source lies below folders that may be closed as well.
         let source = sandbox.root().join("above/source");
         std::fs::create_dir_all(&source).unwrap();
         let folders = vec![sandbox.root(), sandbox.root().join("above"), source.clone()];
-        let mut world =
-            World { seed, dice: Dice::new(seed), people, sandbox, source, folders, files: Vec::new() };
+        let mut world = World {
+            seed,
+            dice: Dice::new(seed),
+            people,
+            sandbox,
+            source,
+            folders,
+            files: Vec::new(),
+            judged: (0, 0),
+        };
         world.grow(world.source.clone(), 5);
         world
     }
@@ -84,7 +99,7 @@ impl<'p> World<'p> {
         self.files.push(path);
     }
 
-    fn live(mut self) {
+    fn live(mut self) -> (u64, u64) {
         for path in [self.folders.clone(), self.files.clone()].concat() {
             if !self.dice.once_in(3) {
                 self.change(&path);
@@ -102,6 +117,7 @@ impl<'p> World<'p> {
             }
             self.compare(&format!("after change {round}"));
         }
+        self.judged
     }
 
     /// Another owner, mode or access list.
@@ -155,8 +171,8 @@ impl<'p> World<'p> {
         self.file(fresh.join("x.txt"));
     }
 
-    fn compare(&self, when: &str) {
-        if self.seed % 2 == 0 {
+    fn compare(&mut self, when: &str) {
+        if self.seed.is_multiple_of(2) {
             files::settle(&self.sandbox.root());
         }
         let source = self.source.to_string_lossy();
@@ -165,6 +181,8 @@ impl<'p> World<'p> {
         assert_eq!(every.len(), self.files.len(), "seed {}, {when}: {told:?}", self.seed);
         for person in self.people {
             let opens = self.opens(person);
+            self.judged.0 += opens.len() as u64;
+            self.judged.1 += (self.files.len() - opens.len()) as u64;
             let found = self
                 .sandbox
                 .run(&["search", "*", "--as", &person.name, "--json", "--limit", "10000"])

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::files;
 use crate::people::{ORDINARY, Person};
-use crate::sandbox::{Answer, Sandbox, finish};
+use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 /// A sandbox with one file and a job `root`.
 fn synced() -> Sandbox {
@@ -121,6 +121,21 @@ fn still(sandbox: &Sandbox) -> (Child, Pid) {
     (child, pid)
 }
 
+/// Starts a sync, and holds it still as soon as its run is in the store.
+fn working(sandbox: &Sandbox) -> (Child, Pid) {
+    let mut command = sandbox.command(&["sync", "root", "--json"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_child(&child);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0]["run"]["ended_at"]
+        != serde_json::Value::Null
+    {
+        assert!(Instant::now() < deadline, "the run never began");
+    }
+    kill_process(pid, Signal::STOP).unwrap();
+    (child, pid)
+}
+
 fn ended(child: Child) -> Answer {
     let output = child.wait_with_output().unwrap();
     Answer {
@@ -161,21 +176,57 @@ fn a_second_writer_is_refused_and_readers_work_beside() {
 fn ctrl_c_stops_cleanly_and_the_next_run_goes_on() {
     let sandbox = synced();
     many_files(&sandbox, 2_000);
+    files::remove(&sandbox.root().join("a.txt"));
     let (child, pid) = still(&sandbox);
     kill_process(pid, Signal::INT).unwrap();
     kill_process(pid, Signal::CONT).unwrap();
     let stopped = ended(child).exits(130);
     assert!(stopped.err.contains("run the same command again"), "{stopped:?}");
-    crate::sandbox::Counts::of(&stopped.json()[0]);
+    // A listing that was interrupted proves no absence.
+    assert_eq!(crate::sandbox::Counts::of(&stopped.json()[0]).get("deleted"), 0);
+    assert_eq!(sandbox.find("apple"), ["a.txt"]);
     let (counts, code) = sandbox.sync(&[]);
-    assert_eq!(
-        (code, counts.get("added") + counts.get("updated") + counts.get("unchanged")),
-        (0, 2_001),
-        "{counts:?}"
-    );
-    assert_eq!(sandbox.everything().len(), 2_001);
+    let there = counts.get("added") + counts.get("updated") + counts.get("unchanged");
+    assert_eq!((code, there, counts.get("deleted")), (0, 2_000, 1), "{counts:?}");
+    assert_eq!(sandbox.everything().len(), 2_000);
     files::settle(&sandbox.root());
-    assert_eq!(sandbox.synced(&[]).get("unchanged"), 2_001);
+    assert_eq!(sandbox.synced(&[]).get("unchanged"), 2_000);
+}
+
+#[test]
+fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    many_files(&sandbox, 1_000);
+    let (child, pid) = working(&sandbox);
+    let url = sandbox.database.as_ref().unwrap().url();
+    let mut other = std::process::Command::new(env!("CARGO_BIN_EXE_ingather"));
+    other.args(["--data", "other", "--store", &url, "sync", "root"]).current_dir(sandbox.path());
+    finish(other, None).refuses(3, &[&child.id().to_string(), "sync of"]);
+    kill_process(pid, Signal::CONT).unwrap();
+    ended(child).exits(0);
+    assert_eq!(sandbox.everything().len(), 1_001);
+}
+
+#[test]
+fn a_link_to_the_source_is_the_source() {
+    let sandbox = synced();
+    std::os::unix::fs::symlink("root", sandbox.path().join("link")).unwrap();
+    let answer = sandbox.run(&["sync", "link", "--json"]).exits(0);
+    assert_eq!(
+        (answer.json()[0]["job"].as_str(), answer.json()[0]["unchanged"].as_u64()),
+        (Some("root"), Some(1))
+    );
+}
+
+#[test]
+fn a_dry_run_of_a_new_job_makes_nothing() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let answer = sandbox.run(&["sync", "root", "--dry-run", "--json"]).exits(0);
+    assert_eq!((&answer.json()[0]["added"], &answer.json()[0]["run"]), (&1.into(), &serde_json::Value::Null));
+    assert!(!sandbox.data().exists());
 }
 
 #[test]

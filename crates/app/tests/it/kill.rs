@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::dice::Dice;
-use crate::sandbox::{Answer, Counts, Kept, Sandbox};
+use crate::sandbox::{Counts, Kept, Sandbox, finish};
 
 /// The journal beside the index: what it tells must add up to the tree, too.
 const JOURNAL: &str = "changes.jsonl";
@@ -25,19 +25,65 @@ fn five_kills_on_postgres_lose_nothing() {
 
 fn rounds(kept: Kept, rounds: u64, seed: u64) {
     let mut world = World::new(kept, seed);
-    let begun = Instant::now();
     world.whole(&format!("{kept:?}, seed {seed}, at first"));
-    let longest = begun.elapsed();
+    // How long a run of some changes takes; the first one takes longer.
+    world.change();
+    let mut usual = world.whole(&format!("{kept:?}, seed {seed}, after changes"));
+    let mut killed_ones = 0;
     for round in 1..=rounds {
         let at = format!("{kept:?}, seed {seed}, round {round}");
         world.change();
-        let micros = 1 + world.dice.below(longest.as_micros() as usize) as u64;
-        let killed = world.killed_after(Duration::from_micros(micros));
+        let micros = 1 + world.dice.below(usual.as_micros() as usize) as u64;
+        let killed = killed_after(world.command(), Duration::from_micros(micros));
+        killed_ones += u64::from(killed);
+        // What was confirmed is there for readers, before anybody puts anything right.
+        world.sandbox.run(&["job", "list"]).exits(0);
+        assert!(!world.sandbox.everything().is_empty(), "{at}");
         if world.dice.once_in(3) {
             world.change();
         }
-        world.whole(&format!("{at}, killed after {micros} µs: {killed}"));
+        usual = world.whole(&format!("{at}, killed after {micros} µs: {killed}"));
     }
+    assert!(killed_ones * 2 > rounds, "only {killed_ones} of {rounds} were killed in time");
+}
+
+#[test]
+fn a_killed_deletion_of_a_job_goes_on() {
+    let mut world = World::new(Kept::Sqlite, 13);
+    for round in 0..5 {
+        world.sync("before the deletion");
+        let micros = 1 + world.dice.below(150_000) as u64;
+        let delete = ["job", "delete", "root", "-q"];
+        let killed = killed_after(world.sandbox.command(&delete), Duration::from_micros(micros));
+        let left = world.sandbox.run(&["job", "list", "--json"]).exits(0).json();
+        let at = format!("round {round}, killed after {micros} µs: {killed}, left {left:?}");
+        if left.first().is_some_and(|job| job["state"] != "resting") {
+            world
+                .sandbox
+                .run(&["sync", "root"])
+                .refuses(2, &["is being deleted", "ingather job delete root"]);
+        }
+        if !left.is_empty() {
+            world.sandbox.run(&delete).exits(0);
+        }
+        assert_eq!(world.sandbox.everything(), [""; 0], "{at}");
+        assert_eq!(world.sandbox.run(&["job", "list", "--json"]).exits(0).out, "", "{at}");
+    }
+}
+
+/// Starts a command and kills it; whether it had not ended by itself.
+fn killed_after(mut command: Command, time: Duration) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap().code().is_none()
 }
 
 struct World {
@@ -122,44 +168,24 @@ impl World {
         self.files.retain(|name, _| !name.starts_with(&below));
     }
 
-    fn arguments(&self) -> [&'static str; 8] {
-        ["sync", "root", "--json", "--delete-guard", "off", "--to", "index", "-q"]
-    }
-
-    fn start(&self) -> Child {
-        let mut command = self.sandbox.command(&self.arguments());
+    fn command(&self) -> Command {
+        let flags = ["sync", "root", "--json", "-q", "--delete-guard", "off", "--to", "index"];
+        let mut command = self.sandbox.command(&flags);
         command.args(["--to", "journal:changes.jsonl"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    }
-
-    /// Starts a sync and kills it; whether it had not ended by itself.
-    fn killed_after(&self, time: Duration) -> bool {
-        let mut child = self.start();
-        let end = Instant::now() + time;
-        while Instant::now() < end {
-            if child.try_wait().unwrap().is_some() {
-                break;
-            }
-            std::thread::park_timeout(Duration::from_micros(200));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap().code().is_none()
+        command
     }
 
     fn sync(&self, at: &str) -> Counts {
-        let output = self.start().wait_with_output().unwrap();
-        let answer = Answer {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        };
+        let answer = finish(self.command(), None);
         assert_eq!(answer.code, 0, "{at}: {answer:#?}");
         Counts::of(&answer.json()[0])
     }
 
-    /// Runs to the end; then everything is as the tree is, and another run changes nothing.
-    fn whole(&mut self, at: &str) {
+    /// Runs to the end, and tells how long that took; then everything is as the tree is, and another run changes nothing.
+    fn whole(&mut self, at: &str) -> Duration {
+        let begun = Instant::now();
         self.sync(at);
+        let took = begun.elapsed();
         let hits = self.sandbox.run(&["search", "*", "--all", "--limit", "10000", "--json"]).exits(0).json();
         let text = |hit: &Value| hit["snippet"].as_str().unwrap().to_owned();
         let name = |hit: &Value| hit["document"].as_str().unwrap().to_owned();
@@ -182,6 +208,7 @@ impl World {
             before,
             "{at}: nothing is sent again"
         );
+        took
     }
 
     fn equals(&self, mut found: Vec<(String, String)>, at: &str) {

@@ -25,9 +25,13 @@ scenarios! {
     dry_run: Sqlite;
     exclude: Sqlite;
     file_becomes_folder: Sqlite;
+    files_swapped: Sqlite Postgres;
     folder_becomes_file: Sqlite;
     folder_moved: Sqlite Postgres;
+    folder_opened_while_held: Sqlite;
+    folder_replaced: Sqlite;
     folder_unreadable: Sqlite Postgres;
+    folder_unreadable_opened: Sqlite;
     hard_links: Sqlite;
     hidden: Sqlite;
     huge: Sqlite;
@@ -35,6 +39,7 @@ scenarios! {
     include: Sqlite;
     links: Sqlite;
     minimal: Sqlite;
+    moved_and_unreadable: Sqlite;
     name_not_utf8: Sqlite Postgres;
     name_with_newline: Sqlite Postgres;
     path_very_long: Sqlite;
@@ -43,7 +48,9 @@ scenarios! {
     removals_held_void: Sqlite;
     root_absent: Sqlite;
     root_empty: Sqlite;
+    root_unreadable: Sqlite;
     single_file: Sqlite;
+    size_max_lowered: Sqlite;
     sparse: Sqlite;
     special_files: Sqlite;
     unreadable_known: Sqlite;
