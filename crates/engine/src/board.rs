@@ -132,8 +132,8 @@ impl Board {
     pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
         let state = self.lock();
         let busy = |state: &mut State| {
-            !state.closed
-                && !(state.listing_done && state.held == 0 && state.urgent.is_empty() && state.ready.is_empty())
+            let waits = !state.listing_done || !state.urgent.is_empty() || !state.ready.is_empty();
+            !state.closed && (waits || state.held > 0)
         };
         let (state, timeout) =
             self.changed.wait_timeout_while(state, longest, busy).unwrap_or_else(PoisonError::into_inner);
