@@ -2,5 +2,6 @@
 
 mod crashes;
 mod moves;
+mod owners;
 mod random_worlds;
 mod scenarios;
