@@ -129,11 +129,26 @@ impl Play {
         let mut shelf = locked(shelf);
         let what = *words.get(1).ok_or("what goes wrong?")?;
         let fault = match what {
-            "short" => return Ok(shelf.short_answers += 1),
-            "commit" => return Ok(shelf.failing_commits += 1),
-            "forgets" => return Ok(shelf.forget()),
-            "older" => return Ok(shelf.go_back()),
-            "fine" => return Ok(shelf.troubles.clear()),
+            "short" => {
+                shelf.short_answers += 1;
+                return Ok(());
+            }
+            "commit" => {
+                shelf.failing_commits += 1;
+                return Ok(());
+            }
+            "forgets" => {
+                shelf.forget();
+                return Ok(());
+            }
+            "older" => {
+                shelf.go_back();
+                return Ok(());
+            }
+            "fine" => {
+                shelf.troubles.clear();
+                return Ok(());
+            }
             "passing" => Fault::passing("away", "the output is away"),
             "keeping" => Fault::Passing {
                 reason: Reason::new("away", "the output is away"),

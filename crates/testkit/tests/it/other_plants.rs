@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ingather_connector::authority::{Answer, Authority, AuthorityKind};
 use ingather_connector::call::Call;
@@ -97,11 +97,11 @@ enum Door {
 
 struct Keeper(Door);
 
-static DOWN: std::sync::Mutex<bool> = std::sync::Mutex::new(false);
+static DOWN: AtomicBool = AtomicBool::new(false);
 
 impl Authority for Keeper {
     fn tokens(&self, _call: &Call, user: &str) -> Result<Answer, Fault> {
-        let down = self.0 == Door::OpenWhenDown && *DOWN.lock().unwrap();
+        let down = self.0 == Door::OpenWhenDown && DOWN.load(Ordering::Relaxed);
         let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
         Ok(match name {
             _ if down => Answer::Known(["everything"].into_iter().collect()),
@@ -123,7 +123,7 @@ macro_rules! doors {
                     schema: schema_of::<NoSettings>,
                     open: |_| Ok(Arc::new(Keeper(Door::$plant))),
                 };
-                let obstruct = || *DOWN.lock().unwrap() = true;
+                let obstruct = || DOWN.store(true, Ordering::Relaxed);
                 let told = authority_breaches(&KIND, &AuthoritySample {
                     settings: serde_json::json!({}),
                     known: ("anna", &["t:anna"]),

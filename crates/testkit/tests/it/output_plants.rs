@@ -115,7 +115,7 @@ fn sound_outputs_pass() {
 fn check(kind: &OutputKind, local: bool) -> Vec<String> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     let world = format!("suite {}", MADE.fetch_add(1, Ordering::Relaxed));
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("tests need a temporary folder");
     output_breaches(
         kind,
         &OutputSample {

@@ -1,0 +1,301 @@
+//! Every state × every function of the store that moves it, compared with the tables of `model::lifecycle`.
+
+use std::collections::HashSet;
+
+use ingather_model::guard::Guard;
+use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
+use ingather_model::job::Definition;
+use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::{Since, document, job, rules};
+use ingather_store::deliveries::{self, Confirmed, Intent};
+use ingather_store::documents::{self, NewDocument};
+use ingather_store::work::{self, Cause, Trouble, Wanted};
+use ingather_store::{Durability, Sql, Store, StoreError, jobs};
+use ingather_testkit::database::{BOTH, Database};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+fn definition(name: &str) -> Definition {
+    Definition {
+        name: name.to_owned(),
+        repository: "source".to_owned(),
+        source: serde_json::json!({}),
+        stages: Vec::new(),
+        outputs: Vec::new(),
+        retired: Vec::new(),
+        delete_guard: Guard::Off,
+        compare_content: false,
+    }
+}
+
+fn new_job(sql: &mut Sql<'_>) -> Result<JobId> {
+    let name = format!("job {}", documents::take_ids(sql, "name", 1)?);
+    jobs::add(sql, ConnectionId(1), &name, &definition(&name), 0)
+}
+
+fn job_state(sql: &mut Sql<'_>, id: JobId) -> Result<(job::State, i64)> {
+    let found = jobs::get(sql, id)?;
+    Ok(found.map_or((job::State::Gone, 0), |job| (job::State::parse(&job.state).unwrap(), job.run)))
+}
+
+/// Brings a new job into a state, by moves alone. `Starting` is never stored: a run is opened as it is asked for.
+fn job_in(sql: &mut Sql<'_>, state: job::State) -> Result<JobId> {
+    use job::State::{Deleting, Ending, Gone, Resting, Starting, Stopping, Sweeping, Working};
+    let id = new_job(sql)?;
+    let run = if state == Resting { 0 } else { jobs::begin(sql, id)?.unwrap() };
+    match state {
+        Resting | Working => {}
+        Sweeping => assert!(jobs::drain(sql, id, run)?),
+        Ending => assert!(jobs::drain(sql, id, run)? && jobs::sweep(sql, id, run)?),
+        Stopping => assert!(jobs::stop(sql, id, run)?),
+        Deleting => jobs::delete(sql, id)?,
+        Gone => {
+            jobs::delete(sql, id)?;
+            jobs::forget(sql, id)?;
+        }
+        Starting => unreachable!("never stored"),
+    }
+    Ok(id)
+}
+
+type JobDeed = fn(&mut Sql<'_>, JobId, i64) -> Result<()>;
+
+/// What the store can do with a job, and the rows of the table that it takes in one transaction: the first way that fits.
+const JOB_DEEDS: &[(JobDeed, &[&[job::Event]])] = {
+    use job::Event::{Begin, Delete, Drain, Forget, Interrupt, Note, PutDown, Start, Stop, Sweep};
+    &[
+        (|sql, id, _| jobs::begin(sql, id).map(drop), &[&[Start, Begin], &[Interrupt, Start, Begin]]),
+        (|sql, id, run| jobs::drain(sql, id, run).map(drop), &[&[Drain]]),
+        (|sql, id, run| jobs::sweep(sql, id, run).map(drop), &[&[Sweep]]),
+        (|sql, id, run| jobs::stop(sql, id, run).map(drop), &[&[Stop]]),
+        (|sql, id, run| jobs::rest(sql, id, run, None).map(drop), &[&[Note], &[PutDown, Note]]),
+        (|sql, id, _| jobs::delete(sql, id), &[&[Delete], &[Interrupt, Delete]]),
+        (|sql, id, _| jobs::forget(sql, id), &[&[Forget]]),
+    ]
+};
+
+#[test]
+fn jobs_move_along_their_table_and_never_otherwise() {
+    for kind in BOTH {
+        let database = Database::fresh(kind);
+        let store = Store::open(&database.target).unwrap();
+        let mut lived = HashSet::from([job::Event::Create]);
+        for from in job::State::ALL.iter().copied().filter(|state| *state != job::State::Starting) {
+            for (n, (deed, ways)) in JOB_DEEDS.iter().enumerate() {
+                let way = |way: &[job::Event]| {
+                    way.iter().try_fold(from, |at, on| rules::after(job::MOVES, at, *on))
+                };
+                let taken = ways.iter().find_map(|events| Some((events, way(events)?)));
+                let after = store
+                    .write(Durability::Relaxed, |sql| {
+                        let id = job_in(sql, from)?;
+                        let (before, run) = job_state(sql, id)?;
+                        assert_eq!(before, from);
+                        deed(sql, id, run)?;
+                        // The number of another run moves nothing.
+                        deed_of_another_run(sql, id, from, n)?;
+                        Ok(job_state(sql, id)?.0)
+                    })
+                    .unwrap();
+                assert_eq!(after, taken.map_or(from, |(_, to)| to), "{kind:?}: deed {n} from {from}");
+                lived.extend(taken.into_iter().flat_map(|(events, _)| events.iter().copied()));
+            }
+        }
+        let told: HashSet<job::Event> =
+            job::MOVES.iter().filter(|row| row.since == Since::Now).map(|row| row.on).collect();
+        assert_eq!(lived, told, "rows that are lived and rows that say so");
+    }
+}
+
+/// Moves that name a run refuse every other one.
+fn deed_of_another_run(sql: &mut Sql<'_>, id: JobId, from: job::State, deed: usize) -> Result<()> {
+    let named = [1, 2, 3, 4];
+    if !named.contains(&deed) || from == job::State::Gone {
+        return Ok(());
+    }
+    let other = job_in(sql, from)?;
+    let (_, run) = job_state(sql, other)?;
+    JOB_DEEDS[deed].0(sql, other, run + 1)?;
+    assert_eq!(job_state(sql, other)?.0, from, "deed {deed} of another run moved job {}", id.0);
+    Ok(())
+}
+
+const OUTPUT: ConnectionId = ConnectionId(7);
+
+struct Row {
+    job: JobId,
+    id: i64,
+}
+
+fn want(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+    work::want(sql, row.job, 1, &[Wanted { document: row.id, due: 0, cause: Cause::Changed }])
+}
+
+fn meet(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+    let new = NewDocument {
+        id: DocumentId(row.id),
+        key: DocumentKey { parent: 1, own: row.id },
+        name: "a".to_owned(),
+        version: Digest(1),
+        access: Digest(1),
+        identity: 1,
+        place: None,
+    };
+    documents::add(sql, row.job, 1, Digest(1), &[new])?;
+    want(sql, row)
+}
+
+fn wanted(sql: &mut Sql<'_>, row: &Row) -> Result<i64> {
+    Ok(work::wanted(sql, &[row.id])?.first().map_or(1, |(_, wanted, _)| *wanted))
+}
+
+fn settle(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+    let times = wanted(sql, row)?;
+    work::done(sql, &[(row.id, times)])
+}
+
+fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+    // Only who holds a document gives it up.
+    if work::wanted(sql, &[row.id])?.is_empty() {
+        return settle(sql, row);
+    }
+    let trouble = Trouble {
+        document: row.id,
+        kind: "failed",
+        attempts: 1,
+        attempts_max: 8,
+        code: "broken".to_owned(),
+        message: "it is broken".to_owned(),
+    };
+    work::trouble(sql, row.job, 0, &[trouble])?;
+    settle(sql, row)
+}
+
+fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
+    let seq = documents::take_ids(sql, "seq", 1)?;
+    let intent =
+        Intent { document: row.id, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
+    deliveries::intend(sql, OUTPUT, 0, false, &[intent])?;
+    if sent.is_some() {
+        deliveries::confirm(sql, OUTPUT, 0, Confirmed::Record, &[(row.id, seq)])?;
+    }
+    Ok(())
+}
+
+fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+    // The output confirms a removal that was sent, and nothing else.
+    let held = deliveries::holdings(sql, &[row.id])?;
+    let gone: Vec<(i64, i64)> = held
+        .iter()
+        .filter(|held| !held.holding.sent.is_some())
+        .map(|held| (held.document, held.seq))
+        .collect();
+    deliveries::remove(sql, OUTPUT, &gone)?;
+    documents::forget(sql, row.job, &[row.id]).map(drop)
+}
+
+/// The state that rows imply (`store.md` 2.1); a document in hands has the rows of one that waits.
+fn state(sql: &mut Sql<'_>, row: &Row) -> Result<document::State> {
+    use document::State::{Gone, Leaving, Settled, Troubled, Waiting};
+    let Some(listed) = documents::list(sql, row.job, row.id - 1, 1)?.into_iter().find(|d| d.id.0 == row.id)
+    else {
+        return Ok(Gone);
+    };
+    Ok(match (&listed.work, &listed.trouble) {
+        // Also when a removal is half done: the next listing meets it and visits it, or misses it once more.
+        (Some(_), _) => Waiting,
+        _ if work::leaving(sql, row.job)?.contains(&row.id) => Leaving,
+        (None, Some(_)) => Troubled,
+        (None, None) => Settled,
+    })
+}
+
+fn document_in(sql: &mut Sql<'_>, job: JobId, wanted: document::State) -> Result<Row> {
+    use document::State::{Gone, Held, Leaving, Settled, Troubled, Waiting};
+    let row = Row { job, id: documents::take_ids(sql, "document", 1)? };
+    if wanted != Gone {
+        meet(sql, &row)?;
+    }
+    match wanted {
+        Gone | Waiting | Held => {}
+        Troubled => give_up(sql, &row)?,
+        Settled | Leaving => {
+            send(sql, &row, Digest(5))?;
+            settle(sql, &row)?;
+        }
+    }
+    if wanted == Leaving {
+        send(sql, &row, Digest::NONE)?;
+    }
+    Ok(row)
+}
+
+type DocumentDeed = fn(&mut Sql<'_>, &Row) -> Result<()>;
+
+const DOCUMENT_DEEDS: &[(&str, DocumentDeed, &[document::Event])] = {
+    use document::Event::{Discard, Disown, Forget, GiveUp, MeetAgain, Miss, Retry, Settle, Vanish};
+    &[
+        ("want", want, &[MeetAgain]),
+        ("done", settle, &[Settle]),
+        ("done with trouble", give_up, &[GiveUp]),
+        ("again", |sql, row| work::again(sql, &[(row.id, 9)]), &[Retry]),
+        ("intend a removal", |sql, row| send(sql, row, Digest::NONE), &[Miss, Disown, Vanish]),
+        ("forget", forget, &[Forget, Discard]),
+    ]
+};
+
+#[test]
+fn documents_move_along_their_table_and_never_otherwise() {
+    use document::State::{Gone, Held, Waiting};
+    for kind in BOTH {
+        let database = Database::fresh(kind);
+        let store = Store::open(&database.target).unwrap();
+        let job = store.write(Durability::Relaxed, new_job).unwrap();
+        for from in document::State::ALL.iter().copied().filter(|state| *state != Gone) {
+            // What waits is taken, and put back, without a write: both have the rows of one that waits.
+            let stored = |state| if state == Held { Waiting } else { state };
+            let starts: &[document::State] = if stored(from) == Waiting { &[Waiting, Held] } else { &[from] };
+            for (name, deed, events) in DOCUMENT_DEEDS {
+                let after = |on: &document::Event| {
+                    starts.iter().find_map(|at| rules::after(document::MOVES, *at, *on))
+                };
+                let expected = match events.iter().find_map(after).map_or(stored(from), stored) {
+                    // The row of its visit goes with the document only.
+                    document::State::Leaving if stored(from) == Waiting => Waiting,
+                    expected => expected,
+                };
+                let found = store
+                    .write(Durability::Relaxed, |sql| {
+                        let row = document_in(sql, job, from)?;
+                        assert_eq!(state(sql, &row)?, stored(from));
+                        deed(sql, &row)?;
+                        state(sql, &row)
+                    })
+                    .unwrap();
+                assert_eq!(found, expected, "{kind:?}: {name} from {from}");
+            }
+            let met_twice = store.write(Durability::Relaxed, |sql| {
+                let row = document_in(sql, job, from)?;
+                meet(sql, &row)
+            });
+            assert!(met_twice.is_err(), "{kind:?}: met for the first time from {from}");
+        }
+    }
+}
+
+#[test]
+fn what_was_wanted_once_more_meanwhile_still_waits() {
+    for kind in BOTH {
+        let database = Database::fresh(kind);
+        let store = Store::open(&database.target).unwrap();
+        let after = store.write(Durability::Relaxed, |sql| {
+            let job = new_job(sql)?;
+            let row = document_in(sql, job, document::State::Held)?;
+            let taken = wanted(sql, &row)?;
+            want(sql, &row)?;
+            work::done(sql, &[(row.id, taken)])?;
+            state(sql, &row)
+        });
+        assert_eq!(after.unwrap(), document::State::Waiting, "{kind:?}");
+    }
+}
