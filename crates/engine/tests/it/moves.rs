@@ -82,7 +82,9 @@ fn jobs_move_along_their_table_and_never_otherwise() {
         let mut lived = HashSet::from([job::Event::Create]);
         for from in job::State::ALL.iter().copied().filter(|state| *state != job::State::Starting) {
             for (n, (deed, ways)) in JOB_DEEDS.iter().enumerate() {
-                let way = |way: &[job::Event]| way.iter().try_fold(from, |at, on| rules::after(job::MOVES, at, *on));
+                let way = |way: &[job::Event]| {
+                    way.iter().try_fold(from, |at, on| rules::after(job::MOVES, at, *on))
+                };
                 let taken = ways.iter().find_map(|events| Some((events, way(events)?)));
                 let after = store
                     .write(Durability::Relaxed, |sql| {
@@ -171,7 +173,8 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
 
 fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
     let seq = documents::take_ids(sql, "seq", 1)?;
-    let intent = Intent { document: row.id, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
+    let intent =
+        Intent { document: row.id, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
     deliveries::intend(sql, OUTPUT, 0, false, &[intent])?;
     if sent.is_some() {
         deliveries::confirm(sql, OUTPUT, 0, Confirmed::Record, &[(row.id, seq)])?;
@@ -182,8 +185,11 @@ fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
 fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     // The output confirms a removal that was sent, and nothing else.
     let held = deliveries::holdings(sql, &[row.id])?;
-    let gone: Vec<(i64, i64)> =
-        held.iter().filter(|held| !held.holding.sent.is_some()).map(|held| (held.document, held.seq)).collect();
+    let gone: Vec<(i64, i64)> = held
+        .iter()
+        .filter(|held| !held.holding.sent.is_some())
+        .map(|held| (held.document, held.seq))
+        .collect();
     deliveries::remove(sql, OUTPUT, &gone)?;
     documents::forget(sql, row.job, &[row.id]).map(drop)
 }
@@ -191,7 +197,8 @@ fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
 /// The state that rows imply (`store.md` 2.1); a document in hands has the rows of one that waits.
 fn state(sql: &mut Sql<'_>, row: &Row) -> Result<document::State> {
     use document::State::{Gone, Leaving, Settled, Troubled, Waiting};
-    let Some(listed) = documents::list(sql, row.job, row.id - 1, 1)?.into_iter().find(|d| d.id.0 == row.id) else {
+    let Some(listed) = documents::list(sql, row.job, row.id - 1, 1)?.into_iter().find(|d| d.id.0 == row.id)
+    else {
         return Ok(Gone);
     };
     Ok(match (&listed.work, &listed.trouble) {
@@ -249,7 +256,9 @@ fn documents_move_along_their_table_and_never_otherwise() {
             let stored = |state| if state == Held { Waiting } else { state };
             let starts: &[document::State] = if stored(from) == Waiting { &[Waiting, Held] } else { &[from] };
             for (name, deed, events) in DOCUMENT_DEEDS {
-                let after = |on: &document::Event| starts.iter().find_map(|at| rules::after(document::MOVES, *at, *on));
+                let after = |on: &document::Event| {
+                    starts.iter().find_map(|at| rules::after(document::MOVES, *at, *on))
+                };
                 let expected = match events.iter().find_map(after).map_or(stored(from), stored) {
                     // The row of its visit goes with the document only.
                     document::State::Leaving if stored(from) == Waiting => Waiting,

@@ -79,7 +79,8 @@ impl Model {
 
     /// Entries of an output with their contents.
     fn entries(&self, root: &str) -> String {
-        let wanted = self.files.iter().filter(|(name, (content, _))| name.starts_with(root) && *content != "v-no");
+        let wanted =
+            self.files.iter().filter(|(name, (content, _))| name.starts_with(root) && *content != "v-no");
         wanted.map(|(name, (content, _))| format!("{name} {content}")).collect::<Vec<_>>().join(", ")
     }
 
@@ -138,7 +139,9 @@ impl Model {
                 writeln!(text, "run {}{}", JOBS[job], if minimal { " minimal" } else { "" })?;
                 writeln!(text, "expect seen: {}", self.listed(job))
             }
-            Deed::Crash { place, nth, job } => writeln!(text, "crash {} {nth}\nrun {}", PLACES[place], JOBS[job]),
+            Deed::Crash { place, nth, job } => {
+                writeln!(text, "crash {} {nth}\nrun {}", PLACES[place], JOBS[job])
+            }
             Deed::BrokenListing { page, job } => {
                 writeln!(text, "listing error:{page}\nrun {}\nlisting fine", JOBS[job])
             }
