@@ -370,3 +370,32 @@ fn two_runs_of_the_same_job_by_other_names_of_its_folder_are_one_job() {
     }
     assert_eq!(sandbox.run(&["job", "list", "--json"]).json().len(), 1);
 }
+
+#[test]
+fn a_name_that_nobody_can_type_is_refused() {
+    let sandbox = synced();
+    for name in ["", " ", "two\nlines", "bell\u{7}"] {
+        refused(&sandbox, &["sync", "root", "--name", name], 2, &["is no name for a job"]);
+    }
+}
+
+#[test]
+fn an_output_that_is_named_twice_is_one_output() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let journal = sandbox.path().join("changes.jsonl");
+    let twice = [
+        "--to",
+        "index",
+        "--to",
+        "index",
+        "--to",
+        "journal:changes.jsonl",
+        "--to",
+        "journal:./changes.jsonl",
+    ];
+    sandbox.synced(&twice);
+    sandbox.synced(&twice);
+    assert_eq!(sandbox.everything(), ["a.txt"]);
+    assert_eq!(std::fs::read_to_string(journal).unwrap().lines().count(), 1);
+}
