@@ -33,6 +33,13 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let root = canonical(&sync.source)?;
     refuse_inside(&data, &root)?;
+    if let Some(name) =
+        sync.name.as_ref().filter(|name| name.trim().is_empty() || name.contains(char::is_control))
+    {
+        return Err(Failure::usage(format!(
+            "{name:?} is no name for a job; give one that can be read and typed"
+        )));
+    }
     let dry_run = sync.dry_run;
     let reader = data.reader()?;
     let wanted = find(reader.as_ref(), &sync, &root)?;
@@ -198,7 +205,13 @@ fn with_flags(mut definition: Definition, sync: &Sync) -> Definition {
     }
     definition.compare_content |= sync.compare_content;
     if !sync.to.is_empty() {
-        let outputs: Vec<String> = sync.to.iter().map(|name| absolute_journal(name)).collect();
+        let mut outputs: Vec<String> = Vec::new();
+        for name in sync.to.iter().map(|name| absolute_journal(name)) {
+            // Said twice is meant once.
+            if !outputs.contains(&name) {
+                outputs.push(name);
+            }
+        }
         let left = definition.outputs.iter().filter(|name| !outputs.contains(name)).cloned();
         definition.retired.extend(left.collect::<Vec<_>>());
         definition.retired.retain(|name| !outputs.contains(name));

@@ -11,13 +11,8 @@ use crate::people::{Accounts, Person};
 use crate::sandbox::{Kept, Sandbox, finish};
 
 const SEEDS: u64 = 20;
-const GROUPS: [&str; 2] = ["ingather-g1", "ingather-g2"];
-const USERS: [(&str, &[&str]); 4] = [
-    ("ingather-t1", &["ingather-g1"]),
-    ("ingather-t2", &["ingather-g1", "ingather-g2"]),
-    ("ingather-t3", &["ingather-g2"]),
-    ("ingather-t4", &[]),
-];
+/// The groups that each user is a member of.
+const USERS: [&[usize]; 4] = [&[0], &[0, 1], &[1], &[]];
 /// Among them those that shut a class out which a later one would let in.
 const FILE_MODES: [u32; 12] =
     [0o644, 0o604, 0o640, 0o600, 0o444, 0o404, 0o044, 0o004, 0o060, 0o000, 0o664, 0o064];
@@ -26,8 +21,8 @@ const FOLDER_MODES: [u32; 12] =
 
 #[test]
 fn a_search_finds_what_the_kernel_lets_open() {
-    let _accounts = Accounts::make(&GROUPS, &USERS);
-    let people: Vec<Person> = USERS.iter().map(|(name, _)| Person::named(name)).collect();
+    let accounts = Accounts::make(2, &USERS);
+    let people = accounts.people();
     let next = AtomicU64::new(1);
     let (open, closed) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -38,7 +33,7 @@ fn a_search_finds_what_the_kernel_lets_open() {
                     if seed > SEEDS {
                         break;
                     }
-                    let (may, may_not) = World::new(seed, &people).live();
+                    let (may, may_not) = World::new(seed, &people, accounts.groups()).live();
                     open.fetch_add(may, Ordering::Relaxed);
                     closed.fetch_add(may_not, Ordering::Relaxed);
                 }
@@ -53,6 +48,7 @@ struct World<'p> {
     seed: u64,
     dice: Dice,
     people: &'p [Person],
+    groups: &'p [String],
     sandbox: Sandbox,
     source: PathBuf,
     folders: Vec<PathBuf>,
@@ -62,7 +58,7 @@ struct World<'p> {
 }
 
 impl<'p> World<'p> {
-    fn new(seed: u64, people: &'p [Person]) -> World<'p> {
+    fn new(seed: u64, people: &'p [Person], groups: &'p [String]) -> World<'p> {
         let sandbox = Sandbox::new(if seed.is_multiple_of(5) { Kept::Postgres } else { Kept::Sqlite });
         // The source lies below folders that may be closed as well.
         let source = sandbox.root().join("above/source");
@@ -72,6 +68,7 @@ impl<'p> World<'p> {
             seed,
             dice: Dice::new(seed),
             people,
+            groups,
             sandbox,
             source,
             folders,
@@ -140,7 +137,7 @@ impl<'p> World<'p> {
             for _ in 0..=self.dice.below(2) {
                 entries.push(format!("u:{}:{}", self.dice.pick(self.people).name, self.dice.pick(rights)));
             }
-            entries.push(format!("g:{}:{}", self.dice.pick(&GROUPS), self.dice.pick(rights)));
+            entries.push(format!("g:{}:{}", self.dice.pick(self.groups), self.dice.pick(rights)));
             if self.dice.once_in(2) {
                 entries.push(format!("m::{}", self.dice.pick(rights)));
             }

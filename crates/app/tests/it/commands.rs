@@ -4,6 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use ingather_store::db::Value;
+use ingather_store::{Durability, Store, Target, queries};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::files;
@@ -200,9 +202,10 @@ fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
     sandbox.synced(&[]);
     many_files(&sandbox, 1_000);
     let (child, pid) = working(&sandbox);
-    let url = sandbox.database.as_ref().unwrap().url();
     let mut other = std::process::Command::new(env!("CARGO_BIN_EXE_ingather"));
-    other.args(["--data", "other", "--store", &url, "sync", "root"]).current_dir(sandbox.path());
+    other
+        .args(["--data", "other", "--store", sandbox.url().unwrap(), "sync", "root"])
+        .current_dir(sandbox.path());
     finish(other, None).refuses(3, &[&child.id().to_string(), "sync of"]);
     kill_process(pid, Signal::CONT).unwrap();
     ended(child).exits(0);
@@ -232,8 +235,9 @@ fn a_dry_run_of_a_new_job_makes_nothing() {
 #[test]
 fn a_store_of_a_newer_version_is_refused() {
     let sandbox = synced();
-    let store = rusqlite::Connection::open(sandbox.data().join("store.db")).unwrap();
-    store.execute("INSERT INTO migration (number, name, checksum) VALUES (9999, 'later', 1)", []).unwrap();
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    let later = [Value::Int(9_999), Value::Text("later"), Value::Int(1)];
+    store.write(Durability::Synced, |sql| sql.execute(&queries::MIGRATION_NOTE, &later)).unwrap();
     drop(store);
     for command in [&["sync", "root"][..], &["search", "apple"], &["job", "list"], &["job", "delete", "root"]]
     {
@@ -331,4 +335,67 @@ fn a_sync_in_json_is_one_line_whatever_happens() {
     // Nobody is asked when the answer goes to a program.
     let answer = finish(sandbox.command(&["sync", "root", "--json"]), Some("y\n"));
     assert!(answer.json()[0]["held"].as_u64() > Some(0), "{answer:?}");
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked_before_many_removals() {
+    let sandbox = Sandbox::sqlite();
+    (0..40).for_each(|n| sandbox.write(&format!("f{n}.txt"), "text"));
+    sandbox.synced(&[]);
+    (0..30).for_each(|n| files::remove(&sandbox.root().join(format!("f{n}.txt"))));
+    let typed = |answer: &str| {
+        let program = env!("CARGO_BIN_EXE_ingather");
+        // Gives the program a terminal, and types into it.
+        let mut terminal = std::process::Command::new("script");
+        terminal.args(["-qec", &format!("'{program}' --data data sync root"), "/dev/null"]);
+        terminal.current_dir(sandbox.path());
+        finish(terminal, Some(answer))
+    };
+    let asked = typed("n\n").exits(1);
+    assert!(
+        asked.out.contains("30 documents are gone") && asked.out.contains("job confirm root"),
+        "{asked:?}"
+    );
+    assert_eq!(sandbox.everything().len(), 40);
+    typed("y\n").exits(0);
+    assert_eq!(sandbox.everything().len(), 10);
+}
+
+#[test]
+fn two_runs_of_the_same_job_by_other_names_of_its_folder_are_one_job() {
+    let sandbox = synced();
+    for source in ["./root", "root/", "root/../root", "root/."] {
+        let line = sandbox.run(&["sync", source, "--json"]).exits(0).json().remove(0);
+        assert_eq!((&line["job"], &line["seen"]), (&"root".into(), &1.into()), "{source}");
+    }
+    assert_eq!(sandbox.run(&["job", "list", "--json"]).json().len(), 1);
+}
+
+#[test]
+fn a_name_that_nobody_can_type_is_refused() {
+    let sandbox = synced();
+    for name in ["", " ", "two\nlines", "bell\u{7}"] {
+        refused(&sandbox, &["sync", "root", "--name", name], 2, &["is no name for a job"]);
+    }
+}
+
+#[test]
+fn an_output_that_is_named_twice_is_one_output() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let journal = sandbox.path().join("changes.jsonl");
+    let twice = [
+        "--to",
+        "index",
+        "--to",
+        "index",
+        "--to",
+        "journal:changes.jsonl",
+        "--to",
+        "journal:./changes.jsonl",
+    ];
+    sandbox.synced(&twice);
+    sandbox.synced(&twice);
+    assert_eq!(sandbox.everything(), ["a.txt"]);
+    assert_eq!(std::fs::read_to_string(journal).unwrap().lines().count(), 1);
 }

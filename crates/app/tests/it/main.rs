@@ -3,7 +3,6 @@
 
 mod access;
 mod commands;
-mod database;
 mod dice;
 mod files;
 mod jobs;

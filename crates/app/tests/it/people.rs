@@ -1,6 +1,7 @@
 //! Other users: commands run as them, and accounts that live as long as a test.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The ordinary user that `scripts/install.sh` makes.
 pub(crate) const ORDINARY: &str = "ingather-test";
@@ -53,47 +54,89 @@ impl Person {
     }
 }
 
-/// Accounts made for a test; gone with this.
+/// Accounts made for a test; gone with this. Their names end with the number of this process, since other tests may run.
 pub(crate) struct Accounts {
     users: Vec<String>,
     groups: Vec<String>,
 }
 
+/// How the names of all of them begin.
+const PREFIX: &str = "ingather-t";
+
 impl Accounts {
-    /// Makes groups, and users that are members of some of them.
-    pub(crate) fn make(groups: &[&str], users: &[(&str, &[&str])]) -> Accounts {
+    /// Makes as many groups, and a user for each list of numbers of groups that it is a member of.
+    pub(crate) fn make(groups: usize, users: &[&[usize]]) -> Accounts {
         need_root();
+        forget_left_over();
+        let name = |sort: char, n: usize| format!("{PREFIX}{sort}{n}-{}", std::process::id());
         let mut made = Accounts { users: Vec::new(), groups: Vec::new() };
-        for (user, _) in users {
-            forget("userdel", user);
+        for n in 0..groups {
+            made.groups.push(name('g', n));
+            patiently(Command::new("groupadd").arg(name('g', n)));
         }
-        for group in groups {
-            forget("groupdel", group);
-            must(Command::new("groupadd").arg(group));
-            made.groups.push((*group).to_owned());
-        }
-        for (user, of) in users {
+        for (n, of) in users.iter().enumerate() {
+            let of: Vec<String> = of.iter().map(|group| name('g', *group)).collect();
             let mut add = Command::new("useradd");
             add.args(["--user-group", "--no-create-home", "--home-dir", "/nonexistent"]);
             if !of.is_empty() {
                 add.args(["--groups", &of.join(",")]);
             }
-            must(add.arg(user));
-            made.users.push((*user).to_owned());
+            made.users.push(name('u', n));
+            patiently(add.arg(name('u', n)));
         }
         made
     }
+
+    pub(crate) fn people(&self) -> Vec<Person> {
+        self.users.iter().map(|name| Person::named(name)).collect()
+    }
+
+    pub(crate) fn groups(&self) -> &[String] {
+        &self.groups
+    }
 }
 
-/// Takes away what an earlier test that was killed may have left.
-fn forget(program: &str, name: &str) {
-    // It need not be there.
-    let _ = Command::new(program).arg(name).output();
+/// Runs a command that another process may keep from the list of accounts for a moment.
+fn patiently(command: &mut Command) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?} cannot be run: {error}"));
+        if output.status.success() {
+            return;
+        }
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(why.contains("lock") && Instant::now() < deadline, "{command:?}: {why}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+/// Takes away what a test that was killed has left.
+fn forget_left_over() {
+    for (list, program) in [("/etc/passwd", "userdel"), ("/etc/group", "groupdel")] {
+        let text = std::fs::read_to_string(list).unwrap();
+        for name in
+            text.lines().filter_map(|line| line.split(':').next()).filter(|name| name.starts_with(PREFIX))
+        {
+            let Some(owner) = name.rsplit_once('-').and_then(|(_, pid)| pid.parse::<u32>().ok()) else {
+                continue;
+            };
+            if !std::path::Path::new(&format!("/proc/{owner}")).exists() {
+                // Another test may do the same at this moment.
+                let _ = Command::new(program).arg(name).output();
+            }
+        }
+    }
 }
 
 impl Drop for Accounts {
     fn drop(&mut self) {
-        self.users.iter().for_each(|user| forget("userdel", user));
-        self.groups.iter().for_each(|group| forget("groupdel", group));
+        if std::thread::panicking() {
+            // What goes wrong here must not hide what went wrong before; the next test takes away what is left.
+            self.users.iter().for_each(|user| drop(Command::new("userdel").arg(user).output()));
+            self.groups.iter().for_each(|group| drop(Command::new("groupdel").arg(group).output()));
+            return;
+        }
+        self.users.iter().for_each(|user| patiently(Command::new("userdel").arg(user)));
+        self.groups.iter().for_each(|group| patiently(Command::new("groupdel").arg(group)));
     }
 }

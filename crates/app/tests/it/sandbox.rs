@@ -6,9 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use ingather_store::Target;
+use ingather_testkit::database::{Database, Kind};
 use serde_json::Value;
 
-use crate::database::Database;
 use crate::people::Person;
 
 /// Where the inventory is kept.
@@ -89,7 +90,7 @@ impl Counts {
 /// A source, a data directory, and the program.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
-    pub(crate) database: Option<Database>,
+    database: Option<Database>,
 }
 
 impl Sandbox {
@@ -100,7 +101,7 @@ impl Sandbox {
         let folder = tempfile::Builder::new().prefix("ingather-app-").tempdir_in(base).unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         std::fs::create_dir(folder.path().join("root")).unwrap();
-        let database = (kept == Kept::Postgres).then(Database::new);
+        let database = (kept == Kept::Postgres).then(|| Database::fresh(Kind::Postgres));
         Sandbox { folder, database }
     }
 
@@ -128,14 +129,22 @@ impl Sandbox {
         std::fs::write(path, text).unwrap();
     }
 
+    /// What `--store` takes, where the inventory is not in the data directory.
+    pub(crate) fn url(&self) -> Option<&str> {
+        match &self.database.as_ref()?.target {
+            Target::Postgres(url) => Some(url),
+            Target::Sqlite(_) => None,
+        }
+    }
+
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.with_data(Command::new(env!("CARGO_BIN_EXE_ingather")), arguments)
     }
 
     fn with_data(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.arg("--data").arg(self.data());
-        if let Some(database) = &self.database {
-            command.args(["--store", &database.url()]);
+        if let Some(url) = self.url() {
+            command.args(["--store", url]);
         }
         command
             .args(arguments)

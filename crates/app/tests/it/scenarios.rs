@@ -39,13 +39,16 @@ scenarios! {
     include: Sqlite;
     links: Sqlite;
     minimal: Sqlite;
+    minimal_narrows: Sqlite;
     moved_and_unreadable: Sqlite;
     name_not_utf8: Sqlite Postgres;
     name_with_newline: Sqlite Postgres;
+    owner_changes: Sqlite Postgres;
     path_very_long: Sqlite;
     racy: Sqlite;
     removals_held: Sqlite Postgres;
     removals_held_void: Sqlite;
+    removed_and_back: Sqlite;
     root_absent: Sqlite;
     root_empty: Sqlite;
     root_unreadable: Sqlite;
@@ -54,6 +57,7 @@ scenarios! {
     sparse: Sqlite;
     special_files: Sqlite;
     unreadable_known: Sqlite;
+    unreadable_moved_back: Sqlite;
     unreadable_new: Sqlite;
     update_flags: Sqlite;
     zero_byte: Sqlite;
