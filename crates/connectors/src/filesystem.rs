@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::names;
-use ingather_connector::model::scope::Scope;
+use ingather_connector::model::scope::{BlindSpot, Scope};
 use ingather_connector::repository::{
     Group, Item, Listing, Observed, Page, PlaceReport, Presence, ReadContent, Repository, RepositoryCan,
     RepositoryKind, Skipped, Surroundings,
@@ -25,6 +25,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use self::facts::{Facts, Grains};
+use self::levels::Right;
 use self::root::{Root, RootPath, Spot, Stop};
 use self::rules::{Left, Rules};
 use self::settings::SourceSettings;
@@ -51,7 +52,7 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         owners: Owners::default(),
         base: Mutex::new(None),
     };
-    if let Ok(root) = root::open(&source.root, false) {
+    if let Ok(root) = root::open(&source.root, None) {
         *source.base() = Some(root.base());
     }
     Ok(Arc::new(Disk(Arc::new(source))))
@@ -104,7 +105,7 @@ impl Source {
     /// missing, or is another one. That of a disk which is not mounted now must not look like their removal.
     fn standing(&self) -> Result<Root, Fault> {
         let elsewhere = |what: &str| Fault::passing("root", format!("`{}` {what}", self.root.text()));
-        match root::open(&self.root, false) {
+        match root::open(&self.root, None) {
             Ok(root) if *self.base().get_or_insert(root.base()) == root.base() => Ok(root),
             Ok(_) => Err(elsewhere("is not the folder that was listed; is its disk mounted?")),
             Err(Fault::Refused(reason)) if reason.code == "unreadable" => Err(Fault::Refused(reason)),
@@ -186,7 +187,7 @@ struct Disk(Arc<Source>);
 impl Repository for Disk {
     fn check(&self, _call: &Call) -> Result<String, Fault> {
         let source = &self.0;
-        let root = root::open(&source.root, false)?;
+        let root = root::open(&source.root, None)?;
         let label = format!("`{}`", source.root.text());
         if root.is_file {
             let spot = Spot { folder: root.folder, name: source.root.name().to_vec(), left: None };
@@ -200,15 +201,28 @@ impl Repository for Disk {
     fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
         let source = &self.0;
         let now = call.now();
-        let mut root = root::open(&source.root, true)?;
+        let mut places = Vec::new();
+        let root = match root::open(&source.root, Some(&mut places)) {
+            Ok(root) => root,
+            Err(fault) => return closed(places, fault),
+        };
         *source.base() = Some(root.base());
-        let mut first = Page { places: std::mem::take(&mut root.places), ..Page::default() };
         if root.is_file {
+            let mut first = Page { places, ..Page::default() };
             source.one_file(now, &root, &mut first);
             return Ok(Box::new(Single(Some(first))));
         }
-        let label = format!("folder `{}`", source.root.text());
-        root::open_folder(&root.folder, b".").map_err(|errno| root::fault(errno, &label))?;
+        if let Err(errno) = root::open_folder(&root.folder, b".") {
+            places.push(PlaceReport {
+                name: source.root.text(),
+                parent: places.last().map(|place| place.name.clone()),
+                identity: root.facts.place_identity(),
+                level: levels::of_path(&root.folder, &root.facts, Right::Execute),
+                folder: Some(String::new()),
+            });
+            return closed(places, root::fault(errno, &format!("folder `{}`", source.root.text())));
+        }
+        let first = Page { places, ..Page::default() };
         walk::start(source.clone(), call, root, first)
     }
 
@@ -254,7 +268,21 @@ impl Repository for Disk {
     }
 }
 
-/// The only page of a source that is one file.
+/// A listing that cannot begin because a folder is closed: nothing is proven, but who may pass counts at once.
+fn closed(places: Vec<PlaceReport>, fault: Fault) -> Result<Box<dyn Listing>, Fault> {
+    let reason = fault.reason();
+    if reason.code != "unreadable" {
+        return Err(fault);
+    }
+    let blind = vec![BlindSpot {
+        scope: Scope::Folder(String::new()),
+        cause: reason.code,
+        message: format!("{}: what is known is kept", reason.message),
+    }];
+    Ok(Box::new(Single(Some(Page { places, blind, ..Page::default() }))))
+}
+
+/// The only page of a source that is one file, or closed.
 struct Single(Option<Page>);
 
 impl Listing for Single {

@@ -152,6 +152,8 @@ impl Opened {
         merging.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
         writer.set_merge_policy(Box::new(merging));
         home.clear()?;
+        // A process that was killed leaves files which no commit names; a new one of the same name could not be written.
+        writer.garbage_collect_files().wait().map_err(fault)?;
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let snapshot = Snapshot::of(&reader);

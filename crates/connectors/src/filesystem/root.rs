@@ -70,8 +70,6 @@ pub(super) struct Root {
     /// The folder itself, or the one that holds the file; open as a path only.
     pub(super) folder: OwnedFd,
     pub(super) is_file: bool,
-    /// The folders above the root, from `/` down; empty unless asked for.
-    pub(super) places: Vec<PlaceReport>,
 }
 
 impl Root {
@@ -121,19 +119,18 @@ pub(super) fn sentence(errno: Errno) -> String {
     std::io::Error::from(errno).to_string().to_lowercase()
 }
 
-/// Opens the root; with `report` also tells the places above it.
+/// Opens the root. `places` is told the folders above it, from `/` down, as far as the reader may go.
 ///
 /// # Errors
 /// `Gone` when it does not exist; `Refused` when it cannot be entered, or is neither folder nor file, or lies behind a
 /// link.
-pub(super) fn open(path: &RootPath, report: bool) -> Result<Root, Fault> {
+pub(super) fn open(path: &RootPath, mut places: Option<&mut Vec<PlaceReport>>) -> Result<Root, Fault> {
     let label = |depth: usize| format!("`{}`", names::escape(&path.above(depth)));
     let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = rustix::fs::open("/", top, Mode::empty()).map_err(|errno| fault(errno, "`/`"))?;
     let mut facts = Facts::of_handle(&folder).map_err(|errno| fault(errno, "`/`"))?;
-    let mut places: Vec<PlaceReport> = Vec::new();
     for (depth, part) in path.parts.iter().enumerate() {
-        if report {
+        if let Some(places) = places.as_deref_mut() {
             places.push(PlaceReport {
                 name: names::escape(&path.above(depth)),
                 parent: places.last().map(|place| place.name.clone()),
@@ -149,7 +146,7 @@ pub(super) fn open(path: &RootPath, report: bool) -> Result<Root, Fault> {
         let last = depth + 1 == path.parts.len();
         match facts.kind() {
             FileType::Directory => folder = next,
-            FileType::RegularFile if last => return Ok(Root { facts, folder, is_file: true, places }),
+            FileType::RegularFile if last => return Ok(Root { facts, folder, is_file: true }),
             FileType::Symlink => {
                 let sentence =
                     format!("{} is a symbolic link; name the place that it points to", label(depth + 1));
@@ -162,7 +159,7 @@ pub(super) fn open(path: &RootPath, report: bool) -> Result<Root, Fault> {
             _ => return Err(Fault::Gone),
         }
     }
-    Ok(Root { facts, folder, is_file: false, places })
+    Ok(Root { facts, folder, is_file: false })
 }
 
 /// Where a document lies: its folder, open, and its name there.

@@ -216,7 +216,10 @@ pub(super) fn writer<D: Document>(
     loop {
         match index.writer_with_num_threads(threads, memory) {
             // clock: as above.
-            Err(TantivyError::LockFailure(..)) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+            Err(TantivyError::LockFailure(..)) if Instant::now() < until => {
+                #[expect(clippy::disallowed_methods, reason = "a lock file has no event to wait for")]
+                std::thread::sleep(LOCK_PAUSE);
+            }
             opened => return opened.map_err(|error| fault(error, path)),
         }
     }

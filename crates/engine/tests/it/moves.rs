@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use ingather_model::guard::Guard;
-use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
-use ingather_model::job::Definition;
-use ingather_model::key::DocumentKey;
-use ingather_model::lifecycle::{Since, document, job, rules};
+use ingather_connector::model::guard::Guard;
+use ingather_connector::model::ids::{ConnectionId, Digest, DocumentId, JobId};
+use ingather_connector::model::job::Definition;
+use ingather_connector::model::key::DocumentKey;
+use ingather_connector::model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Confirmed, Intent};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::work::{self, Cause, Trouble, Wanted};
