@@ -110,6 +110,9 @@ pub struct Generation {
     pub identity: String,
     /// Number of its last commit; grows by one with each.
     pub number: i64,
+    /// Largest [`Change::seq`] that it holds the effect of; 0 when it does not keep any. One that the store never gave
+    /// out tells that the store was restored from an earlier day.
+    pub seq: i64,
 }
 
 /// One output, opened for writing by one process.
@@ -128,6 +131,15 @@ pub trait Output: Send {
 
     /// Where it stands now: what survived the last end of the process.
     fn generation(&self) -> Generation;
+
+    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again. Outputs
+    /// without commits have nothing that could differ from the books, and do nothing.
+    ///
+    /// # Errors
+    /// The entries are still there.
+    fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
+        Ok(self.generation())
+    }
 
     /// Entries after `after` in the order of their ids, at most `most`; empty at the end.
     ///

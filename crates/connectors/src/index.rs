@@ -94,6 +94,8 @@ struct Opened {
     /// Addresses that were changed since the last commit, as it stands with them.
     recent: HashMap<String, Recent>,
     held: HeldAddresses,
+    /// Largest number of a change that was applied.
+    seq: i64,
     flight: Flight,
     detector: Detector,
 }
@@ -163,6 +165,7 @@ impl Opened {
             writer,
             reader,
             snapshot,
+            seq: payload.seq,
             payload,
             recent: HashMap::new(),
             held,
@@ -186,6 +189,7 @@ impl Opened {
             let message = format!("the address is longer than {} bytes", limits::INDEX_ID_BYTES_MAX);
             return Err(Fault::refused("address_too_long", message));
         }
+        self.seq = self.seq.max(change.seq);
         let (seq, held) = match self.recent.get(&change.id) {
             Some(recent) if recent.seq == change.seq && matches!(change.op, Op::Access { .. }) => {
                 return Ok(());
@@ -293,6 +297,7 @@ impl Opened {
 
     /// Writes out what was applied, and says `payload` about it.
     fn flush(&mut self, payload: Payload) -> Result<(), Fault> {
+        let payload = Payload { seq: self.seq, ..payload };
         let written = self.writer.prepare_commit().and_then(|mut commit| {
             commit.set_payload(&payload.text());
             commit.commit()
@@ -334,6 +339,12 @@ impl Output for Opened {
 
     fn generation(&self) -> Generation {
         self.payload.generation()
+    }
+
+    fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
+        self.writer.delete_all_documents().map_err(|error| self.fault(error))?;
+        self.seq = 0;
+        self.commit(call)
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {

@@ -90,6 +90,10 @@ impl Journal {
             other => other.map_err(|errno| trouble(errno.into()))?,
         }
         let length = file.metadata().map_err(trouble)?.len();
+        if !begins_as_ours(&file, length).map_err(trouble)? {
+            let sentence = format!("`{name}` is no journal: it holds something else; name another file");
+            return Err(Fault::refused("journal", sentence));
+        }
         let end = end_of_last_line(&file, length).map_err(trouble)?;
         if end < length {
             file.set_len(end).and_then(|()| file.sync_all()).map_err(trouble)?;
@@ -149,7 +153,7 @@ impl Output for Journal {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: 0 }
+        Generation { identity: self.identity.clone(), number: 0, seq: 0 }
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
@@ -158,6 +162,14 @@ impl Output for Journal {
             "a journal holds changes, not entries, and cannot list what it holds",
         ))
     }
+}
+
+/// Whether a file is empty or begins with a line of ours, be it torn: nothing else is ever cut or written to.
+fn begins_as_ours(file: &File, length: u64) -> std::io::Result<bool> {
+    const BEGINNING: &[u8] = b"{\"op\":\"";
+    let mut first = vec![0u8; BEGINNING.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
+    file.read_exact_at(&mut first, 0)?;
+    Ok(BEGINNING.starts_with(&first))
 }
 
 /// Where the last whole line ends.
@@ -316,7 +328,8 @@ mod tests {
         let path = folder.path().join("journal");
         let whole = format!("{}\n", json!({"op": "delete"}));
         // Longer than one read backwards.
-        for torn in ["{\"op\":\"pu".to_owned(), "x".repeat(limits::READ_BUFFER_BYTES * 2 + 3)] {
+        for rest in ["pu".to_owned(), "x".repeat(limits::READ_BUFFER_BYTES * 2 + 3)] {
+            let torn = format!("{{\"op\":\"{rest}");
             std::fs::write(&path, format!("{whole}{torn}")).unwrap();
             let mut journal = open_at(&path).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
@@ -326,6 +339,17 @@ mod tests {
             drop(journal);
             drop(open_at(&path).unwrap());
             assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "nothing but a torn line");
+        }
+    }
+
+    #[test]
+    fn what_is_no_journal_is_refused_and_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("essay");
+        for text in ["x", "my essay without an end", "a line\nand another", "{\"op\": 1}\n"] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(open_at(&path).err().unwrap().reason().code, "journal");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }
 

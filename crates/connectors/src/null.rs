@@ -31,7 +31,7 @@ impl Output for Null {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: "null".to_owned(), number: 0 }
+        Generation { identity: "null".to_owned(), number: 0, seq: 0 }
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {

@@ -232,8 +232,7 @@ impl Engine {
             })?;
             let output = match &self.writer {
                 Some((store, _)) if writes => {
-                    let now = self.clock.now();
-                    Some(outputs::open(store, &self.registry, &self.data, &connection, job.id, now)?)
+                    Some(outputs::open(store, &self.registry, &self.data, &connection, &self.call())?)
                 }
                 _ => None,
             };
@@ -399,8 +398,7 @@ impl Engine {
                 connection.name, connection.kind
             ))
         })?;
-        let now = self.clock.now();
-        let output = outputs::open(&remover.store, &self.registry, &self.data, connection, job.id, now)?;
+        let output = outputs::open(&remover.store, &self.registry, &self.data, connection, &remover.call)?;
         let shared = self.shared(job, &connection.name)?;
         let target = Target { name: connection.name.clone(), can, shared, output };
         remover.targets.insert(connection.id, target);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ingather_connector::repository::Presence;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Durability, documents, runs};
+use ingather_store::{Durability, deliveries, documents, runs};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
@@ -113,7 +113,9 @@ impl Engine {
         };
         for name in job.definition.outputs.iter().chain(&job.definition.retired) {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
-            if let Some(connection) = connection {
+            let Some(connection) = connection else { continue };
+            // An output that holds nothing of the job need not be there.
+            if !self.reader.read(|sql| deliveries::of_output(sql, connection.id, job.id, 0, 1))?.is_empty() {
                 self.add_target(&mut remover, &connection, job)?;
             }
         }

@@ -4,15 +4,16 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use ingather_connector::call::Call;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Output, OutputCan, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store, StoreError, deliveries};
+use ingather_store::{Durability, Store, StoreError, deliveries, documents};
 
-use crate::deliver::Prepared;
+use crate::deliver::{Prepared, SEQ};
 use crate::error::{EngineError, Result};
 use crate::run::Run;
 
@@ -147,15 +148,15 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
 
 /// Opens an output for writing and checks that the books speak of it.
 ///
-/// An output that stands behind the books has lost confirmed entries: their deliveries count as not confirmed, and
-/// every document that it held is visited again (design 4.7, 4.17).
+/// An output that stands behind the books has lost confirmed entries; one that stands ahead of them holds entries that
+/// nobody knows, and the store may give ids out again that it refers to. Either is emptied: its deliveries count as not
+/// confirmed, and every document that it should hold is visited again (design 4.7, 4.17).
 pub(crate) fn open(
     store: &Store,
     registry: &Registry,
     data: &Path,
     connection: &Connection,
-    job: JobId,
-    now: i64,
+    call: &Call,
 ) -> Result<Box<dyn Output>> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let kind = registry.output(&connection.kind).ok_or_else(|| {
@@ -165,12 +166,19 @@ pub(crate) fn open(
         ))
     })?;
     let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
-    let output = (kind.open)(&connection.settings, &place).map_err(failed)?;
+    let mut output = (kind.open)(&connection.settings, &place).map_err(failed)?;
     let stands = output.generation();
+    let known = connection.identity.is_some();
     let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
-    if kind.can.commits && connection.identity.is_some() && (other || stands.number < connection.generation) {
-        tracing::warn!(output = connection.name, "has lost what was confirmed; everything is sent again");
-        forget(store, connection.id, job, now)?;
+    let given = store.reader().read(|sql| documents::next_id(sql, SEQ))?;
+    let lost = known && (other || stands.number < connection.generation);
+    // An intent is on disk before it is sent: a number that was never given out comes from a later day of this store.
+    let ahead = stands.seq >= given;
+    if kind.can.commits && (lost || ahead) {
+        let why = if ahead { "knows changes that the store does not" } else { "has lost what was confirmed" };
+        tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
+        forget(store, connection.id)?;
+        let stands = output.clear(call).map_err(failed)?;
         store.write(Durability::Synced, |sql| {
             connections::settle(sql, connection.id, &stands.identity, stands.number)
         })?;
@@ -178,7 +186,7 @@ pub(crate) fn open(
     Ok(output)
 }
 
-fn forget(store: &Store, output: ConnectionId, job: JobId, now: i64) -> Result<()> {
+fn forget(store: &Store, output: ConnectionId) -> Result<()> {
     let mut after = 0;
     loop {
         // Both in one transaction, by ranges of ids: a crash in between begins again.
@@ -188,7 +196,7 @@ fn forget(store: &Store, output: ConnectionId, job: JobId, now: i64) -> Result<(
             deliveries::forget_output(sql, output, after, last)?;
             let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
             for (document, owner) in held {
-                by_job.entry(owner.0).or_default().push(Wanted { document, due: now, cause: Cause::Resend });
+                by_job.entry(owner.0).or_default().push(Wanted { document, due: 0, cause: Cause::Resend });
             }
             for (owner, wanted) in by_job {
                 work::want(sql, JobId(owner), 0, &wanted)?;
@@ -200,6 +208,5 @@ fn forget(store: &Store, output: ConnectionId, job: JobId, now: i64) -> Result<(
             None => break,
         }
     }
-    tracing::debug!(job = job.0, "every delivery of the output counts as not confirmed");
     Ok(())
 }

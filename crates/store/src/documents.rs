@@ -82,6 +82,14 @@ pub fn take_ids(sql: &mut Sql<'_>, sort: &str, count: usize) -> Result<i64> {
     Ok(end.unwrap_or(1) - count as i64)
 }
 
+/// The next number of a sort that nobody was given yet.
+///
+/// # Errors
+/// What the database says.
+pub fn next_id(sql: &mut Sql<'_>, sort: &str) -> Result<i64> {
+    Ok(sql.one(&queries::ID_BLOCK_NEXT, &[Value::Text(sort)], |row| row.int(0))?.unwrap_or(1))
+}
+
 /// A document from its columns, from `first` on.
 fn known(row: &Row<'_>, first: usize) -> Result<Known> {
     Ok(Known {

@@ -102,6 +102,7 @@ queries! {
     shared MIGRATION_LIST = "migration/list";
     shared MIGRATION_NOTE = "migration/note";
     shared ID_BLOCK_TAKE = "id_block/take";
+    shared ID_BLOCK_NEXT = "id_block/next";
     shared PROCESS_JOIN = "process/join";
     shared PROCESS_RENEW = "process/renew";
     shared PROCESS_LIST = "process/list";

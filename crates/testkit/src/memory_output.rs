@@ -286,7 +286,7 @@ impl Output for MemoryOutput {
 
     fn generation(&self) -> Generation {
         let shelf = locked(&self.shelf);
-        Generation { identity: format!("shelf {}", shelf.identity), number: shelf.number }
+        Generation { identity: format!("shelf {}", shelf.identity), number: shelf.number, seq: 0 }
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {

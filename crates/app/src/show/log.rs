@@ -8,10 +8,15 @@ use crate::arguments::Global;
 pub(crate) fn start(global: &Global) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => "error",
-        (_, 0) => "warn",
+        (_, 0) => "warn,tantivy=off",
         (_, 1) => "ingather=debug,ingather_engine=debug,ingather_connectors=info,warn",
         _ => "trace",
     };
     let filter = EnvFilter::try_from_env("INGATHER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(super::is_terminal())
+        .init();
 }

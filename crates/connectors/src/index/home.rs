@@ -37,6 +37,9 @@ pub(super) struct Payload {
     pub(super) identity: String,
     /// Number of the commit.
     pub(super) number: i64,
+    /// Largest number of a change that the commit holds the effect of.
+    #[serde(default)]
+    pub(super) seq: i64,
 }
 
 impl Payload {
@@ -54,12 +57,12 @@ impl Payload {
         }
         hash.update(&noise);
         let identity = hash.finalize().to_hex()[..32].to_owned();
-        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0 }
+        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0, seq: 0 }
     }
 
     /// As the contract of outputs wants it.
     pub(super) fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: self.number }
+        Generation { identity: self.identity.clone(), number: self.number, seq: self.seq }
     }
 
     /// As text for a commit.

@@ -90,7 +90,7 @@ fn only_commits_survive() {
     assert_eq!(index.generation(), generation);
     assert_eq!(found(data.path(), "*"), ["a"]);
     apply(&mut index, &[put("d/b", 4, "again")]);
-    assert_eq!(index.commit(&call()).unwrap(), Generation { number: 2, ..generation });
+    assert_eq!(index.commit(&call()).unwrap(), Generation { number: 2, seq: 4, ..generation });
     assert_eq!(found(data.path(), "*"), ["a", "b"]);
 }
 
@@ -363,4 +363,50 @@ fn a_kill_at_any_moment_leaves_whole_commits() {
         assert_eq!(index.list(&call(), None, usize::MAX).unwrap().len() as i64, number * KILL_EACH + 1);
         assert_eq!(found(data.path(), &format!("first n{number}")), ["first"]);
     }
+}
+
+#[test]
+fn a_cleared_index_holds_nothing_and_takes_everything_again() {
+    let data = tempfile::tempdir().unwrap();
+    let mut index = open(data.path()).unwrap();
+    apply(&mut index, &[put("d/a", 7, "a"), put("d/b", 8, "b")]);
+    assert_eq!(index.commit(&call()).unwrap().seq, 8);
+    assert_eq!(index.clear(&call()).unwrap().seq, 0);
+    assert!(found(data.path(), "*").is_empty());
+    apply(&mut index, &[put("d/a", 1, "again")]);
+    index.commit(&call()).unwrap();
+    assert_eq!(found(data.path(), "*"), ["a"]);
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_before_anything_is_written() {
+    let data = tempfile::tempdir().unwrap();
+    let changes = |index: &mut Opened| {
+        apply(index, &[change("d/a", 3, Op::Delete)]);
+        index.commit(&call())
+    };
+    let mut index = open(data.path()).unwrap();
+    apply(&mut index, &[put("d/a", 1, "a"), put("d/b", 2, "b")]);
+    index.commit(&call()).unwrap();
+    drop(index);
+    // The same commit twice: once for the file that a kill before its end leaves behind, once for real.
+    let copy = tempfile::tempdir().unwrap();
+    let copied =
+        std::process::Command::new("cp").arg("-r").arg(data.path().join("index")).arg(copy.path()).status();
+    assert!(copied.unwrap().success());
+    changes(&mut open(copy.path()).unwrap()).unwrap();
+    let mut left = 0;
+    for file in std::fs::read_dir(copy.path().join("index")).unwrap() {
+        let file = file.unwrap();
+        if file.file_name().to_string_lossy().ends_with(".del") {
+            std::fs::copy(file.path(), data.path().join("index").join(file.file_name())).unwrap();
+            left += 1;
+        }
+    }
+    assert!(left > 0, "the commit wrote what was deleted");
+    // The list of files is written before the file: a kill leaves both.
+    let managed = |place: &std::path::Path| place.join("index/.managed.json");
+    std::fs::copy(managed(copy.path()), managed(data.path())).unwrap();
+    changes(&mut open(data.path()).unwrap()).unwrap();
+    assert_eq!(found(data.path(), "*"), ["b"]);
 }

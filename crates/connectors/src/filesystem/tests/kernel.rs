@@ -100,7 +100,16 @@ fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
     close("closed", 0o700);
     let inner = super::source(&root.join("closed/deep"));
     close("closed", 0o000);
-    unreadable(inner.list(&call()).err().unwrap(), "/closed");
+    let mut listing = inner.list(&call()).unwrap();
+    let page = listing.next().unwrap().unwrap();
+    assert!(
+        page.blind[0].cause == "unreadable" && page.blind[0].message.contains("/closed"),
+        "{:?}",
+        page.blind
+    );
+    assert!(page.proven.is_empty() && page.groups.is_empty() && listing.next().is_none());
+    let above = page.places.last().unwrap();
+    assert!(above.name.ends_with("/closed") && !above.level.admits(&owner), "who may pass counts at once");
     assert_eq!(inner.probe(&call(), "b"), Presence::Unknown);
     unreadable(super::source(&root.join("secret")).check(&call()).err().unwrap(), "secret");
     close("closed", 0o700);
