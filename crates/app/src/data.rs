@@ -58,6 +58,13 @@ impl DataDirectory {
 
     /// The store for reading; none when there is none yet.
     pub(crate) fn reader(&self) -> Result<Option<Reader>> {
+        // A directory that may not be entered is not an empty one.
+        if let Err(error) = self.path.join("store.db").try_exists() {
+            return Err(Failure::unable(format!(
+                "the data directory {} cannot be read: {error}; use your own with --data",
+                self.path.display()
+            )));
+        }
         Reader::open(&self.target).map_err(|error| self.unusable(error))
     }
 

@@ -122,6 +122,20 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
         .write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))?)
 }
 
+/// Opens an output once and lets it go, before a job that names it is stored.
+///
+/// # Errors
+/// When it cannot be opened: who holds it, or what is missing.
+pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
+    let (kind, settings) = builtin(registry, name)?;
+    let Some(kind) = registry.output(kind) else { return Ok(()) };
+    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
+    match (kind.open)(&settings, &place) {
+        Ok(_) => Ok(()),
+        Err(fault) => Err(EngineError::Output { name: name.to_owned(), fault }),
+    }
+}
+
 /// The connection of an output that a run which writes nothing would add; nothing is known to be held by it.
 pub(crate) fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
     let (kind, settings) = builtin(registry, name)?;

@@ -62,6 +62,10 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
         show::stderr(&format!("job {} changes: {}", wanted.definition.name, changes.join("; ")));
         show::stderr(&format!("this will lead to: {}", sentence(&report.balance)));
     }
+    let before = wanted.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
+    for name in wanted.definition.outputs.iter().filter(|name| !before.contains(name)) {
+        outputs::try_open(&writing.store, &ingather_connectors::ALL, &data.path, name)?;
+    }
     let job = store_job(&writing.store, wanted)?;
     let engine = wiring::engine(global, &data, reader, Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());

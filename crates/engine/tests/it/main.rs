@@ -1,5 +1,7 @@
 //! The engine in worlds of its own: text scenarios, crashes at every point, random worlds against a naive model.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod crashes;
 mod moves;
 mod owners;
