@@ -128,26 +128,16 @@ impl Places {
         let parent = report.parent.as_deref().and_then(|name| self.id(name));
         let mut other_device = false;
         if let Some(place) = self.by_name.get_mut(&report.name) {
-            if place.identity == report.identity {
-                if place.parent != parent {
-                    place.parent = parent;
-                    if let Some(sql) = sql.as_deref_mut() {
-                        places::move_to(sql, place.id, parent)?;
-                    }
+            let same = place.identity == report.identity;
+            other_device = !same && !accept && device(&place.identity) != device(&report.identity);
+            if same && place.parent != parent {
+                place.parent = parent;
+                if let Some(sql) = sql.as_deref_mut() {
+                    places::move_to(sql, place.id, parent)?;
                 }
-                let wider = (place.level != level).then_some(level);
-                if place.wider != wider {
-                    place.wider = wider;
-                    if let Some(sql) = sql {
-                        places::judge(sql, place)?;
-                    }
-                }
-                self.folders.insert(place.id, report.folder.clone());
-                return Ok(other_device);
             }
-            other_device = !accept && device(&place.identity) != device(&report.identity);
-            if other_device {
-                // The old place stays the one that was listed completely last; both must admit.
+            // On another device, the old place stays the one that was listed completely last; both must admit.
+            if same || other_device {
                 let wider = (place.level != level).then_some(level);
                 if place.wider != wider {
                     place.wider = wider;

@@ -46,7 +46,7 @@ CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL) /*tab
 -- visits that wait; at rest empty. Removals belong to the run that decided them and have no row (design 4.3)
 CREATE TABLE work (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
   run BIGINT NOT NULL, cause TEXT NOT NULL, wanted BIGINT NOT NULL) /*clustered*/;
-CREATE INDEX work_due ON work (job, due, document);
+CREATE INDEX work_job ON work (job, document);
 CREATE INDEX work_access ON work (document) WHERE cause = 'access';
 CREATE TABLE trouble (document BIGINT PRIMARY KEY, job BIGINT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('retrying','failed','skipped')), attempts BIGINT NOT NULL, attempts_max BIGINT NOT NULL,

@@ -3,7 +3,7 @@
 use ingather_model::decision::Holding;
 use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 
-use crate::db::{Column, Sql, Value};
+use crate::db::{Column, Row, Sql, Value};
 use crate::error::Result;
 use crate::queries;
 
@@ -62,6 +62,16 @@ impl Owner {
     }
 }
 
+/// The digests of a delivery, in columns 3 to 6.
+fn holding(row: &Row<'_>) -> Result<Holding> {
+    Ok(Holding {
+        sent: Digest(row.int(3)?),
+        sent_access: Digest(row.int(4)?),
+        held: row.opt_int(5)?.map(Digest),
+        held_access: row.opt_int(6)?.map(Digest),
+    })
+}
+
 /// What outputs hold of documents, in no order.
 pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
     sql.query(&queries::DELIVERY_HOLDINGS, &[Value::Ints(ids)], |row| {
@@ -69,12 +79,7 @@ pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
             document: row.int(0)?,
             output: ConnectionId(row.int(1)?),
             seq: row.int(2)?,
-            holding: Holding {
-                sent: Digest(row.int(3)?),
-                sent_access: Digest(row.int(4)?),
-                held: row.opt_int(5)?.map(Digest),
-                held_access: row.opt_int(6)?.map(Digest),
-            },
+            holding: holding(row)?,
             outcome: row.opt_text(7)?,
         })
     })
@@ -192,12 +197,7 @@ pub fn owners(
             address: row.int(0)?,
             document: row.int(1)?,
             seq: row.int(2)?,
-            holding: Holding {
-                sent: Digest(row.int(3)?),
-                sent_access: Digest(row.int(4)?),
-                held: row.opt_int(5)?.map(Digest),
-                held_access: row.opt_int(6)?.map(Digest),
-            },
+            holding: holding(row)?,
             job: JobId(row.int(7)?),
         })
     })

@@ -167,8 +167,6 @@ queries! {
     shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
     shared DOCUMENT_LIST = "document/list";
     shared WORK_WANT = "work/want";
-    shared WORK_DUE = "work/due";
-    shared WORK_NEXT = "work/next";
     split WORK_DONE = "work/done";
     split WORK_AGAIN = "work/again";
     shared WORK_REMOVE = "work/remove";

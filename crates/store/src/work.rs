@@ -55,21 +55,6 @@ impl Cause {
     }
 }
 
-/// One row that is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
-    /// The document.
-    pub document: i64,
-    /// When it fell due, milliseconds since 1970 UTC.
-    pub due: i64,
-    /// The run that asked.
-    pub run: i64,
-    /// Why.
-    pub cause: Cause,
-    /// Grows with every reason; done means "as often as I knew of".
-    pub wanted: i64,
-}
-
 /// A visit that is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
@@ -124,33 +109,6 @@ pub fn wanted(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, Cause)>> 
 /// Documents of a job that wait for a visit.
 pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::WORK_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
-}
-
-/// What is due after `(due, document)`, until `now`, in that order.
-pub fn due(sql: &mut Sql<'_>, job: JobId, after: (i64, i64), now: i64, most: usize) -> Result<Vec<Due>> {
-    let values = [
-        Value::Int(job.0),
-        Value::Int(after.0),
-        Value::Int(after.1),
-        Value::Int(now),
-        Value::Int(most as i64),
-    ];
-    sql.query(&queries::WORK_DUE, &values, |row| {
-        Ok(Due {
-            document: row.int(0)?,
-            due: row.int(1)?,
-            run: row.int(2)?,
-            cause: Cause::parse(&row.text(3)?),
-            wanted: row.int(4)?,
-        })
-    })
-}
-
-/// When the next work of a job is due, and how much waits.
-pub fn next(sql: &mut Sql<'_>, job: JobId) -> Result<(Option<i64>, u64)> {
-    let row =
-        sql.one(&queries::WORK_NEXT, &[Value::Int(job.0)], |row| Ok((row.opt_int(0)?, row.int(1)? as u64)))?;
-    Ok(row.unwrap_or((None, 0)))
 }
 
 /// Documents of a job of which a removal was sent and not confirmed.
