@@ -302,7 +302,7 @@ impl Output for __Type__ {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: "__name__".to_owned(), number: 0 }
+        Generation { identity: "__name__".to_owned(), number: 0, seq: 0 }
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn put(id: &str, seq: i64) -> Change {
-        let op = Op::Put { record: Box::new(Record::default()), version: Digest(seq), class: None, place: None };
+        let op = Op::Put { record: Arc::new(Record::default()), version: Digest(seq), class: None, place: None };
         change(id, seq, op)
     }
 
