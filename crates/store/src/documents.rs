@@ -104,7 +104,7 @@ fn known(row: &Row<'_>, first: usize) -> Result<Known> {
     })
 }
 
-/// All documents of some parents, each with its parent, sorted by `own` within one.
+/// All documents of some parents, each with its parent, in no order.
 pub fn scan_parents(sql: &mut Sql<'_>, job: JobId, parents: &[i64]) -> Result<Vec<(i64, Known)>> {
     sql.query_each(&queries::DOCUMENT_SCAN_PARENTS, &[Value::Int(job.0)], parents, |row| {
         Ok((row.int(0)?, known(row, 1)?))

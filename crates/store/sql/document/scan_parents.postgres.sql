@@ -1,3 +1,3 @@
--- All documents of some parents, in key order.
+-- All documents of some parents.
 -- Differs from SQLite: many parents per call, so that a page costs one round trip.
-SELECT parent, id, own, version, access, settings, class, place FROM document WHERE job = $1 AND parent = ANY($2) ORDER BY parent, own
+SELECT parent, id, own, version, access, settings, class, place FROM document WHERE job = $1 AND parent = ANY($2)
