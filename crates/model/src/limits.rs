@@ -54,8 +54,6 @@ pub const PENDING_ACCESS_MAX: usize = 1_000_000;
 pub const MOVES_MAX: usize = 4_000_000;
 /// Blind spots that a run keeps by name; the number of those beyond is kept.
 pub const BLIND_SPOTS_MAX: usize = 10_000;
-/// Bins that wait in memory at once, parked ones included; a document of another bin stays in the store.
-pub const READY_BINS_MAX: usize = 65_536;
 /// Bytes that a file is read by: one system call for most files, and little memory for each worker.
 pub const READ_BUFFER_BYTES: usize = 64 << 10;
 /// Listing pages of a folder tree that wait for the engine; a full queue makes the walk wait.

@@ -90,11 +90,6 @@ impl Coverage {
         self.folders.get(name) == Some(&true)
     }
 
-    /// How many folders were listed completely.
-    pub fn folders_proven(&self) -> usize {
-        self.folders.values().filter(|proven| **proven).count()
-    }
-
     /// Judges the absence of the document named `key`.
     ///
     /// The deepest folder above it that the listing speaks of decides: a folder that is gone was named by its parent

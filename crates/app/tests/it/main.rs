@@ -8,6 +8,7 @@ mod files;
 mod jobs;
 mod kill;
 mod people;
+mod restores;
 mod sandbox;
 mod scenario;
 mod scenarios;

@@ -161,12 +161,22 @@ fn a_folder_that_vanishes_without_a_trace_is_a_blind_spot() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_read_is_read_again() {
+fn a_file_that_grows_while_it_is_read_is_read_again() {
+    changed_while_read(|count| "line\n".repeat(20 + count));
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_read_again() {
+    changed_while_read(|count| "line\n".repeat(20 - count));
+}
+
+/// Reads a file that holds `text(0)` first and `text(n)` after the n-th reading.
+fn changed_while_read(text: impl Fn(usize) -> String) {
     let (_guard, root) = folder();
-    write(&root, "a", "one");
+    write(&root, "a", &text(0));
     let source = source(&root);
     for (changes, version_is_known, reads) in [(0, true, 1), (1, true, 2), (2, true, 3), (9, false, 3)] {
-        write(&root, "a", "one");
+        write(&root, "a", &text(0));
         let mut count = 0;
         let mut last = String::new();
         let observed = source.fetch(&call(), "a", &mut |record, content| {
@@ -176,7 +186,7 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
             content.read_to_string(&mut last).unwrap();
             count += 1;
             if count <= changes {
-                std::fs::write(root.join("a"), "more".repeat(count)).unwrap();
+                std::fs::write(root.join("a"), text(count)).unwrap();
             }
             Ok(())
         });

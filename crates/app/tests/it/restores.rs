@@ -1,0 +1,90 @@
+//! Parts of a data directory from another day, and outputs that went away: the next run ends exactly at the tree.
+
+use std::path::Path;
+
+use crate::files;
+use crate::people::ORDINARY;
+use crate::sandbox::Sandbox;
+
+/// Copies the store as it is at rest.
+fn keep_store(sandbox: &Sandbox) -> Vec<u8> {
+    std::fs::read(sandbox.data().join("store.db")).unwrap()
+}
+
+/// Puts a store of an earlier day in place.
+fn restore_store(sandbox: &Sandbox, store: &[u8]) {
+    for log in ["store.db-wal", "store.db-shm"] {
+        let _ = std::fs::remove_file(sandbox.data().join(log));
+    }
+    std::fs::write(sandbox.data().join("store.db"), store).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    let done = std::process::Command::new("cp").arg("-r").arg(from).arg(to).status().unwrap();
+    assert!(done.success(), "cp {} {}", from.display(), to.display());
+}
+
+/// A sandbox whose store is at rest: settled, with nothing left in its log.
+fn settled() -> Sandbox {
+    let sandbox = Sandbox::sqlite();
+    for name in ["a", "b", "c"] {
+        sandbox.write(&format!("{name}.txt"), &format!("word{name}"));
+    }
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    sandbox
+}
+
+#[test]
+fn a_store_of_an_earlier_day_neither_reveals_nor_keeps_what_it_does_not_know() {
+    let sandbox = settled();
+    let yesterday = keep_store(&sandbox);
+    // Its class is the first that yesterday's store has not given out.
+    let secret = sandbox.root().join("secret.txt");
+    sandbox.write("secret.txt", "topsecret");
+    files::tool("chmod", &["0600"], &secret);
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.find("topsecret"), ["secret.txt"]);
+    restore_store(&sandbox, &yesterday);
+    std::fs::remove_file(&secret).unwrap();
+    sandbox.write("open.txt", "open");
+    files::tool("chmod", &["0604"], &sandbox.root().join("open.txt"));
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.find("topsecret"), [""; 0]);
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt", "open.txt"]);
+}
+
+#[test]
+fn an_index_of_an_earlier_day_does_not_bring_back_what_is_gone() {
+    let sandbox = settled();
+    let index = sandbox.data().join("index");
+    let yesterday = sandbox.path().join("yesterday");
+    copy(&index, &yesterday);
+    std::fs::remove_file(sandbox.root().join("a.txt")).unwrap();
+    sandbox.synced(&[]);
+    std::fs::remove_dir_all(&index).unwrap();
+    copy(&yesterday, &index);
+    assert_eq!(sandbox.synced(&[]).get("updated"), 2);
+    assert_eq!(sandbox.everything(), ["b.txt", "c.txt"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_opened_leaves_no_job_behind() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let journal = format!("journal:{}/missing/j", sandbox.path().display());
+    sandbox.run(&["sync", "root", "--to", &journal]).refuses(3, &["folder does not exist"]);
+    assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).out, "");
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_refused_and_left_as_it_is() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let essay = sandbox.path().join("essay");
+    std::fs::write(&essay, "an essay without an end").unwrap();
+    let output = format!("journal:{}", essay.display());
+    sandbox.run(&["sync", "root", "--to", &output]).refuses(3, &["no journal"]);
+    assert_eq!(std::fs::read_to_string(&essay).unwrap(), "an essay without an end");
+}
