@@ -11,7 +11,7 @@ use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan
 use ingather_connector::settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tantivy::merge_policy::LogMergePolicy;
+use tantivy::query::AllQuery;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
 use whatlang::Detector;
 
@@ -51,9 +51,6 @@ pub const OUTPUT: OutputKind = OutputKind {
     schema: settings::schema_of::<Settings>,
     open: |value, place| Ok(Box::new(Opened::open(&settings::read::<Settings>(value)?, place)?)),
 };
-
-/// A segment with a larger share of deleted entries is written anew.
-const DELETED_SHARE_MAX: f32 = 0.3;
 
 /// Settings of the index.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
@@ -150,9 +147,6 @@ impl Opened {
         let fault = |error| home::fault(error, &home.path);
         let memory = settings.memory_mib << 20;
         let writer = home::writer(index, settings.threads(), memory, &home.path)?;
-        let mut merging = LogMergePolicy::default();
-        merging.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
-        writer.set_merge_policy(Box::new(merging));
         home.clear()?;
         // A process that was killed leaves files which no commit names; a new one of the same name could not be written.
         writer.garbage_collect_files().wait().map_err(fault)?;
@@ -307,6 +301,7 @@ impl Opened {
             let fault = self.fault(error);
             // What was applied since the last commit is lost, as the contract says; the next batch begins anew.
             self.writer.rollback().map_err(|error| self.fault(error))?;
+            home::ready(&self.writer).map_err(|error| self.fault(error))?;
             return Err(fault);
         }
         self.payload = payload;
@@ -342,7 +337,8 @@ impl Output for Opened {
     }
 
     fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
-        self.writer.delete_all_documents().map_err(|error| self.fault(error))?;
+        // The library's own way to drop everything gives numbers of earlier operations out again.
+        self.writer.delete_query(Box::new(AllQuery)).map_err(|error| self.fault(error))?;
         self.seq = 0;
         self.commit(call)
     }

@@ -248,6 +248,7 @@ mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
     use ingather_connector::model::ids::Digest;
+    use ingather_testkit::suites::{self, OutputSample};
     use std::sync::Arc;
 
     struct Still;
@@ -265,6 +266,14 @@ mod tests {
     fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
         let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into() };
         (OUTPUT.open)(&json!({ "file": path }), &place)
+    }
+
+    #[test]
+    fn it_keeps_what_an_output_promises() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into() };
+        let settings = json!({ "file": folder.path().join("journal") });
+        suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
     }
 
     fn change(id: &str, op: Op) -> Change {

@@ -38,3 +38,15 @@ impl Output for Null {
         Err(Fault::refused("cannot_list", "the null output keeps nothing that could be listed"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingather_testkit::suites::{self, OutputSample};
+
+    #[test]
+    fn it_keeps_what_an_output_promises() {
+        let place = OutputPlace { data: std::env::temp_dir(), store: "s".into() };
+        suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), place, local: false });
+    }
+}

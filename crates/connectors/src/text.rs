@@ -133,6 +133,7 @@ fn heading(text: &str) -> Option<String> {
 mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
+    use ingather_testkit::suites;
     use proptest::prelude::*;
 
     struct Still;
@@ -154,6 +155,17 @@ mod tests {
 
     fn apply(name: &str, bytes: &[u8]) -> Record {
         try_apply(name, &mut &*bytes).unwrap()
+    }
+
+    #[test]
+    fn it_keeps_what_a_transform_promises() {
+        let samples: [(&str, &[u8]); 4] = [
+            ("a.txt", b"a text of some words"),
+            ("a.md", b"# Title\n\nA paragraph."),
+            ("a.rs", b"fn main() {}"),
+            ("a.pdf", b"%PDF-1.4"),
+        ];
+        suites::transform(&TRANSFORM, &serde_json::json!({}), &samples);
     }
 
     #[test]

@@ -219,6 +219,16 @@ impl Owners {
 mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
+    use ingather_testkit::suites::{self, AuthoritySample};
+
+    #[test]
+    fn it_keeps_what_an_authority_promises() {
+        let settings = serde_json::json!({});
+        let known = ("root", [unix_user(0), UNIX_EVERYONE.to_owned()]);
+        let tokens = known.1.each_ref().map(String::as_str);
+        let sample = AuthoritySample { settings, known: (known.0, &tokens), obstruct: None };
+        suites::authority(&AUTHORITY, &sample);
+    }
 
     struct Still;
 

@@ -7,6 +7,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::output::Generation;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::Schema;
 use tantivy::schema::document::Document;
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyError};
@@ -21,6 +22,8 @@ const NEW: &str = "index.new";
 /// Where the index goes that was rebuilt, until it is removed.
 const OLD: &str = "index.old";
 
+/// A segment with a larger share of deleted entries is written anew.
+const DELETED_SHARE_MAX: f32 = 0.3;
 /// Longest wait for the lock.
 const LOCK_WAIT_MAX: Duration = Duration::from_millis(500);
 /// Wait between two attempts at the lock.
@@ -223,9 +226,28 @@ pub(super) fn writer<D: Document>(
                 #[expect(clippy::disallowed_methods, reason = "a lock file has no event to wait for")]
                 std::thread::sleep(LOCK_PAUSE);
             }
-            opened => return opened.map_err(|error| fault(error, path)),
+            opened => {
+                let writer = opened.map_err(|error| fault(error, path))?;
+                ready(&writer).map_err(|error| fault(error, path))?;
+                return Ok(writer);
+            }
         }
     }
+}
+
+/// Readies a writer that stands at an earlier commit: one that was just opened or rolled back.
+///
+/// The next deletion's number must be larger than that of the commit. The library gives the commit's own number out again,
+/// and a merge that brings segments to that commit then takes the deletion for done in segments where it is not.
+///
+/// # Errors
+/// Those of the library.
+pub(super) fn ready<D: Document>(writer: &IndexWriter<D>) -> tantivy::Result<()> {
+    let mut merging = LogMergePolicy::default();
+    merging.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
+    writer.set_merge_policy(Box::new(merging));
+    // No operation takes a number all the same.
+    writer.run([]).map(drop)
 }
 
 /// What the last commit says.

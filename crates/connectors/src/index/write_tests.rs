@@ -7,10 +7,20 @@ use std::process::{Command, Stdio};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::permitted::Permitted;
+use ingather_testkit::suites::{self, OutputSample};
+use tantivy::merge_policy::NoMergePolicy;
 use tempfile::TempDir;
 
 use super::tests::*;
 use super::*;
+
+#[test]
+fn it_keeps_what_an_output_promises() {
+    let data = tempfile::tempdir().unwrap();
+    let place = OutputPlace { data: data.path().to_owned(), store: "store-1".to_owned() };
+    let settings = serde_json::json!({"memory_mib": 32, "threads": 1});
+    suites::output(&OUTPUT, &OutputSample { settings, place, local: true });
+}
 
 #[test]
 fn a_put_replaces_and_a_delete_removes() {
@@ -23,6 +33,28 @@ fn a_put_replaces_and_a_delete_removes() {
     index.commit(&call()).unwrap();
     assert_eq!(found(data.path(), "*"), ["a"]);
     assert_eq!(found(data.path(), "third"), ["a"]);
+}
+
+/// The library numbers the first deletion after an opening as the commit before it. A merge of segments, of which the
+/// largest had no deletion in that commit and another one had, then forgot it: the entry was there twice.
+#[test]
+fn a_merge_after_an_opening_forgets_no_deletion() {
+    let data = TempDir::new().unwrap();
+    let many: Vec<Change> = (0..10).map(|n| put(&format!("d/a{n}"), n, "words")).collect();
+    let some: Vec<Change> = (0..3).map(|n| put(&format!("d/b{n}"), 20 + n, "words")).collect();
+    for batch in [many, some, vec![put("d/b0", 30, "words")]] {
+        let mut index = open(data.path()).unwrap();
+        index.writer.set_merge_policy(Box::new(NoMergePolicy));
+        apply(&mut index, &batch);
+        index.commit(&call()).unwrap();
+    }
+    let mut index = open(data.path()).unwrap();
+    apply(&mut index, &[put("d/b1", 40, "words")]);
+    index.commit(&call()).unwrap();
+    let Opened { writer, .. } = index;
+    writer.wait_merging_threads().unwrap();
+    let (index, _) = Home::of(data.path()).open().unwrap();
+    assert_eq!(index.reader().unwrap().searcher().num_docs(), 13);
 }
 
 #[test]

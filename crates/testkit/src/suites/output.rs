@@ -144,9 +144,29 @@ impl Suite<'_> {
             version,
             &["a", "c/ü ?#", "empty", "large"],
         )?;
+        // After an answer that never came, the same changes come again.
+        self.apply(output.as_mut(), &again);
+        self.commit(output.as_mut())?;
+        self.holds(
+            output.as_mut(),
+            "the same changes once more",
+            version,
+            &["a", "c/ü ?#", "empty", "large"],
+        )?;
         self.access(output.as_mut())?;
         self.uncommitted(output)?;
         self.foreign();
+        self.cleared()
+    }
+
+    /// An output with commits can be emptied, for good.
+    fn cleared(&mut self) -> Result<(), Fault> {
+        if !(self.kind.can.commits && self.kind.can.list) {
+            return Ok(());
+        }
+        self.open()?.clear(&call())?;
+        let held = self.listed(self.open()?.as_mut())?;
+        self.found.unless(held.is_empty(), || format!("it was cleared and holds {} entries", held.len()));
         Ok(())
     }
 
@@ -159,7 +179,9 @@ impl Suite<'_> {
         self.found.unless(answers.first() == Some(&Ok(())), || {
             "the access of an entry cannot be changed".to_owned()
         });
-        self.found.unless(answers.get(1) == Some(&Err(Fault::Gone)), || {
+        // One that keeps a record of changes, and not entries, cannot know.
+        let knows = self.kind.can.list;
+        self.found.unless(!knows || answers.get(1) == Some(&Err(Fault::Gone)), || {
             format!(
                 "a change of access of an entry that is not there is answered {:?} instead of gone",
                 answers.get(1)

@@ -24,11 +24,11 @@ pub struct RepositorySample<'a> {
     pub present: (&'a str, &'a [u8]),
     /// A name that it does not have.
     pub absent: &'a str,
-    /// Gives the document other bytes, and which.
+    /// Gives the document other bytes, and which; asked twice, it gives the same.
     pub change: (&'a dyn Fn(), &'a [u8]),
     /// Something that keeps a document from being looked at, where the suite can make it.
     pub obstruction: Option<Obstruction<'a>>,
-    /// Takes the document away; asked last.
+    /// Takes the document away; a `change` afterwards makes it anew.
     pub remove: &'a dyn Fn(),
 }
 
@@ -79,26 +79,60 @@ pub fn repository_breaches(kind: &RepositoryKind, sample: &RepositorySample<'_>)
     let (key, bytes) = sample.present;
     present(repository, &call, key, bytes, &first, &mut found);
     absent(repository, &call, sample.absent, &mut found);
+    torn(repository, &call, &first, &mut found);
     changed(repository, &call, sample, &first, &mut found);
     if let Some(obstruction) = &sample.obstruction {
         (obstruction.obstruct)();
         obstructed(repository, &call, obstruction.hidden, &mut found);
         (obstruction.restore)();
     }
-    (sample.remove)();
-    let after = listing(repository, &call, &mut found);
-    found.unless(!after.items.contains_key(key), || format!("{key} was removed and is still listed"));
-    found.unless(after.coverage.judge(key) == Absence::Proven, || {
-        format!("the removal of {key} is not proven")
-    });
-    absent(repository, &call, key, &mut found);
+    removed(repository, &call, sample, &mut found);
     found.0
 }
 
+/// Takes the document away, makes it anew, and takes it away again: a source may do so at any time.
+fn removed(repository: &dyn Repository, call: &Call, sample: &RepositorySample<'_>, found: &mut Breaches) {
+    let key = sample.present.0;
+    for _ in 0..2 {
+        (sample.remove)();
+        let after = listing(repository, call, found);
+        found.unless(!after.items.contains_key(key), || format!("{key} was removed and is still listed"));
+        found.unless(after.coverage.judge(key) == Absence::Proven, || {
+            format!("the removal of {key} is not proven")
+        });
+        absent(repository, call, key, found);
+        let (make, bytes) = sample.change;
+        make();
+        let again = listing(repository, call, found);
+        found.unless(again.items.contains_key(key), || format!("{key} was made anew and is not listed"));
+        let read = fetch(repository, call, key).map(|(_, read)| read);
+        found.unless(read.as_deref() == Ok(bytes), || format!("{key} was made anew and reads {read:?}"));
+    }
+    (sample.remove)();
+}
+
+/// A listing that nobody asks any further, as when the process is killed, leaves nothing behind for the next one.
+fn torn(repository: &dyn Repository, call: &Call, whole: &Told, found: &mut Breaches) {
+    if let Ok(mut listing) = repository.list(call) {
+        while listing.next().is_some_and(|page| page.is_ok_and(|page| page.groups.is_empty())) {}
+    }
+    let after = listing(repository, call, found);
+    let same = after.items.keys().eq(whole.items.keys());
+    found.unless(same, || {
+        "after a listing that was broken off, the next one names different things".to_owned()
+    });
+}
+
 fn listing(repository: &dyn Repository, call: &Call, found: &mut Breaches) -> Told {
+    listing_while(repository, call, &|| (), found)
+}
+
+/// A listing to its end; `deed` is done after the first page.
+fn listing_while(repository: &dyn Repository, call: &Call, deed: &dyn Fn(), found: &mut Breaches) -> Told {
     let mut told = Told::default();
     let mut places = HashSet::new();
     let mut proven = HashSet::new();
+    let mut pages = 0u64;
     let mut listing = match repository.list(call) {
         Ok(listing) => listing,
         Err(_) => {
@@ -113,6 +147,10 @@ fn listing(repository: &dyn Repository, call: &Call, found: &mut Breaches) -> To
             break;
         };
         take(&page, &mut told, &mut places, &mut proven, found);
+        if pages == 0 {
+            deed();
+        }
+        pages += 1;
     }
     told
 }
@@ -267,7 +305,9 @@ fn changed(
 ) {
     let key = sample.present.0;
     let (change, bytes) = sample.change;
-    change();
+    let during = listing_while(repository, call, change, found);
+    let kept = during.items.contains_key(key) || during.coverage.judge(key) != Absence::Proven;
+    found.unless(kept, || format!("{key} changed during a listing that proves that it is not there"));
     let after = listing(repository, call, found);
     if let (Some(old), Some(new)) = (before.items.get(key), after.items.get(key)) {
         let other = new.content == Stamp::NONE || new.content != old.content;

@@ -19,9 +19,12 @@ enum Plant {
     OpensForAnybody,
     CountsByTwo,
     LosesApplied,
+    RefusesRepeats,
+    ClearsNothing,
 }
 
-struct Bad(Box<dyn Output>, Plant, String);
+/// An output with one fault, the world that it belongs to, and the largest number that it has seen.
+struct Bad(Box<dyn Output>, Plant, String, i64);
 
 impl Output for Bad {
     fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
@@ -29,10 +32,14 @@ impl Output for Bad {
         for (answer, change) in answers.iter_mut().zip(batch) {
             match self.1 {
                 Plant::MissingIsFine if *answer == Err(Fault::Gone) => *answer = Ok(()),
+                Plant::RefusesRepeats if change.seq <= self.3 => {
+                    *answer = Err(Fault::refused("conflict", "it is there already"));
+                }
                 Plant::DeletesFail if change.op == Op::Delete => *answer = Err(Fault::Gone),
                 _ => {}
             }
         }
+        self.3 = batch.last().map_or(self.3, |change| change.seq);
         if self.1 == Plant::FewerAnswers {
             answers.pop();
         }
@@ -46,6 +53,9 @@ impl Output for Bad {
     }
     fn generation(&self) -> Generation {
         self.0.generation()
+    }
+    fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
+        if self.1 == Plant::ClearsNothing { Ok(self.generation()) } else { self.0.clear(call) }
     }
     fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
         let mut page = self.0.list(call, after, most)?;
@@ -72,7 +82,7 @@ impl Drop for Bad {
 fn bad(settings: &serde_json::Value, place: &OutputPlace, plant: Plant) -> Result<Box<dyn Output>, Fault> {
     let world = settings["world"].as_str().unwrap_or_default().to_owned();
     let kind = if plant == Plant::LosesApplied { &MEMORY } else { &COMMITTING };
-    Ok(Box::new(Bad((kind.open)(settings, place)?, plant, world)))
+    Ok(Box::new(Bad((kind.open)(settings, place)?, plant, world, 0)))
 }
 
 macro_rules! plants {
@@ -103,6 +113,8 @@ plants! {
     open_for_any_store: OpensForAnybody is told by "does not belong to";
     commits_that_count_by_two: CountsByTwo is told by "does not count on by one";
     applied_and_lost: LosesApplied is told by "instead of";
+    the_same_change_refused_the_second_time: RefusesRepeats is told by "is not taken";
+    cleared_and_still_there: ClearsNothing is told by "it was cleared and holds";
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Repositories with one fault each.
 
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
@@ -26,9 +27,61 @@ enum Plant {
     SwallowsErrors,
     PlaceTooLate,
     ForgetsToProve,
+    GoesOnAfterATear,
+    OldVersions,
+    RemembersTheGone,
 }
 
-struct Bad(Arc<dyn Repository>, Plant);
+/// A repository with one fault, and what it remembers.
+struct Bad(Arc<dyn Repository>, Plant, Arc<Mutex<Memory>>);
+
+#[derive(Default)]
+struct Memory {
+    /// Versions that an earlier listing told.
+    versions: HashMap<String, Stamp>,
+    /// Names that were gone once.
+    gone: HashSet<String>,
+    /// Pages of a listing that nobody took to its end.
+    left: VecDeque<Page>,
+}
+
+/// A listing that goes on where the one before it was broken off.
+struct Continued(Arc<Mutex<Memory>>);
+
+impl Listing for Continued {
+    fn next(&mut self) -> Option<Result<Page, Fault>> {
+        self.0.lock().unwrap().left.pop_front().map(Ok)
+    }
+}
+
+impl Bad {
+    fn pages(&self, call: &Call) -> Result<VecDeque<Page>, Fault> {
+        let mut listing = self.0.list(call)?;
+        std::iter::from_fn(|| listing.next()).collect()
+    }
+
+    fn continued(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        let mut memory = self.2.lock().unwrap();
+        if memory.left.is_empty() {
+            memory.left = self.pages(call)?;
+        }
+        Ok(Box::new(Continued(self.2.clone())))
+    }
+
+    /// Tells of each item the version that it told first.
+    fn with_old_versions(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        let mut memory = self.2.lock().unwrap();
+        let mut pages = self.pages(call)?;
+        for group in pages.iter_mut().flat_map(|page| &mut page.groups) {
+            for item in &mut group.items {
+                let key = format!("{}{}", group.parent, item.name);
+                item.content = memory.versions.entry(key).or_insert_with(|| item.content.clone()).clone();
+            }
+        }
+        memory.left = pages;
+        Ok(Box::new(Continued(self.2.clone())))
+    }
+}
 
 struct BadListing(Box<dyn Listing>, Plant, Vec<Page>);
 
@@ -63,10 +116,22 @@ impl Repository for Bad {
         self.0.check(call)
     }
     fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
-        Ok(Box::new(BadListing(self.0.list(call)?, self.1, Vec::new())))
+        match self.1 {
+            Plant::GoesOnAfterATear => self.continued(call),
+            Plant::OldVersions => self.with_old_versions(call),
+            _ => Ok(Box::new(BadListing(self.0.list(call)?, self.1, Vec::new()))),
+        }
     }
     fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
-        self.0.look(call, key)
+        let mut memory = self.2.lock().unwrap();
+        if self.1 == Plant::RemembersTheGone && memory.gone.contains(key) {
+            return Err(Fault::Gone);
+        }
+        let looked = self.0.look(call, key);
+        if looked.as_ref().err() == Some(&Fault::Gone) {
+            memory.gone.insert(key.to_owned());
+        }
+        looked
     }
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         match self.1 {
@@ -82,6 +147,10 @@ impl Repository for Bad {
             Plant::OtherVersionWhenRead => {
                 let observed = self.0.fetch(call, key, read)?;
                 Ok(Observed { content: Stamp::of(b"elsewhere"), ..observed })
+            }
+            Plant::RemembersTheGone => {
+                self.look(call, key)?;
+                self.0.fetch(call, key, read)
             }
             _ => self.0.fetch(call, key, read),
         }
@@ -102,7 +171,7 @@ fn bad(
     around: &Surroundings,
     plant: Plant,
 ) -> Result<Arc<dyn Repository>, Fault> {
-    Ok(Arc::new(Bad((REPOSITORY.open)(source, around)?, plant)))
+    Ok(Arc::new(Bad((REPOSITORY.open)(source, around)?, plant, Arc::default())))
 }
 
 macro_rules! plants {
@@ -135,6 +204,9 @@ plants! {
     errors_of_the_reader_swallowed: SwallowsErrors is told by "an error of the reader is not passed on";
     places_after_their_items: PlaceTooLate is told by "name a place that nobody has told";
     nothing_proven: ForgetsToProve is told by "is not proven";
+    a_listing_that_goes_on_after_a_tear: GoesOnAfterATear is told by "after a listing that was broken off";
+    versions_of_an_earlier_listing: OldVersions is told by "changed, and its listed version did not";
+    what_was_gone_once_is_gone_for_ever: RemembersTheGone is told by "was made anew and reads";
 }
 
 #[test]
@@ -146,6 +218,7 @@ fn check(kind: &RepositoryKind) -> Vec<String> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     let world = format!("suite {}", MADE.fetch_add(1, Ordering::Relaxed));
     let source = script_repository::shared(&world);
+    script_repository::locked(&source).page_items = 2;
     let change = |name: &str, deed: &dyn Fn(&mut File)| {
         let mut source = script_repository::locked(&source);
         let time = source.next_change();

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use ingather_connector::model::access::may_see;
 use ingather_connector::repository::Presence;
+use ingather_testkit::suites::{self, Obstruction, RepositorySample};
 use rustix::fs::XattrFlags;
 
 use super::*;
@@ -45,6 +46,32 @@ fn done_as_ordinary_user(name: &str) -> bool {
         String::from_utf8_lossy(&output.stderr)
     );
     true
+}
+
+/// Runs as anybody; as root it runs itself once more as an ordinary user, for root is refused nothing.
+#[test]
+fn it_keeps_what_a_repository_promises() {
+    done_as_ordinary_user("filesystem::tests::kernel::it_keeps_what_a_repository_promises");
+    let (_guard, root) = folder();
+    for name in ["a", "b", "c", "sub/d", "sub/deep/e", "other/f"] {
+        write(&root, name, "one");
+    }
+    let shut = |mode: u32| {
+        std::fs::set_permissions(root.join("sub"), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    let obstruction = Obstruction { obstruct: &|| shut(0o000), restore: &|| shut(0o755), hidden: "sub/d" };
+    suites::repository(
+        &crate::filesystem::REPOSITORY,
+        &RepositorySample {
+            source: serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) }),
+            surroundings: Surroundings { threads: 2, ..Surroundings::default() },
+            present: ("sub/deep/e", b"one"),
+            absent: "sub/nothing",
+            change: (&|| write(&root, "sub/deep/e", "two and more"), b"two and more"),
+            obstruction: (!is_root()).then_some(obstruction),
+            remove: &|| std::fs::remove_file(root.join("sub/deep/e")).unwrap(),
+        },
+    );
 }
 
 /// Runs as anybody; as root it runs itself once more as an ordinary user, for root is refused nothing.
