@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
@@ -45,12 +45,16 @@ struct Memory {
     left: VecDeque<Page>,
 }
 
+fn recall(memory: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
+    memory.lock().expect("no test panics while it remembers")
+}
+
 /// A listing that goes on where the one before it was broken off.
 struct Continued(Arc<Mutex<Memory>>);
 
 impl Listing for Continued {
     fn next(&mut self) -> Option<Result<Page, Fault>> {
-        self.0.lock().unwrap().left.pop_front().map(Ok)
+        recall(&self.0).left.pop_front().map(Ok)
     }
 }
 
@@ -61,7 +65,7 @@ impl Bad {
     }
 
     fn continued(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
-        let mut memory = self.2.lock().unwrap();
+        let mut memory = recall(&self.2);
         if memory.left.is_empty() {
             memory.left = self.pages(call)?;
         }
@@ -70,12 +74,12 @@ impl Bad {
 
     /// Tells of each item the version that it told first.
     fn with_old_versions(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
-        let mut memory = self.2.lock().unwrap();
+        let mut memory = recall(&self.2);
         let mut pages = self.pages(call)?;
         for group in pages.iter_mut().flat_map(|page| &mut page.groups) {
             for item in &mut group.items {
                 let key = format!("{}{}", group.parent, item.name);
-                item.content = memory.versions.entry(key).or_insert_with(|| item.content.clone()).clone();
+                item.content = *memory.versions.entry(key).or_insert(item.content);
             }
         }
         memory.left = pages;
@@ -123,7 +127,7 @@ impl Repository for Bad {
         }
     }
     fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
-        let mut memory = self.2.lock().unwrap();
+        let mut memory = recall(&self.2);
         if self.1 == Plant::RemembersTheGone && memory.gone.contains(key) {
             return Err(Fault::Gone);
         }
