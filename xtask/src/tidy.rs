@@ -59,6 +59,7 @@ const RULES: &[(&str, Rule)] = &[
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),
     ("unlisted-connector", listed::connectors),
+    ("unchecked-connector", listed::suites),
     ("unused-dependency", unused::dependencies),
 ];
 

@@ -1,9 +1,10 @@
 //! table: what a new connector begins as, one text per role; `cargo x new-connector --try` compiles and tests them.
 
 /// A source.
-pub(super) const REPOSITORY: &str = r###"//! The `__name__` repository: documents that stand in its own settings. Replace them by what the source holds.
+pub(super) const REPOSITORY: &str = r###"//! The `__name__` repository: documents that stand in a file of JSON. Replace the file by what the source is.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use garde::Validate;
@@ -23,7 +24,7 @@ use serde::Deserialize;
 /// The `__name__` repository.
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "__name__",
-    about: "Documents that stand in its own settings.",
+    about: "Documents that stand in a file of JSON.",
     can: RepositoryCan { list: true, access: false, unique_uris: true },
     source_schema: settings::schema_of::<Source>,
     open,
@@ -33,9 +34,9 @@ pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 struct Source {
-    /// Texts of the documents, by name; at most 1,000.
-    #[garde(length(max = 1000))]
-    documents: BTreeMap<String, String>,
+    /// The file: an object with the text of each document by its name.
+    #[garde(skip)]
+    file: PathBuf,
 }
 
 fn open(source: &serde_json::Value, _surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
@@ -47,49 +48,63 @@ struct __Type__ {
 }
 
 impl __Type__ {
-    fn text(&self, key: &str) -> Result<&str, Fault> {
-        self.source.documents.get(key).map(String::as_str).ok_or(Fault::Gone)
-    }
-}
-
-impl Repository for __Type__ {
-    fn check(&self, _call: &Call) -> Result<String, Fault> {
-        Ok(format!("{} documents", self.source.documents.len()))
+    /// What the source holds now; a source that is larger than memory is asked page by page.
+    fn documents(&self) -> Result<BTreeMap<String, String>, Fault> {
+        let text = std::fs::read(&self.source.file).map_err(|error| Fault::passing("__name__", error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| Fault::passing("__name__", error.to_string()))
     }
 
-    fn list(&self, _call: &Call) -> Result<Box<dyn Listing>, Fault> {
-        let item = |(name, text): (&String, &String)| Item {
-            name: name.clone(),
-            content: Stamp::of(text.as_bytes()),
-            access: Stamp::of(b"open"),
-            identity: 0,
-        };
-        let items: Vec<Item> = self.source.documents.iter().map(item).collect();
-        let root_empty = items.is_empty();
-        let group = Group { parent: String::new(), place: None, items };
-        let proven = vec![Scope::Folder(String::new())];
-        Ok(Box::new(OnePage(Some(Page { groups: vec![group], proven, root_empty, ..Page::default() }))))
+    fn text(&self, key: &str) -> Result<String, Fault> {
+        self.documents()?.remove(key).ok_or(Fault::Gone)
     }
 
-    fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
-        let text = self.text(key)?;
-        Ok(Observed {
+    fn observed(&self, key: &str, text: &str) -> Observed {
+        Observed {
             content: Stamp::of(text.as_bytes()),
             access: Stamp::of(b"open"),
             identity: 0,
             level: Level::open(),
             record: Record { uri: self.uri(key), title: key.to_owned(), path: key.to_owned(), ..Record::default() },
-        })
+        }
+    }
+}
+
+impl Repository for __Type__ {
+    fn check(&self, _call: &Call) -> Result<String, Fault> {
+        Ok(format!("{} documents", self.documents()?.len()))
     }
 
-    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        let mut observed = self.look(call, key)?;
-        read(&mut observed.record, &mut self.text(key)?.as_bytes())?;
+    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        let items: Vec<Item> = self
+            .documents()?
+            .into_iter()
+            .map(|(name, text)| Item { name, content: Stamp::of(text.as_bytes()), access: Stamp::of(b"open"), identity: 0 })
+            .collect();
+        let root_empty = items.is_empty();
+        let group = Group { parent: String::new(), place: None, items };
+        let proven = vec![Scope::Folder(String::new())];
+        let page = Page { groups: vec![group], proven, root_empty, ..Page::default() };
+        // A listing that is told to stop proves nothing.
+        Ok(Box::new(OnePage((!call.cancel.cancelled()).then_some(page))))
+    }
+
+    fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
+        Ok(self.observed(key, &self.text(key)?))
+    }
+
+    fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+        let text = self.text(key)?;
+        let mut observed = self.observed(key, &text);
+        read(&mut observed.record, &mut text.as_bytes())?;
         Ok(observed)
     }
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {
-        if self.source.documents.contains_key(key) { Presence::Present } else { Presence::Absent }
+        match self.text(key) {
+            Ok(_) => Presence::Present,
+            Err(Fault::Gone) => Presence::Absent,
+            Err(_) => Presence::Unknown,
+        }
     }
 
     fn uri(&self, key: &str) -> String {
@@ -108,59 +123,38 @@ impl Listing for OnePage {
 
 #[cfg(test)]
 mod tests {
-    use ingather_connector::call::{Cancel, Clock};
+    use ingather_testkit::suites::{self, Obstruction, RepositorySample};
+    use serde_json::json;
 
     use super::*;
 
-    struct Stopped;
-
-    impl Clock for Stopped {
-        fn now(&self) -> i64 {
-            0
-        }
-    }
-
-    fn call() -> Call {
-        Call { clock: Arc::new(Stopped), cancel: Cancel::default() }
-    }
-
-    fn opened() -> Arc<dyn Repository> {
-        let source = serde_json::json!({"documents": {"a": "text of a", "b": "text of b"}});
-        (REPOSITORY.open)(&source, &Surroundings::default()).unwrap()
-    }
-
     #[test]
-    fn what_it_lists_it_reads_in_the_same_version() {
-        let (repository, call) = (opened(), call());
-        let mut listing = repository.list(&call).unwrap();
-        let page = listing.next().unwrap().unwrap();
-        assert!(listing.next().is_none());
-        assert_eq!(page.proven, [Scope::Folder(String::new())]);
-        assert_eq!(page.groups[0].items.len(), 2);
-        for item in &page.groups[0].items {
-            let mut text = String::new();
-            let mut read = |_: &mut Record, content: &mut dyn std::io::Read| {
-                content.read_to_string(&mut text).map(drop).map_err(|error| Fault::broken("read", error.to_string()))
-            };
-            let observed = repository.fetch(&call, &item.name, &mut read).unwrap();
-            assert_eq!((observed.content, observed.access), (item.content, item.access));
-            assert_eq!(observed.record.uri, repository.uri(&item.name));
-            assert_eq!(text, format!("text of {}", item.name));
-            assert_eq!(repository.probe(&call, &item.name), Presence::Present);
-        }
-    }
-
-    #[test]
-    fn what_is_not_there_is_gone() {
-        let (repository, call) = (opened(), call());
-        assert_eq!(repository.look(&call, "c").unwrap_err(), Fault::Gone);
-        assert_eq!(repository.probe(&call, "c"), Presence::Absent);
+    fn it_keeps_what_a_repository_promises() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("documents.json");
+        let holds = |documents: serde_json::Value| std::fs::write(&file, documents.to_string()).unwrap();
+        holds(json!({"a": "one", "b": "text"}));
+        suites::repository(
+            &REPOSITORY,
+            &RepositorySample {
+                source: json!({ "file": file }),
+                surroundings: Surroundings::default(),
+                present: ("a", b"one"),
+                absent: "nothing",
+                change: (&|| holds(json!({"a": "two", "b": "text"})), b"two"),
+                obstruction: Some(Obstruction {
+                    obstruct: &|| std::fs::write(&file, "no JSON").unwrap(),
+                    restore: &|| holds(json!({"a": "two", "b": "text"})),
+                    hidden: "b",
+                }),
+                remove: &|| holds(json!({"b": "text"})),
+            },
+        );
     }
 
     #[test]
     fn settings_that_nobody_knows_are_refused() {
-        let source = serde_json::json!({"documents": {}, "colour": "red"});
-        assert!((REPOSITORY.open)(&source, &Surroundings::default()).is_err());
+        assert!((REPOSITORY.open)(&json!({"file": "f", "colour": "red"}), &Surroundings::default()).is_err());
     }
 }
 "###;
@@ -215,21 +209,21 @@ impl Transform for __Type__ {
 
 #[cfg(test)]
 mod tests {
-    use ingather_connector::call::{Cancel, Clock};
+    use ingather_connector::call::Cancel;
+    use ingather_testkit::clock::HandClock;
+    use ingather_testkit::suites;
 
     use super::*;
 
-    struct Stopped;
-
-    impl Clock for Stopped {
-        fn now(&self) -> i64 {
-            0
-        }
+    #[test]
+    fn it_keeps_what_a_transform_promises() {
+        let settings = serde_json::json!({"title_characters_max": 3});
+        suites::transform(&TRANSFORM, &settings, &[("a.txt", b"text"), ("b.txt", b"")]);
     }
 
     #[test]
     fn a_title_is_cut_and_nothing_else_changes() {
-        let call = Call { clock: Arc::new(Stopped), cancel: Cancel::default() };
+        let call = Call { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
         let stage = (TRANSFORM.open)(&serde_json::json!({"title_characters_max": 3})).unwrap();
         let before = Record { title: "title".into(), uri: "x:1".into(), ..Record::default() };
         let mut record = before.clone();
@@ -246,45 +240,66 @@ mod tests {
 "###;
 
 /// Something that holds entries.
-pub(super) const OUTPUT: &str = r###"//! The `__name__` output: keeps versions in memory. Replace it by calls to the system that holds the entries.
+pub(super) const OUTPUT: &str = r###"//! The `__name__` output: keeps versions in a file. Replace it by calls to the system that holds the entries.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::path::{Path, PathBuf};
 
+use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
-use ingather_connector::settings::{self, NoSettings};
+use ingather_connector::settings;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// The `__name__` output.
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "__name__",
-    about: "Keeps versions in memory.",
+    about: "Keeps versions in a file.",
     can: OutputCan { commits: false, access: true, list: true },
-    schema: settings::schema_of::<NoSettings>,
+    schema: settings::schema_of::<Settings>,
     open,
 };
 
-fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
-    settings::read::<NoSettings>(value)?;
-    Ok(Box::new(__Type__::default()))
+/// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// The file, made when missing.
+    #[garde(skip)]
+    file: PathBuf,
 }
 
-#[derive(Default)]
+/// Version, class and place of an entry.
+type Entry = (Digest, Option<ClassId>, Option<PlaceId>);
+
+fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+    let settings: Settings = settings::read(value)?;
+    let entries = match std::fs::read(&settings.file) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| Fault::refused("__name__", error.to_string()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+        Err(error) => return Err(Fault::passing("__name__", error.to_string())),
+    };
+    Ok(Box::new(__Type__ { settings, entries }))
+}
+
 struct __Type__ {
-    entries: BTreeMap<String, Held>,
+    settings: Settings,
+    entries: BTreeMap<String, Entry>,
 }
 
 impl __Type__ {
     fn apply_one(&mut self, change: &Change) -> Result<(), Fault> {
         match &change.op {
             Op::Put { version, class, place, .. } => {
-                let held = Held { id: change.id.clone(), version: *version, class: *class, place: *place };
-                self.entries.insert(change.id.clone(), held);
+                self.entries.insert(change.id.clone(), (*version, *class, *place));
             }
             Op::Access { class, place } => {
-                let held = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (held.class, held.place) = (*class, *place);
+                let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
+                (entry.1, entry.2) = (*class, *place);
             }
             Op::Delete => drop(self.entries.remove(&change.id)),
         }
@@ -292,9 +307,21 @@ impl __Type__ {
     }
 }
 
+/// What was answered with success stays, whatever happens to the process: a new file takes the place of the old one.
+fn write(file: &Path, entries: &BTreeMap<String, Entry>) -> std::io::Result<()> {
+    let new = file.with_extension("new");
+    std::fs::write(&new, serde_json::to_vec(entries)?)?;
+    std::fs::File::open(&new)?.sync_all()?;
+    std::fs::rename(new, file)
+}
+
 impl Output for __Type__ {
     fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
-        batch.iter().map(|change| self.apply_one(change)).collect()
+        let answers: Vec<_> = batch.iter().map(|change| self.apply_one(change)).collect();
+        match write(&self.settings.file, &self.entries) {
+            Ok(()) => answers,
+            Err(error) => vec![Err(Fault::passing("__name__", error.to_string())); batch.len()],
+        }
     }
 
     fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
@@ -307,64 +334,23 @@ impl Output for __Type__ {
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        Ok(self.entries.range::<str, _>((from, Bound::Unbounded)).take(most).map(|(_, held)| held.clone()).collect())
+        let entries = self.entries.range::<str, _>((from, Bound::Unbounded)).take(most);
+        Ok(entries.map(|(id, &(version, class, place))| Held { id: id.clone(), version, class, place }).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use ingather_connector::call::{Cancel, Clock};
-    use ingather_connector::model::document::Record;
-    use ingather_connector::model::ids::{ClassId, Digest};
+    use ingather_testkit::suites::{self, OutputSample};
 
     use super::*;
 
-    struct Stopped;
-
-    impl Clock for Stopped {
-        fn now(&self) -> i64 {
-            0
-        }
-    }
-
-    fn call() -> Call {
-        Call { clock: Arc::new(Stopped), cancel: Cancel::default() }
-    }
-
-    fn opened() -> Box<dyn Output> {
-        let place = OutputPlace { data: std::env::temp_dir(), store: "s".into() };
-        (OUTPUT.open)(&serde_json::json!({}), &place).unwrap()
-    }
-
-    fn change(id: &str, seq: i64, op: Op) -> Change {
-        Change { id: id.into(), address: 1, job: 1, job_name: "j".into(), document: id.into(), seq, op }
-    }
-
-    fn put(id: &str, seq: i64) -> Change {
-        let op = Op::Put { record: Arc::new(Record::default()), version: Digest(seq), class: None, place: None };
-        change(id, seq, op)
-    }
-
     #[test]
-    fn it_holds_what_was_put_and_not_deleted() {
-        let (mut output, call) = (opened(), call());
-        let batch = [put("a", 1), put("b", 2), put("a", 3), change("b", 4, Op::Delete), change("c", 5, Op::Delete)];
-        assert!(output.apply(&call, &batch).iter().all(Result::is_ok));
-        let held = output.list(&call, None, 10).unwrap();
-        assert_eq!(held, [Held { id: "a".into(), version: Digest(3), class: None, place: None }]);
-        assert_eq!(output.list(&call, Some("a"), 10).unwrap(), []);
-    }
-
-    #[test]
-    fn access_changes_what_is_there_and_nothing_else() {
-        let (mut output, call) = (opened(), call());
-        let access = |id, seq| change(id, seq, Op::Access { class: Some(ClassId(7)), place: None });
-        let answers = output.apply(&call, &[put("a", 1), access("a", 2), access("b", 3)]);
-        assert_eq!(answers, [Ok(()), Ok(()), Err(Fault::Gone)]);
-        let held = &output.list(&call, None, 10).unwrap()[0];
-        assert_eq!((held.version, held.class), (Digest(1), Some(ClassId(7))));
+    fn it_keeps_what_an_output_promises() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = OutputPlace { data: folder.path().to_owned(), store: "store".to_owned() };
+        let settings = serde_json::json!({ "file": folder.path().join("entries") });
+        suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
     }
 }
 "###;
@@ -418,26 +404,15 @@ impl Authority for __Type__ {
 
 #[cfg(test)]
 mod tests {
-    use ingather_connector::call::{Cancel, Clock};
+    use ingather_testkit::suites::{self, AuthoritySample};
 
     use super::*;
 
-    struct Stopped;
-
-    impl Clock for Stopped {
-        fn now(&self) -> i64 {
-            0
-        }
-    }
-
     #[test]
-    fn a_user_holds_the_tokens_of_the_groups_and_a_stranger_none() {
-        let call = Call { clock: Arc::new(Stopped), cancel: Cancel::default() };
+    fn it_keeps_what_an_authority_promises() {
         let settings = serde_json::json!({"users": {"ann": ["staff"]}});
-        let authority = (AUTHORITY.open)(&settings).unwrap();
-        let expected: Tokens = ["__name__:g:staff"].into_iter().collect();
-        assert_eq!(authority.tokens(&call, "ann").unwrap(), Answer::Known(expected));
-        assert_eq!(authority.tokens(&call, "Ann").unwrap(), Answer::Unknown);
+        let known = ("ann", ["__name__:g:staff"].as_slice());
+        suites::authority(&AUTHORITY, &AuthoritySample { settings, known, obstruct: None });
     }
 
     #[test]

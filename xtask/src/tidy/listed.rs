@@ -1,4 +1,4 @@
-//! Every connector is in the table of contents: a file that no list names is dead.
+//! Every connector is in the table of contents, for a file that no list names is dead, and has its promises checked.
 
 use super::{Finding, World, finding};
 use crate::scan::{mask, words};
@@ -34,6 +34,33 @@ pub(super) fn connectors(world: &World) -> Vec<Finding> {
     findings
 }
 
+/// Connectors whose tests do not call the conformance suite of their role.
+pub(super) fn suites(world: &World) -> Vec<Finding> {
+    let lib = mask(world.tree.text("crates/connectors/src/lib.rs").unwrap_or_default());
+    let named = lib.split('&').filter_map(|item| {
+        let path = item.split([',', ']', '\n', ' ']).next()?;
+        let (module, role) = path.split_once("::")?;
+        Some((module, role.rsplit("::").next().unwrap_or(role)))
+    });
+    let unchecked = named.filter(|(module, role)| {
+        let call = format!("suites::{}(", role.to_lowercase());
+        !world.tree.ending(".rs").any(|(path, text)| {
+            let below = path.strip_prefix(FOLDER).unwrap_or_default();
+            below.split(['/', '.']).next() == Some(*module) && mask(text).contains(&call)
+        })
+    });
+    unchecked
+        .map(|(module, role)| {
+            let call = format!("`suites::{}` of the test kit", role.to_lowercase());
+            finding(
+                &format!("{FOLDER}{module}.rs"),
+                0,
+                format!("no test of its {role} calls {call}: add one"),
+            )
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::examples::found;
@@ -61,5 +88,23 @@ mod tests {
         let file = "pub const REPOSITORY: RepositoryKind = RepositoryKind {};\n";
         let files = [("crates/connectors/src/lib.rs", lib), ("crates/connectors/src/web/crawl.rs", file)];
         assert_eq!(found(connectors, &files), []);
+    }
+
+    #[test]
+    fn a_connector_that_no_suite_checks_is_refused() {
+        let lib = "mod null;\npub const OUTPUTS: &[&OutputKind] = &[&null::OUTPUT];\n";
+        let with = |null: &str, inner: &str| {
+            let files = [
+                ("crates/connectors/src/lib.rs", lib),
+                ("crates/connectors/src/null.rs", null),
+                ("crates/connectors/src/null/tests.rs", inner),
+            ];
+            found(suites, &files).len()
+        };
+        assert_eq!(with("", ""), 1);
+        assert_eq!(with("// suites::output(&OUTPUT, s);", ""), 1);
+        assert_eq!(with("suites::output(&OUTPUT, s);", ""), 0);
+        assert_eq!(with("", "suites::output(&OUTPUT, s);"), 0);
+        assert_eq!(with("", "suites::repository(&REPOSITORY, s);"), 1);
     }
 }
