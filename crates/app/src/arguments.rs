@@ -114,6 +114,9 @@ pub(crate) struct Sync {
     /// Carry out removals of this run without asking
     #[arg(long, value_name = "off")]
     pub(crate) delete_guard: Option<GuardWord>,
+    /// A folder on another device than before was replaced, not unmounted: remove what it does not hold
+    #[arg(long)]
+    pub(crate) accept_devices: bool,
     /// Only what is new or changed; nothing is removed
     #[arg(long)]
     pub(crate) minimal: bool,

@@ -62,8 +62,10 @@ pub struct Options {
     pub kind: RunKind,
     /// Whether anything is written.
     pub mode: Mode,
-    /// Removals are not held in this run, and other devices are taken for granted.
+    /// Removals are not held in this run.
     pub guard_off: bool,
+    /// A folder that is on another device than before is taken for the one that was there: what it does not hold is gone.
+    pub accepts_devices: bool,
 }
 
 /// What a run did.
@@ -185,7 +187,7 @@ impl Engine {
             pipeline,
             outputs,
             guard_off: options.guard_off,
-            accepts_other_devices: options.guard_off,
+            accepts_devices: options.accepts_devices,
             board: Board::default(),
             progress,
             pending: known.pending,

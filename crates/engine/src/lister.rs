@@ -168,7 +168,7 @@ impl<'r> Lister<'r> {
         if changed.is_empty() {
             return Ok(());
         }
-        let accept = run.accepts_other_devices;
+        let accept = run.accepts_devices;
         let now = run.call.now();
         let mut foreign = Vec::new();
         let mut meet_all = |mut sql: Option<&mut Sql<'_>>| {
@@ -199,7 +199,7 @@ impl<'r> Lister<'r> {
                 cause: "other_device".to_owned(),
                 message: format!(
                     "{} is on another device than at its last complete listing (mounted or unmounted since?); \
-                     what is known below it is kept; if this is right, run once with --delete-guard off",
+                     what is known below it is kept; if the other device is to stay, run once with --accept-devices",
                     report.name
                 ),
             });

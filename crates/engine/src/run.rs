@@ -40,7 +40,7 @@ pub(crate) struct Run {
     pub(crate) outputs: Vec<OutputSlot>,
     pub(crate) settings: Digest,
     pub(crate) guard_off: bool,
-    pub(crate) accepts_other_devices: bool,
+    pub(crate) accepts_devices: bool,
     pub(crate) board: Board,
     pub(crate) progress: Arc<Progress>,
     /// Documents that waited for a visit before this run.

@@ -4,7 +4,7 @@
 //! output one                       also: output one committing | plain
 //! job docs to=one                  also: root=d/ guard=off guard=10/2 compare=content stage={"decline":"x"}
 //! source a.txt v1, sub/b.txt v1    words of files and folders: see `deeds`
-//! run docs                         also: run docs minimal dry-run guard-off
+//! run docs                         also: run docs minimal dry-run guard-off accept-devices
 //! expect balance: added 2
 //! expect output one: a.txt v1, sub/b.txt v1
 //! crash after send                 also: before|mid|after PLACE [N]; the next deed dies there, then a new process opens

@@ -60,7 +60,8 @@ pub struct World {
 }
 
 /// All or what is new; written.
-pub const FULL: Options = Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false };
+pub const FULL: Options =
+    Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false, accepts_devices: false };
 
 impl World {
     /// An empty world on a fresh database.

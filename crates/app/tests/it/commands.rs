@@ -196,6 +196,23 @@ fn ctrl_c_stops_cleanly_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
+    let sandbox = synced();
+    many_files(&sandbox, 2_000);
+    let (child, pid) = still(&sandbox);
+    // Two of one kind that wait for a process that stands still are one.
+    for signal in [Signal::INT, Signal::TERM, Signal::CONT] {
+        kill_process(pid, signal).unwrap();
+    }
+    let stopped = ended(child).exits(130);
+    assert_eq!(stopped.out, "", "it does not wait for the balance: {stopped:?}");
+    let (counts, code) = sandbox.sync(&[]);
+    let there = counts.get("added") + counts.get("updated") + counts.get("unchanged");
+    assert_eq!((code, there), (0, 2_001), "{counts:?}");
+    assert_eq!(sandbox.everything().len(), 2_001);
+}
+
+#[test]
 fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
     let sandbox = Sandbox::new(Kept::Postgres);
     sandbox.write("a.txt", "apple");

@@ -7,6 +7,7 @@ mod dice;
 mod files;
 mod jobs;
 mod kill;
+mod mounts;
 mod people;
 mod restores;
 mod sandbox;

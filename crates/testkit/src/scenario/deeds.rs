@@ -4,13 +4,13 @@ use ingather_connector::model::access::Level;
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{Definition, RunKind, Stage};
-use ingather_engine::{Mode, Options};
+use ingather_engine::Mode;
 
 use super::{Answer, Play};
 use crate::crash::PLACES;
 use crate::memory_output::{Trouble, locked};
 use crate::script_repository::{self, ListingScript, Source};
-use crate::world::REGISTRY;
+use crate::world::{FULL, REGISTRY};
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
@@ -196,13 +196,14 @@ impl Play {
     fn ask(&mut self, what: &str, rest: &str) -> Result<(), String> {
         let mut words = rest.split_whitespace();
         let job = words.next().ok_or("which job?")?;
-        let mut options = Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false };
+        let mut options = FULL;
         let mut run = None;
         for word in words {
             match word {
                 "minimal" => options.kind = RunKind::Minimal,
                 "dry-run" => options.mode = Mode::DryRun,
                 "guard-off" => options.guard_off = true,
+                "accept-devices" => options.accepts_devices = true,
                 number_of_run => run = Some(number(number_of_run)?),
             }
         }
