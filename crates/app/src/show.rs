@@ -5,11 +5,14 @@ pub(crate) mod progress;
 
 use std::io::{IsTerminal, Write};
 
-/// Writes one line to standard output; a reader that went away ends the program quietly.
+/// Writes one line to standard output; a reader that went away ends the program quietly, a full disk does not.
 pub(crate) fn line(text: &str) {
-    if writeln!(std::io::stdout(), "{text}").is_err() {
+    let Err(error) = writeln!(std::io::stdout(), "{text}") else { return };
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
         std::process::exit(i32::from(crate::exit::DONE));
     }
+    stderr(&format!("ingather: cannot write the answer: {error}; make room there or write it elsewhere"));
+    std::process::exit(i32::from(crate::exit::UNABLE));
 }
 
 /// Writes one line to standard error.

@@ -196,6 +196,22 @@ fn ctrl_c_stops_cleanly_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn an_answer_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none() {
+    let sandbox = synced();
+    let mut command = sandbox.command(&["search", "apple", "--all"]);
+    command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("cannot write the answer") && said.contains("make room"), "{said}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = sandbox.command(&["search", "apple", "--all"]);
+    command.stdout(writer);
+    assert_eq!(command.output().unwrap().status.code(), Some(0));
+}
+
+#[test]
 fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
     let sandbox = synced();
     many_files(&sandbox, 2_000);

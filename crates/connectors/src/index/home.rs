@@ -295,7 +295,12 @@ pub(super) fn fault(error: TantivyError, path: &Path) -> Fault {
         | TantivyError::IncompatibleIndex(_)
         | TantivyError::DeserializeError(_)
         | TantivyError::SchemaError(_)
-        | TantivyError::OpenReadError(_) => damaged(path, &error.to_string()),
+        | TantivyError::OpenReadError(_) => {
+            // What follows the first sentence is the content that could not be read.
+            let told = error.to_string();
+            let told = told.trim_start_matches("Data corrupted: '");
+            damaged(path, told.split(". ").next().unwrap_or(told))
+        }
         TantivyError::OpenDirectoryError(_) => {
             Fault::refused("index_directory", format!("cannot open {}: {error}", path.display()))
         }

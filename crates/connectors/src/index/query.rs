@@ -177,7 +177,7 @@ impl Parser<'_> {
             let message = format!("the query has more than {} parts", limits::QUERY_CLAUSES_MAX);
             return Err(self.wrong(from, &message));
         }
-        if depth >= limits::QUERY_DEPTH_MAX {
+        if depth > limits::QUERY_DEPTH_MAX {
             let message = format!("more than {} parts are nested here", limits::QUERY_DEPTH_MAX);
             return Err(self.wrong(from, &message));
         }

@@ -60,6 +60,9 @@ fn mistakes_are_named_with_their_place() {
     assert!(wrong("modified:2024-13").contains("character 10: write a date"));
     assert!(wrong("()").contains("nothing in these parentheses"));
     assert!(wrong(&"(".repeat(1_000)).contains("nested"));
+    let nested = |depth: usize| format!("{}word{}", "(".repeat(depth), ")".repeat(depth));
+    assert!(parse(&nested(limits::QUERY_DEPTH_MAX)).is_ok());
+    assert!(wrong(&nested(limits::QUERY_DEPTH_MAX + 1)).contains("nested"));
     assert!(wrong(&"-".repeat(1_000)).contains("nested"));
     assert!(wrong(&"a ".repeat(1_000)).contains("parts"));
     assert!(wrong(&"a".repeat(100_000)).contains("longer"));
