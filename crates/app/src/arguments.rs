@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// Write what `sync` has created as a declaration that can be kept
     #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,
+    /// Try the program on this machine
+    #[command(subcommand)]
+    Selftest(Selftest),
     /// Write completions for a shell to standard output
     #[command(
         after_help = "Example:\n  ingather completions bash > ~/.local/share/bash-completion/completions/ingather"
@@ -237,4 +240,36 @@ pub(crate) enum DocumentState {
     Failed,
     /// Left out by a rule.
     Skipped,
+}
+
+/// Try the program on this machine.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Selftest {
+    /// Kill syncs with kill -9 at random moments, and see that nothing is lost or left over
+    Kill(SelftestKill),
+}
+
+/// Kill syncs with kill -9 at random moments, and see that nothing is lost or left over.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather selftest kill                       twenty kills, with SQLite\n  \
+    ingather selftest kill --rounds 1000 --postgres\n  \
+    ingather selftest kill --seed 7 --folder /mnt/disk-to-try\n\n\
+    In a folder of its own, files and folders are written, renamed, closed and removed; a sync of them is killed, at \
+    any instant or when it was just seen to write to the store, the index or the journal; the next sync runs to its \
+    end. Then index and journal must hold exactly the tree, every user must find exactly what the files let them \
+    read, and nothing may have been sent again without need. Exit code 1 and a kept folder when something differs.")]
+pub(crate) struct SelftestKill {
+    /// Kills to survive
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) rounds: u64,
+    /// Decides changes and moments [default: another one each time]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// Keep the inventory in a PostgreSQL that the test starts itself, and kill that, too
+    #[arg(long)]
+    pub(crate) postgres: bool,
+    /// Where the test makes its folder [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }

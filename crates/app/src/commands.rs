@@ -8,7 +8,7 @@ mod sync;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, Selftest};
 use crate::exit::{self, Failure, Result};
 
 /// Does what was asked; the exit code.
@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
         Command::Export => export::run(&global),
+        Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut std::io::stdout());
             Ok(exit::DONE)

@@ -5,6 +5,7 @@ mod commands;
 mod data;
 mod exit;
 mod interrupt;
+mod selftest;
 mod show;
 mod wiring;
 
