@@ -100,6 +100,12 @@ impl DataDirectory {
     /// The sentence for a store that cannot be opened: which one, and what to do.
     fn unusable(&self, error: StoreError) -> Failure {
         match (&self.target, error) {
+            (Target::Sqlite(file), StoreError::Database { message, .. }) if message.contains("locked") => {
+                Failure::unable(format!(
+                    "the store {} cannot be used: {message}; end the program that holds it, or wait for it",
+                    file.display()
+                ))
+            }
             (Target::Sqlite(file), StoreError::Database { message, .. }) => Failure::unable(format!(
                 "the store {} cannot be used: {message}; put a backup in its place, or move it away and sync again",
                 file.display()
@@ -123,7 +129,10 @@ impl DataDirectory {
 
     fn lock(&self, doing: &str) -> Result<File> {
         let path = self.path.join("lock");
-        let failed = |error: std::io::Error| Failure::unable(format!("{}: {error}", path.display()));
+        let failed = |error: std::io::Error| {
+            let advice = "make it writable, or name another data directory with --data";
+            Failure::unable(format!("cannot write {}: {error}; {advice}", path.display()))
+        };
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

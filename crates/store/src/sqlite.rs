@@ -94,10 +94,40 @@ fn open_writer(path: &Path) -> Result<Connection> {
 }
 
 fn open_reader(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|e| failed("open", &e))?;
+    let readers = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match on_read_only_disk(path) {
+        false => Connection::open_with_flags(path, readers),
+        true => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        }
+    };
+    let connection = connection.map_err(|e| failed("open", &e))?;
     prepare(&connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
     Ok(connection)
+}
+
+/// Whether nobody can be writing to the store, because its disk takes no writes. With changes in the log that are not in
+/// the store yet, it cannot be read there.
+fn on_read_only_disk(path: &Path) -> bool {
+    let opened = std::fs::OpenOptions::new().append(true).open(path);
+    let log = path.with_extension("db-wal");
+    opened.is_err_and(|error| error.kind() == std::io::ErrorKind::ReadOnlyFilesystem)
+        && log.metadata().map_or(0, |facts| facts.len()) == 0
+}
+
+/// The name of a store that no process changes: SQLite then needs no files beside it.
+fn unchanging(path: &Path) -> PathBuf {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                uri.push(char::from(*byte))
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    PathBuf::from(uri + "?immutable=1")
 }
 
 fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {

@@ -13,3 +13,4 @@ mod restores;
 mod sandbox;
 mod scenario;
 mod scenarios;
+mod surroundings;

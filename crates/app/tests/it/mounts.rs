@@ -12,7 +12,7 @@ use crate::sandbox::Sandbox;
 const INSIDE: &str = "INGATHER_TEST_MOUNTS";
 
 /// Runs the test of this name once more where it may mount; whether that is here. The table ends with the process.
-fn own_mounts(name: &str) -> bool {
+pub(crate) fn own_mounts(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::Generation;
 use serde::{Deserialize, Serialize};
+use tantivy::directory::error::LockError;
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::Schema;
@@ -284,6 +285,10 @@ fn damaged(path: &Path, why: &str) -> Fault {
 /// What an error of the library means to a person.
 pub(super) fn fault(error: TantivyError, path: &Path) -> Fault {
     match error {
+        TantivyError::LockFailure(LockError::IoError(error), _) => Fault::refused(
+            "index_directory",
+            format!("cannot lock the search index {}: {error}; make its folder writable", path.display()),
+        ),
         TantivyError::LockFailure(..) => Fault::refused(
             "index_locked",
             format!(

@@ -1,0 +1,155 @@
+//! A machine that is short of something: the run ends with words that help, and the next one ends exactly at the tree.
+
+use std::process::Command;
+
+use crate::files;
+use crate::mounts::own_mounts;
+use crate::sandbox::{Answer, Kept, Sandbox, finish};
+
+/// Files of the tree; about 8 MB of words.
+const FILES: usize = 400;
+
+fn tree() -> Sandbox {
+    let sandbox = Sandbox::new(Kept::Sqlite);
+    for n in 0..FILES {
+        let words: Vec<String> = (0..2_000).map(|word| format!("w{}", word * 7 + n * 13)).collect();
+        sandbox.write(&format!("d{}/f{n}.txt", n % 20), &words.join(" "));
+    }
+    files::settle(&sandbox.root());
+    sandbox
+}
+
+/// Whatever happened, it was said by words that help.
+#[track_caller]
+fn ends_with_words(answer: &Answer, at: &str) {
+    assert!(matches!(answer.code, 0 | 1 | 3), "{at}: {answer:#?}");
+    assert!(!answer.err.contains("panicked"), "{at}: {answer:#?}");
+    assert_eq!(answer.code == 0, answer.err.is_empty(), "{at}: {answer:#?}");
+}
+
+/// The next run puts everything right, and another one has nothing to do.
+#[track_caller]
+fn converges(sandbox: &Sandbox, at: &str) {
+    let answer = sandbox.run(&["sync", "root", "--json", "-q"]);
+    assert_eq!(answer.code, 0, "{at}: {answer:#?}");
+    assert_eq!(sandbox.everything().len(), FILES, "{at}");
+    assert_eq!(sandbox.synced(&[]).get("unchanged"), FILES as u64, "{at}");
+}
+
+#[test]
+fn a_full_disk_is_named_and_the_next_run_goes_on() {
+    if !own_mounts("surroundings::a_full_disk_is_named_and_the_next_run_goes_on") {
+        return;
+    }
+    for size in [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40] {
+        let sandbox = tree();
+        std::fs::create_dir(sandbox.data()).unwrap();
+        let at = format!("{size} MB");
+        files::tool(
+            "mount",
+            &["-t", "tmpfs", "-o", &format!("size={size}m,mode=700"), "none"],
+            &sandbox.data(),
+        );
+        let answer = sandbox.run(&["sync", "root", "--json", "-q"]);
+        ends_with_words(&answer, &at);
+        assert!(size > 2 || answer.code != 0, "{at} are too few: {answer:#?}");
+        files::tool("mount", &["-o", "remount,size=400m"], &sandbox.data());
+        converges(&sandbox, &at);
+        files::tool("umount", &[], &sandbox.data());
+    }
+}
+
+#[test]
+fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
+    if !own_mounts("surroundings::a_disk_that_became_read_only_is_named_and_the_next_run_goes_on") {
+        return;
+    }
+    let sandbox = tree();
+    std::fs::create_dir(sandbox.data()).unwrap();
+    files::tool("mount", &["-t", "tmpfs", "-o", "mode=700", "none"], &sandbox.data());
+    sandbox.synced(&[]);
+    files::tool("mount", &["-o", "remount,ro"], &sandbox.data());
+    let data = sandbox.data();
+    let words = [data.to_str().unwrap(), "Read-only file system", "writable"];
+    sandbox.run(&["sync", "root"]).refuses(3, &words);
+    sandbox.run(&["search", "w7", "--all"]).refuses(3, &words);
+    assert_eq!(sandbox.run(&["document", "list", "root", "--json"]).exits(0).documents().len(), FILES);
+    files::tool("mount", &["-o", "remount,rw"], &sandbox.data());
+    converges(&sandbox, "writable again");
+}
+
+#[test]
+fn a_store_that_another_program_locks_is_named_and_the_next_run_goes_on() {
+    let sandbox = tree();
+    sandbox.synced(&[]);
+    let store = std::fs::File::options().write(true).open(sandbox.data().join("store.db")).unwrap();
+    rustix::fs::fcntl_lock(&store, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    sandbox.run(&["sync", "root"]).refuses(3, &["store.db", "locked", "end the program that holds it"]);
+    drop(store);
+    converges(&sandbox, "unlocked");
+}
+
+/// Runs a sync under a limit of the kernel's.
+fn limited(sandbox: &Sandbox, limit: &str) -> Answer {
+    let plain = sandbox.command(&["sync", "root", "--json", "-q"]);
+    let mut command = Command::new("prlimit");
+    command.arg(limit).arg(plain.get_program()).args(plain.get_args()).current_dir(sandbox.path());
+    finish(command, None)
+}
+
+#[test]
+fn too_few_file_handles_are_named_and_the_next_run_goes_on() {
+    for handles in [6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48] {
+        let sandbox = tree();
+        let at = format!("{handles} handles");
+        let answer = limited(&sandbox, &format!("--nofile={handles}"));
+        // The system's own loader needs some before the program begins.
+        if answer.code != 127 {
+            ends_with_words(&answer, &at);
+        }
+        converges(&sandbox, &at);
+    }
+}
+
+#[test]
+fn too_little_memory_costs_the_run_and_nothing_else() {
+    for mib in [40, 80, 120, 160, 200, 280, 400] {
+        let sandbox = tree();
+        let at = format!("{mib} MiB");
+        let answer = limited(&sandbox, &format!("--as={}", mib << 20));
+        // A program that gets no memory cannot always end by itself.
+        assert!(answer.code == 0 || !answer.err.is_empty(), "{at}: {answer:#?}");
+        converges(&sandbox, &at);
+    }
+}
+
+#[test]
+fn a_data_directory_that_was_copied_while_it_was_written_converges_or_says_what_to_do() {
+    let sandbox = tree();
+    sandbox.synced(&[]);
+    for round in 0..6 {
+        for n in 0..FILES / 2 {
+            sandbox.write(&format!("d{}/f{n}.txt", n % 20), &format!("words of round {round}"));
+        }
+        let mut running = sandbox.command(&["sync", "root", "-q"]).spawn().unwrap();
+        let copy = sandbox.path().join(format!("copy{round}"));
+        // Files vanish while they are copied: that is what happens to people, too.
+        let _ = Command::new("cp").arg("-r").arg(sandbox.data()).arg(&copy).output().unwrap();
+        assert!(running.wait().unwrap().success());
+        let mut command = sandbox.command(&[]);
+        command.arg("--data").arg(&copy).args(["sync", "root", "--json", "-q"]);
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let mut command = Command::new(command.get_program());
+        // The later of two data directories counts.
+        command.args(&arguments[2..]).current_dir(sandbox.path());
+        let answer = finish(command, None);
+        assert!(matches!(answer.code, 0 | 3), "round {round}: {answer:#?}");
+        assert_eq!(answer.code == 0, answer.err.is_empty(), "round {round}: {answer:#?}");
+        if answer.code == 0 {
+            let mut found = Command::new(env!("CARGO_BIN_EXE_ingather"));
+            found.arg("--data").arg(&copy).args(["search", &format!("\"round {round}\""), "--all", "--json"]);
+            found.args(["--limit", "10000"]);
+            assert_eq!(finish(found, None).exits(0).documents().len(), FILES / 2, "round {round}");
+        }
+    }
+}
