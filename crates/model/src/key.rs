@@ -103,6 +103,21 @@ mod tests {
         assert!(hasher.version(1, &stamp).same(hasher.version(1, &stamp)));
     }
 
+    proptest::proptest! {
+        /// Of what people and files name, equal texts alone have equal keys, and only a common parent keeps them together.
+        #[test]
+        fn keys_are_equal_for_equal_texts_alone(one in "[ab/\\\\é\n]{0,6}", other in "[ab/\\\\é\n]{0,6}") {
+            let hasher = Hasher::new([7; 16]);
+            let parent = |text: &str| text.rfind('/').map_or(0, |slash| slash + 1);
+            let (a, b) = (hasher.key(&one, parent(&one)), hasher.key(&other, parent(&other)));
+            proptest::prop_assert_eq!(a.own == b.own, one == other);
+            proptest::prop_assert_eq!(a.parent == b.parent, one[..parent(&one)] == other[..parent(&other)]);
+            let stamp = Stamp::of(one.as_bytes());
+            let same = hasher.version(a.own, &stamp).same(hasher.version(b.own, &stamp));
+            proptest::prop_assert_eq!(same, one == other);
+        }
+    }
+
     #[test]
     fn another_secret_gives_other_hashes() {
         assert_ne!(Hasher::new([1; 16]).hash(b"x"), Hasher::new([2; 16]).hash(b"x"));

@@ -128,10 +128,35 @@ fn compile(globs: impl Iterator<Item = String>) -> Result<Option<GlobSet>, Fault
             None if glob.contains('/') => glob,
             None => format!("**/{glob}"),
         };
-        set.add(GlobBuilder::new(&anchored).literal_separator(true).build().map_err(refuse)?);
+        set.add(GlobBuilder::new(&within_names(&anchored)).literal_separator(true).build().map_err(refuse)?);
         any = true;
     }
     Ok(if any { Some(set.build().map_err(refuse)?) } else { None })
+}
+
+/// The same pattern, with `/` among what a negated class does not match: the library keeps `*` and `?` within one name,
+/// but not `[!a]`.
+fn within_names(glob: &str) -> String {
+    let mut out = String::with_capacity(glob.len() + 1);
+    let mut characters = glob.chars().peekable();
+    while let Some(character) = characters.next() {
+        out.push(character);
+        match character {
+            '\\' => out.extend(characters.next()),
+            '[' => {
+                let negated = characters.next_if(|next| matches!(next, '!' | '^'));
+                out.extend(negated);
+                // The first one is one of the class, not its end.
+                out.extend(characters.next_if(|next| *next == ']'));
+                out.extend(negated.map(|_| '/'));
+                while let Some(member) = characters.next_if(|next| *next != ']') {
+                    out.push(member);
+                }
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The ignore files of a folder and those above it.

@@ -2,6 +2,7 @@
 
 mod awkward;
 mod changing;
+mod inputs;
 mod kernel;
 
 use std::collections::BTreeMap;
