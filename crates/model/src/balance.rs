@@ -34,8 +34,9 @@ impl Balance {
         self.added + self.updated + self.access + self.unchanged + self.skipped + self.failed + self.waiting
     }
 
-    /// Whether anything is left to look at: the run then ends with exit code 1.
+    /// Whether anything is left to look at: the run then ends with exit code 1. What is kept was not met by a listing, and
+    /// yet is not known to be gone: the source contradicts itself, could not be read, or an output did not remove it.
     pub fn troubled(&self) -> bool {
-        self.failed + self.waiting + self.held > 0
+        self.failed + self.waiting + self.held + self.kept > 0
     }
 }

@@ -158,7 +158,8 @@ impl Sandbox {
     pub(crate) fn command_as(&self, person: &Person, arguments: &[&str]) -> Command {
         let program = self.path().join("ingather");
         if !program.exists() {
-            std::fs::copy(env!("CARGO_BIN_EXE_ingather"), &program).unwrap();
+            // By another process: what another thread starts meanwhile would hold the new file open for writing.
+            crate::files::tool("cp", &[env!("CARGO_BIN_EXE_ingather")], &program);
             std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         }
         self.with_data(person.command(&program), arguments)

@@ -31,7 +31,9 @@ fn done_as_ordinary_user(name: &str) -> bool {
     let (_guard, root) = folder();
     std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).unwrap();
     let program = root.join("tests");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // By another process: what another thread starts meanwhile would hold the new file open for writing.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
+    assert!(copied.success());
     let user = USER.to_string();
     let output = Command::new("setpriv")
         .args(["--reuid", &user, "--regid", &user, "--clear-groups", "--inh-caps=-all"])
