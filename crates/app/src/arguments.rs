@@ -56,9 +56,30 @@ pub(crate) enum Command {
     /// Look at jobs, confirm what they hold, delete them
     #[command(subcommand, after_help = "Example:\n  ingather job show share")]
     Job(Job),
-    /// Look at documents
-    #[command(subcommand, after_help = "Example:\n  ingather document list share --state failed")]
+    /// Look at documents: which there are, and why each stands as it does
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ingather document list share --state failed\n  ingather document explain share notes/a.txt"
+    )]
     Document(Document),
+    /// Say whether a user finds a document, and what decides
+    #[command(after_help = "Examples:\n  \
+        ingather why ann notes/a.txt            a document by its name in a job\n  \
+        ingather why ann /srv/share/notes/a.txt by its path\n  \
+        ingather why ann file:///srv/share/notes/a.txt\n\n\
+        Exit codes: 0 answered, whatever the answer · 2 no job has such a source · 3 could not work")]
+    Why {
+        /// A local user: name or number
+        user: String,
+        /// Name of the document in a job, its path, or its URI
+        document: String,
+    },
+    /// List the access tokens that a user holds
+    #[command(after_help = "Example:\n  ingather tokens ann")]
+    Tokens {
+        /// A local user: name or number
+        user: String,
+    },
     /// Write what `sync` has created as a declaration that can be kept
     #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,
@@ -226,6 +247,17 @@ pub(crate) enum Document {
         /// Documents at most
         #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
         limit: u32,
+    },
+    /// Why a document stands as it does, whether it is known or not
+    #[command(after_help = "Examples:\n  \
+        ingather document explain share notes/a.txt\n  \
+        ingather document explain share /srv/share/notes/a.txt\n\n\
+        Exit codes: 0 answered, whatever the answer · 2 no such job · 3 could not work")]
+    Explain {
+        /// Name of the job
+        job: String,
+        /// Name of the document below the root, its path, or its URI
+        document: String,
     },
 }
 

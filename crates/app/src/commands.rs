@@ -5,6 +5,7 @@ mod export;
 mod job;
 mod search;
 mod sync;
+mod why;
 
 use clap::CommandFactory;
 
@@ -19,6 +20,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Search(search) => search::run(&global, &search),
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
+        Command::Why { user, document } => why::why(&global, &user, &document),
+        Command::Tokens { user } => why::tokens(&global, &user),
         Command::Export => export::run(&global),
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Completions { shell } => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_connector::call::{Call, Clock};
+use ingather_connector::model::job::Definition;
 use ingather_connector::repository::Surroundings;
 use ingather_engine::Engine;
 use ingather_store::Reader;
@@ -58,4 +59,9 @@ pub(crate) fn engine(
         data: data.path.clone(),
         surroundings: Surroundings { own, threads },
     }
+}
+
+/// Files that the outputs of a job write to: they are never documents of it.
+pub(crate) fn journals(definition: &Definition) -> Vec<String> {
+    definition.outputs.iter().filter_map(|name| name.strip_prefix("journal:")).map(str::to_owned).collect()
 }

@@ -81,6 +81,23 @@ pub trait Repository: Send + Sync {
     /// Where a person finds it: the URI of its entry in outputs.
     fn uri(&self, key: &str) -> String;
 
+    /// What a person means by `text`: the name of a document, its URI, or whatever else names it at the source.
+    ///
+    /// # Errors
+    /// The reason why it names nothing that could be a document of this source, such as a path outside its root.
+    fn named(&self, text: &str) -> Result<Named, Reason> {
+        Ok(Named::of(text.to_owned()))
+    }
+
+    /// How a name stands with the source and with the rules of the job now, asked singly because a person wants to
+    /// know. The verdict comes from the code that a listing goes by, so that the two never differ.
+    fn explain(&self, call: &Call, key: &str) -> Standing {
+        match self.look(call, key) {
+            Ok(observed) => Standing::Taken(Box::new(observed)),
+            Err(fault) => Standing::of_fault(fault, key),
+        }
+    }
+
     /// Identity of who reads (user, groups, credentials); when it changes, unreadable documents are tried again.
     fn reader(&self) -> String {
         String::new()
@@ -175,6 +192,49 @@ pub struct Observed {
     pub level: Level,
     /// Fields, and the body when it was read.
     pub record: Record,
+}
+
+/// A document that a person named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its key.
+    pub key: String,
+    /// How many bytes of it are its parent part, as in [`Group::parent`].
+    pub parent_bytes: usize,
+}
+
+impl Named {
+    /// A key whose parent part ends with its last slash.
+    pub fn of(key: String) -> Named {
+        Named { parent_bytes: key.rfind('/').map_or(0, |slash| slash + 1), key }
+    }
+}
+
+/// How one name stands, see [`Repository::explain`]; reasons are told to people as they are.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// It is there, the job takes it, and it can be read.
+    Taken(Box<Observed>),
+    /// A rule of the job, or what it is, leaves it out.
+    Left(Reason),
+    /// It, or a folder above it, cannot be read.
+    Closed(Reason),
+    /// It is not there.
+    Absent(Reason),
+    /// Nobody can tell now.
+    Unknown(Reason),
+}
+
+impl Standing {
+    /// What the fault of a look at `key` says about it.
+    pub fn of_fault(fault: Fault, key: &str) -> Standing {
+        match fault {
+            Fault::Gone => Standing::Absent(Reason::new("absent", format!("`{key}` is not there"))),
+            Fault::Refused(reason) if reason.code == "unreadable" => Standing::Closed(reason),
+            Fault::Refused(reason) => Standing::Left(reason),
+            Fault::Passing { reason, .. } | Fault::Broken(reason) => Standing::Unknown(reason),
+        }
+    }
 }
 
 /// Answer to a single probe.

@@ -1,5 +1,6 @@
 //! Files and folders on a mounted disk: a parallel walk that proves folders, and access as the kernel judges it.
 
+mod explain;
 mod facts;
 mod folder;
 mod levels;
@@ -13,12 +14,12 @@ mod walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
+use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
 use ingather_connector::repository::{
-    Group, Item, Listing, Observed, Page, PlaceReport, Presence, ReadContent, Repository, RepositoryCan,
-    RepositoryKind, Skipped, Surroundings,
+    Group, Item, Listing, Named, Observed, Page, PlaceReport, Presence, ReadContent, Repository,
+    RepositoryCan, RepositoryKind, Skipped, Standing, Surroundings,
 };
 use ingather_connector::settings as reading;
 use rustix::fs::FileType;
@@ -87,7 +88,10 @@ impl Source {
     fn left_by_facts(&self, facts: &Facts) -> Option<Left> {
         match facts.kind() {
             FileType::RegularFile if self.is_own(facts) => Some(Left::Own),
-            FileType::RegularFile => (facts.size > self.rules.size_max).then_some(Left::TooLarge),
+            FileType::RegularFile => {
+                let size_max = self.rules.size_max;
+                (facts.size > size_max).then_some(Left::TooLarge { size: facts.size, size_max })
+            }
             FileType::Directory => Some(Left::Folder),
             FileType::Symlink => Some(Left::Link),
             _ => Some(Left::Special),
@@ -124,10 +128,10 @@ impl Source {
 
     /// Finds a document that the job takes, without opening it.
     fn find(&self, key: &str) -> Result<Spot, Fault> {
-        let spot = root::descend(self, self.standing()?, key).map_err(|stop| stop.fault(key))?;
-        let (_, left) = spot.facts(self).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
+        let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
+        let (_, left) = spot.facts(self, key).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
         match left {
-            Some(left) => Err(Fault::Refused(left.reason(key))),
+            Some(reason) => Err(Fault::Refused(reason)),
             None => Ok(spot),
         }
     }
@@ -243,7 +247,7 @@ impl Repository for Disk {
             _ => Presence::Unknown,
         };
         match root::descend(source, root, key) {
-            Ok(spot) => match spot.facts(source) {
+            Ok(spot) => match spot.facts(source, key) {
                 Ok((_, None)) => Presence::Present,
                 Ok((_, Some(_))) => Presence::Excluded,
                 Err(errno) => gone(errno),
@@ -256,6 +260,14 @@ impl Repository for Disk {
 
     fn uri(&self, key: &str) -> String {
         self.0.uri(key)
+    }
+
+    fn named(&self, text: &str) -> Result<Named, Reason> {
+        explain::named(&self.0, text)
+    }
+
+    fn explain(&self, call: &Call, key: &str) -> Standing {
+        explain::explain(&self.0, call, key)
     }
 
     fn reader(&self) -> String {

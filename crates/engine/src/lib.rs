@@ -2,13 +2,14 @@
 //!
 //! Reading order: `engine` is one pass of a job from start to end, `run` what its threads share · `lister` meets the inventory · `visit` reads one
 //! document · `deliver` keeps the books of one output · `sweep` judges absences · [`remove`] takes entries out ·
-//! [`jobs`] finds and defines jobs · [`who`] says what a user may see.
+//! [`jobs`] finds and defines jobs · [`who`] says what a user may see · [`inspect`] answers what is, and why.
 
 mod board;
 mod deliver;
 mod drain;
 mod engine;
 pub mod error;
+pub mod inspect;
 pub mod jobs;
 mod lister;
 mod marks;

@@ -112,3 +112,6 @@ pub const QUERY_CLAUSES_MAX: usize = 64;
 pub const QUERY_DEPTH_MAX: usize = 16;
 /// Hits that one search can reach, first pages included; it holds as many in memory.
 pub const SEARCH_HITS_MAX: usize = 100_000;
+
+/// Items of a source that are looked through for the new name of a document that a person asks about.
+pub const EXPLAIN_ITEMS_MAX: usize = 1_000_000;

@@ -10,6 +10,7 @@ pub mod db;
 pub mod deliveries;
 pub mod documents;
 pub mod error;
+pub mod explain;
 pub mod jobs;
 pub mod leases;
 pub mod migrate;

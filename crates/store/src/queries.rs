@@ -196,4 +196,7 @@ queries! {
     shared TALLY_ADD = "tally/add";
     shared TALLY_GET = "tally/get";
     shared TALLY_REMOVE = "tally/remove";
+    shared EXPLAIN_DOCUMENT = "explain/document";
+    shared EXPLAIN_DELIVERIES = "explain/deliveries";
+    shared EXPLAIN_SAME_IDENTITY = "explain/same_identity";
 }

@@ -1,21 +1,35 @@
-//! `ingather document …`: the inventory of a job.
+//! `ingather document …`: the inventory of a job, and why one document stands as it does.
 
+use ingather_engine::inspect::explain::Explanation;
 use ingather_store::documents::{self, Listed};
 use serde_json::json;
 
-use super::job_named;
+use super::{job_named, repository_kind};
 use crate::arguments::{Document, DocumentState, Global};
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
-use crate::show;
+use crate::{show, wiring};
 
 /// Rows that are read at once.
 const PAGE: usize = 1_000;
 
 pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
-    let Document::List { job, state, limit } = command;
-    let reader = DataDirectory::of(global)?.existing()?;
-    let job = job_named(&reader, &job)?;
+    let data = DataDirectory::of(global)?;
+    match command {
+        Document::List { job, state, limit } => list(global, &data, &job, state, limit),
+        Document::Explain { job, document } => explain(global, &data, &job, &document),
+    }
+}
+
+fn list(
+    global: &Global,
+    data: &DataDirectory,
+    job: &str,
+    state: Option<DocumentState>,
+    limit: u32,
+) -> Result<u8> {
+    let reader = data.existing()?;
+    let job = job_named(&reader, job)?;
     let mut after = 0;
     let mut left = limit;
     loop {
@@ -69,4 +83,78 @@ fn tell(global: &Global, job: &str, row: &Listed) {
         _ => String::new(),
     };
     show::line(&format!("{word:<8} {}{why}", row.name));
+}
+
+fn explain(global: &Global, data: &DataDirectory, job: &str, document: &str) -> Result<u8> {
+    let reader = data.existing()?;
+    let job = job_named(&reader, job)?;
+    let kind = repository_kind(&reader, &job)?;
+    let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
+    let told = engine.explain(&job, &kind, document)?;
+    if global.json {
+        show::line(&as_json(&job.name, &told).to_string());
+    } else {
+        tell_explanation(&job.name, &told);
+    }
+    Ok(exit::DONE)
+}
+
+fn as_json(job: &str, told: &Explanation) -> serde_json::Value {
+    let known = told.known.as_ref().map(|known| {
+        json!({
+            "changed_run": known.changed_run, "work": known.work.as_ref().map(|(cause, _)| cause),
+            "trouble": known.trouble.as_ref().map(|trouble| json!({
+                "kind": trouble.kind, "code": trouble.reason.code, "message": trouble.reason.message,
+                "attempts": trouble.attempts, "attempts_max": trouble.attempts_max, "first_at": trouble.first_at,
+            })),
+        })
+    });
+    let outputs: Vec<_> = told
+        .outputs
+        .iter()
+        .map(|holder| {
+            json!({
+                "output": holder.output, "state": holder.state, "says": holder.sentence,
+                "sent_at": holder.sent_at, "confirmed_at": holder.confirmed_at,
+            })
+        })
+        .collect();
+    json!({
+        "job": job, "document": told.document, "uri": told.uri, "code": told.cause.code, "cause": told.cause.message,
+        "source": told.source, "known": known, "outputs": outputs, "also_in": told.also_in,
+        "waits_for": told.waits_for, "due": told.due, "next": told.next,
+    })
+}
+
+fn tell_explanation(job: &str, told: &Explanation) {
+    let line = |name: &str, text: &str| show::line(&format!("  {name:<10} {text}"));
+    show::line(&told.cause.message);
+    line("job", job);
+    line("source", &told.source);
+    match &told.known {
+        None => line("known", "no"),
+        Some(known) => {
+            line("known", &format!("yes, as of run {}", known.changed_run));
+            if let Some(trouble) = &known.trouble {
+                let since = show::time(trouble.first_at);
+                line("trouble", &format!("{} since {since}: {}", trouble.kind, trouble.reason.message));
+            }
+        }
+    }
+    for holder in &told.outputs {
+        let at = match (holder.confirmed_at, holder.sent_at) {
+            (Some(at), _) => format!(" (confirmed {})", show::time(at)),
+            (None, Some(at)) => format!(" (sent {})", show::time(at)),
+            (None, None) => String::new(),
+        };
+        line("output", &format!("{}: {}{at}", holder.output, holder.sentence));
+    }
+    if !told.also_in.is_empty() {
+        line("also in", &format!("job {}", told.also_in.join(", job ")));
+    }
+    if let Some(waits_for) = &told.waits_for {
+        let due = told.due.map_or(String::new(), |due| format!(", not before {}", show::time(due)));
+        line("waits for", &format!("{waits_for}{due}"));
+    }
+    line("next look", &told.next);
 }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use ingather_connector::authority::Answer;
-use ingather_connector::model::access::Tokens;
 use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
 use ingather_engine::who;
@@ -11,13 +9,11 @@ use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, jobs};
 use serde_json::json;
 
+use super::why::{self, INDEX};
 use crate::arguments::{Global, Search};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::{show, wiring};
-
-/// Name of the output that is searched.
-const INDEX: &str = "index";
+use crate::show;
 
 pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let data = DataDirectory::of(global)?;
@@ -69,24 +65,10 @@ fn permitted(reader: &Reader, search: &Search) -> Result<Permitted> {
     }
     let tokens = match &search.user {
         None => ingather_connectors::unix::calling_user()?,
-        Some(user) => tokens_of(user)?,
+        Some(user) => why::tokens_of(user)?,
     };
     let output = reader.read(|sql| connections::find(sql, Role::Output, INDEX))?;
     Ok(who::permitted(reader, output.map(|output| output.id), &tokens)?)
-}
-
-fn tokens_of(user: &str) -> Result<Tokens> {
-    let kind = ingather_connectors::ALL
-        .authority("unix")
-        .ok_or_else(|| Failure::unable("this program was built without the unix authority"))?;
-    let authority = (kind.open)(&json!({}))?;
-    match authority.tokens(&wiring::call(), user)? {
-        Answer::Known(tokens) => Ok(tokens),
-        Answer::Unknown => Err(Failure::usage(format!(
-            "there is no user `{user}` on this machine; `getent passwd` lists those there are"
-        ))),
-        Answer::Unauthorized => Err(Failure::usage(format!("the user `{user}` may not enter"))),
-    }
 }
 
 fn json_line(hit: &Hit) {

@@ -67,7 +67,7 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
         outputs::try_open(&writing.store, &ingather_connectors::ALL, &data.path, name)?;
     }
     let job = store_job(&writing.store, wanted)?;
-    let engine = wiring::engine(global, &data, reader, Some(&writing), &journals(&job.definition));
+    let engine = wiring::engine(global, &data, reader, Some(&writing), &wiring::journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = show::progress::Watch::start(global, progress.clone());
     let report = engine.run(&job, FILES.0, options(&sync, Mode::Write), progress);
@@ -236,10 +236,6 @@ fn absolute_journal(name: &str) -> String {
     }
 }
 
-fn journals(definition: &Definition) -> Vec<String> {
-    definition.outputs.iter().filter_map(|name| name.strip_prefix("journal:")).map(str::to_owned).collect()
-}
-
 fn differences(wanted: &Wanted) -> Vec<String> {
     let Some(stored) = &wanted.stored else { return Vec::new() };
     let (old, new) = (&stored.definition, &wanted.definition);
@@ -351,7 +347,7 @@ fn dry_report(
         error: None,
     });
     job.definition = wanted.definition.clone();
-    let engine = wiring::engine(global, data, reader, None, &journals(&job.definition));
+    let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let _watch = show::progress::Watch::start(global, progress.clone());
     Ok(engine.run(&job, FILES.0, options(sync, Mode::DryRun), progress)?)

@@ -129,7 +129,7 @@ impl<'a> Lister<'a> {
             node.path = names::unescape(&node.key).unwrap_or_default();
         }
         if self.shared.source.rules.ignore_files {
-            match Ignored::below(node.ignored.take(), &handle, node.path.len()) {
+            match Ignored::below(node.ignored.take(), &handle, &node.path) {
                 Ok(ignored) => node.ignored = ignored,
                 Err(errno) => {
                     let sentence = format!("its ignore file cannot be read: {}", root::sentence(errno));

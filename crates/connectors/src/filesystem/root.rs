@@ -1,7 +1,10 @@
 //! The way from `/` down to a source's root and on to one document, name by name: no link is ever followed, and no path
 //! is too long.
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use ingather_connector::model::fault::{Fault, Reason};
@@ -167,7 +170,7 @@ pub(super) struct Spot {
     pub(super) folder: OwnedFd,
     pub(super) name: Vec<u8>,
     /// A folder above it, or a rule about its name, leaves it out.
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<Reason>,
 }
 
 /// Why the way to a document ended early.
@@ -177,16 +180,16 @@ pub(super) enum Stop {
     /// The kernel said no at this folder.
     Kernel(Errno, String),
     /// A link is in the way.
-    Left(Left),
+    Left(Reason),
 }
 
 impl Stop {
-    /// As a fault about the document `key`.
-    pub(super) fn fault(self, key: &str) -> Fault {
+    /// As a fault.
+    pub(super) fn fault(self) -> Fault {
         match self {
             Stop::Key(reason) => Fault::Refused(reason),
             Stop::Kernel(errno, folder) => fault(errno, &format!("folder `{folder}`")),
-            Stop::Left(left) => Fault::Refused(left.reason(key)),
+            Stop::Left(reason) => Fault::Refused(reason),
         }
     }
 }
@@ -206,15 +209,15 @@ fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
 pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, Stop> {
     let path = read_key(key)?;
     if root.is_file {
-        let left = (path != source.root.name()).then_some(Left::Excluded);
-        return Ok(Spot {
-            folder: root.folder,
-            left: left.or_else(|| source.rules.leaves_out(&path, false, None)),
-            name: path,
-        });
+        let other = || format!("is not `{}`, the one file that is the source", source.root.text());
+        let left = match path == source.root.name() {
+            true => by_rule(source, key, &path, false, None),
+            false => Some(Left::Excluded.told(key, key, &other())),
+        };
+        return Ok(Spot { folder: root.folder, left, name: path });
     }
     let mut folder = root.folder;
-    let mut left = None;
+    let mut left: Option<Reason> = None;
     let mut ignored: Option<Arc<Ignored>> = None;
     let mut begin = 0;
     loop {
@@ -223,7 +226,7 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
             Stop::Kernel(errno, format!("{}/{above}", source.root.text().trim_end_matches('/')))
         };
         if source.rules.ignore_files && left.is_none() {
-            ignored = Ignored::below(ignored, &folder, begin).map_err(stop)?;
+            ignored = Ignored::below(ignored, &folder, &path[..begin]).map_err(stop)?;
         }
         let Some(slash) = path[begin..].iter().position(|byte| *byte == b'/') else { break };
         let end = begin + slash;
@@ -231,25 +234,85 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
         let facts = Facts::of_handle(&next).map_err(stop)?;
         match facts.kind() {
             FileType::Directory => {}
-            FileType::Symlink => return Err(Stop::Left(left.unwrap_or(Left::Link))),
+            FileType::Symlink => {
+                return Err(Stop::Left(left.unwrap_or_else(|| link(source, &folder, key, &path[..end]))));
+            }
             _ => return Err(stop(Errno::NOTDIR)),
         }
-        left = left.or_else(|| source.rules.leaves_out(&path[..end], true, ignored.as_deref()));
-        left = left.or_else(|| source.is_own(&facts).then_some(Left::Own));
+        let above = &path[..end];
         let foreign = !source.rules.other_devices && facts.dev != root.facts.dev;
-        left = left.or_else(|| foreign.then_some(Left::OtherDevice));
+        left = left.or_else(|| by_rule(source, key, above, true, ignored.as_deref())).or_else(|| {
+            let left = match source.is_own(&facts) {
+                true => Some(Left::Own),
+                false => foreign.then_some(Left::OtherDevice),
+            };
+            left.map(|left| left.told(key, &names::escape(above), &left.words()))
+        });
         folder = next;
         begin = end + 1;
     }
-    left = left.or_else(|| source.rules.leaves_out(&path, false, ignored.as_deref()));
+    left = left.or_else(|| by_rule(source, key, &path, false, ignored.as_deref()));
     Ok(Spot { folder, name: path[begin..].to_vec(), left })
 }
 
+/// The rule that leaves the document `key` out because of the name `path`: its own, or that of a folder above it.
+fn by_rule(
+    source: &Source,
+    key: &str,
+    path: &[u8],
+    folder: bool,
+    ignored: Option<&Ignored>,
+) -> Option<Reason> {
+    let left = source.rules.leaves_out(path, folder, ignored)?;
+    Some(left.told(key, &names::escape(path), &source.rules.words(left, path, folder, ignored)))
+}
+
+/// That the document `key`, or a folder above it, is a link, and where it leads to.
+fn link(source: &Source, folder: &OwnedFd, key: &str, path: &[u8]) -> Reason {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let words = match rustix::fs::readlinkat(folder, name, Vec::new()) {
+        Ok(target) => {
+            let target = target.to_bytes();
+            let root = source.root.bytes();
+            let mut at = root.clone();
+            at.push(b'/');
+            at.extend_from_slice(&path[..path.len() - name.len()]);
+            let inside =
+                Path::new(OsStr::from_bytes(&plain(&at, target))).starts_with(OsStr::from_bytes(&root));
+            let place = if inside { "" } else { ", out of the source" };
+            format!("is a symbolic link to `{}`{place}; links are not followed", names::escape(target))
+        }
+        Err(_) => Left::Link.words(),
+    };
+    Left::Link.told(key, &names::escape(path), &words)
+}
+
+/// The path that `target` means when it stands in the folder `at`, by its letters alone.
+fn plain(at: &[u8], target: &[u8]) -> Vec<u8> {
+    let whole = if target.first() == Some(&b'/') { target.to_vec() } else { [at, target].concat() };
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in whole.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    [b"/".as_slice(), &parts.join(&b'/')].concat()
+}
+
 impl Spot {
-    /// The facts of the document itself, and what leaves it out.
-    pub(super) fn facts(&self, source: &Source) -> rustix::io::Result<(Facts, Option<Left>)> {
+    /// The facts of the document `key` itself, and what leaves it out.
+    pub(super) fn facts(&self, source: &Source, key: &str) -> rustix::io::Result<(Facts, Option<Reason>)> {
         let stat = rustix::fs::statat(&self.folder, self.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW)?;
         let facts = Facts::of(&stat);
-        Ok((facts, self.left.or_else(|| source.left_by_facts(&facts))))
+        let left = self.left.clone().or_else(|| match source.left_by_facts(&facts)? {
+            Left::Link => {
+                let path = names::unescape(key).unwrap_or_default();
+                Some(link(source, &self.folder, key, &path))
+            }
+            left => Some(left.reason(key)),
+        });
+        Ok((facts, left))
     }
 }

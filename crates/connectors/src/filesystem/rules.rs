@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::limits;
+use ingather_connector::model::{limits, names};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -27,27 +27,82 @@ pub(super) enum Left {
     Link,
     Special,
     Folder,
-    TooLarge,
+    TooLarge { size: u64, size_max: u64 },
     Own,
 }
 
 impl Left {
+    fn code(self) -> &'static str {
+        match self {
+            Left::Excluded => "excluded",
+            Left::Hidden => "hidden",
+            Left::Ignored => "ignored",
+            Left::OtherDevice => "other_device",
+            Left::Link => "link",
+            Left::Special => "special",
+            Left::Folder => "folder",
+            Left::TooLarge { .. } => "size",
+            Left::Own => "own_file",
+        }
+    }
+
+    /// What follows the name in a sentence, as far as it can be told without the rules.
+    pub(super) fn words(self) -> String {
+        match self {
+            Left::Excluded => "is left out by the patterns of the job".to_owned(),
+            Left::Hidden => {
+                "is hidden (its name begins with a dot), and the job skips hidden names".to_owned()
+            }
+            Left::Ignored => "is left out by an ignore file".to_owned(),
+            Left::OtherDevice => "is on another device, and the job stays on that of its root".to_owned(),
+            Left::Link => "is a symbolic link; links are not followed".to_owned(),
+            Left::Special => "is a special file (device, pipe or socket); those are never opened".to_owned(),
+            Left::Folder => "is a folder, not a file".to_owned(),
+            Left::TooLarge { size, size_max } => format!(
+                "is too large: {size} bytes, {} more than the job takes (`size_max` {size_max})",
+                size - size_max
+            ),
+            Left::Own => {
+                "belongs to Ingather itself (data directory or journal), which is never a document".to_owned()
+            }
+        }
+    }
+
     /// The reason as reported about the document `key`.
     pub(super) fn reason(self, key: &str) -> Reason {
-        let (code, what) = match self {
-            Left::Excluded => ("excluded", "is left out by the patterns of the job"),
-            Left::Hidden => ("hidden", "is hidden, and the job skips hidden names"),
-            Left::Ignored => ("ignored", "is left out by an ignore file"),
-            Left::OtherDevice => {
-                ("other_device", "is on another device, and the job stays on that of its root")
-            }
-            Left::Link => ("link", "is or lies behind a symbolic link; links are not followed"),
-            Left::Special => ("special", "is a device, pipe or socket; those are never opened"),
-            Left::Folder => ("folder", "is a folder, not a file"),
-            Left::TooLarge => ("size", "is larger than the job's `size_max`"),
-            Left::Own => ("own_file", "belongs to Ingather itself"),
-        };
-        Reason::new(code, format!("`{key}` {what}"))
+        self.told(key, key, &self.words())
+    }
+
+    /// The reason as told about the document `key` when it is `at`, the document or a folder above it, that `words` are
+    /// about.
+    pub(super) fn told(self, key: &str, at: &str, words: &str) -> Reason {
+        Reason::new(
+            self.code(),
+            match key == at {
+                true => format!("`{key}` {words}"),
+                false => format!("`{key}` lies in `{at}`, which {words}"),
+            },
+        )
+    }
+}
+
+/// Patterns of one setting, compiled.
+#[derive(Debug)]
+struct Patterns {
+    set: GlobSet,
+    /// As a person wrote them, in the order of the set.
+    written: Vec<String>,
+}
+
+impl Patterns {
+    fn matches(&self, candidate: &Candidate<'_>) -> bool {
+        self.set.is_match_candidate(candidate)
+    }
+
+    /// The first pattern that matches.
+    fn first(&self, candidate: &Candidate<'_>) -> Option<&str> {
+        let at = self.set.matches_candidate(candidate).into_iter().min()?;
+        self.written.get(at).map(String::as_str)
     }
 }
 
@@ -55,10 +110,10 @@ impl Left {
 #[derive(Debug)]
 pub(super) struct Rules {
     /// None: everything.
-    include: Option<GlobSet>,
-    exclude: Option<GlobSet>,
+    include: Option<Patterns>,
+    exclude: Option<Patterns>,
     /// Patterns that ended with a slash.
-    exclude_folders: Option<GlobSet>,
+    exclude_folders: Option<Patterns>,
     skip_hidden: bool,
     pub(super) ignore_files: bool,
     pub(super) size_max: u64,
@@ -71,16 +126,16 @@ impl Rules {
     /// # Errors
     /// `Refused` with code `glob` that names the pattern.
     pub(super) fn of(settings: &SourceSettings) -> Result<Rules, Fault> {
-        let include = settings.include.iter().map(|glob| match glob.strip_suffix('/') {
+        let below = |glob: &str| match glob.strip_suffix('/') {
             Some(folder) => format!("{folder}/**"),
-            None => glob.clone(),
-        });
-        let (folders, others): (Vec<_>, Vec<_>) =
+            None => glob.to_owned(),
+        };
+        let (folders, others): (Vec<&String>, Vec<&String>) =
             settings.exclude.iter().partition(|glob| glob.ends_with('/'));
         Ok(Rules {
-            include: compile(include)?,
-            exclude: compile(others.into_iter().cloned())?,
-            exclude_folders: compile(folders.into_iter().map(|glob| glob.trim_end_matches('/').to_owned()))?,
+            include: compile(settings.include.iter(), below)?,
+            exclude: compile(others.into_iter(), str::to_owned)?,
+            exclude_folders: compile(folders.into_iter(), |glob| glob.trim_end_matches('/').to_owned())?,
             skip_hidden: settings.skip_hidden,
             ignore_files: settings.ignore_files,
             size_max: settings.size_max,
@@ -105,33 +160,70 @@ impl Rules {
         }
         let candidate = Candidate::from_bytes(path);
         let matches =
-            |set: &Option<GlobSet>| set.as_ref().is_some_and(|set| set.is_match_candidate(&candidate));
+            |set: &Option<Patterns>| set.as_ref().is_some_and(|patterns| patterns.matches(&candidate));
         if matches(&self.exclude) || (folder && matches(&self.exclude_folders)) {
             return Some(Left::Excluded);
         }
         if !folder && self.include.is_some() && !matches(&self.include) {
             return Some(Left::Excluded);
         }
-        let ignored =
-            self.ignore_files && (name == b".git" || ignored.is_some_and(|i| i.covers(path, folder)));
+        let ignored = self.ignore_files
+            && (name == b".git"
+                || ignored.is_some_and(|i| i.speaks_of(path, folder).is_some_and(|said| said.is_ignore())));
         ignored.then_some(Left::Ignored)
+    }
+
+    /// What follows the name of `path` in a sentence: which pattern, or which line of which ignore file, led to the
+    /// verdict `left`.
+    pub(super) fn words(&self, left: Left, path: &[u8], folder: bool, ignored: Option<&Ignored>) -> String {
+        let candidate = Candidate::from_bytes(path);
+        let first = |set: &Option<Patterns>| {
+            set.as_ref().and_then(|patterns| patterns.first(&candidate)).map(str::to_owned)
+        };
+        match left {
+            Left::Excluded => {
+                let folders = if folder { first(&self.exclude_folders) } else { None };
+                match (first(&self.exclude).or(folders), &self.include) {
+                    (Some(glob), _) => format!("is left out by the exclude pattern `{glob}`"),
+                    (None, Some(include)) => {
+                        let shown: Vec<String> =
+                            include.written.iter().take(8).map(|glob| format!("`{glob}`")).collect();
+                        format!("matches none of the include patterns ({})", shown.join(", "))
+                    }
+                    (None, None) => left.words(),
+                }
+            }
+            Left::Ignored => match ignored.and_then(|ignored| ignored.speaks_of(path, folder)) {
+                Some(Match::Ignore(glob)) => {
+                    let from = glob.from().map(|from| from.to_string_lossy().into_owned());
+                    let from = from.unwrap_or_else(|| "an ignore file".to_owned());
+                    format!("is left out by the ignore file {from}: `{}`", glob.original())
+                }
+                _ => "is git's own folder, and the job obeys ignore files".to_owned(),
+            },
+            _ => left.words(),
+        }
     }
 }
 
-fn compile(globs: impl Iterator<Item = String>) -> Result<Option<GlobSet>, Fault> {
+fn compile<'g>(
+    globs: impl Iterator<Item = &'g String>,
+    meant: impl Fn(&str) -> String,
+) -> Result<Option<Patterns>, Fault> {
     let refuse = |error: globset::Error| Fault::refused("glob", format!("pattern cannot be used: {error}"));
     let mut set = GlobSetBuilder::new();
-    let mut any = false;
-    for glob in globs {
+    let mut written = Vec::new();
+    for original in globs {
+        let glob = meant(original);
         let anchored = match glob.strip_prefix('/') {
             Some(rest) => rest.to_owned(),
             None if glob.contains('/') => glob,
             None => format!("**/{glob}"),
         };
         set.add(GlobBuilder::new(&within_names(&anchored)).literal_separator(true).build().map_err(refuse)?);
-        any = true;
+        written.push(original.clone());
     }
-    Ok(if any { Some(set.build().map_err(refuse)?) } else { None })
+    Ok(if written.is_empty() { None } else { Some(Patterns { set: set.build().map_err(refuse)?, written }) })
 }
 
 /// The same pattern, with `/` among what a negated class does not match: the library keeps `*` and `?` within one name,
@@ -169,44 +261,44 @@ pub(super) struct Ignored {
 }
 
 impl Ignored {
-    /// Adds the ignore files of the open folder whose path is `base` bytes long to those above it.
+    /// Adds the ignore files of the open folder with the path `base` (its slash included) to those above it.
     ///
     /// # Errors
     /// When there is one that cannot be read or is too large: nobody knows then what should be left out.
     pub(super) fn below(
         above: Option<Arc<Ignored>>,
         folder: &OwnedFd,
-        base: usize,
+        base: &[u8],
     ) -> rustix::io::Result<Option<Arc<Ignored>>> {
         let mut builder = GitignoreBuilder::new("");
         let mut any = false;
         // The later one wins, as elsewhere.
         for name in [".gitignore", ".ignore"] {
             let Some(text) = read_small(folder, name)? else { continue };
-            for line in String::from_utf8_lossy(&text).lines() {
+            for (number, line) in String::from_utf8_lossy(&text).lines().enumerate() {
+                let from = format!("`{}{name}` line {}", names::escape(base), number + 1);
                 // A line that cannot be understood says nothing, as for other programs that read these files.
-                any |= builder.add_line(None, line).is_ok();
+                any |= builder.add_line(Some(from.into()), line).is_ok();
             }
         }
         match builder.build() {
-            Ok(matcher) if any => Ok(Some(Arc::new(Ignored { above, base, matcher }))),
+            Ok(matcher) if any => Ok(Some(Arc::new(Ignored { above, base: base.len(), matcher }))),
             Ok(_) => Ok(above),
             Err(_) => Err(Errno::INVAL),
         }
     }
 
-    /// Whether the deepest ignore file that speaks of `path` leaves it out.
-    fn covers(&self, path: &[u8], folder: bool) -> bool {
+    /// What the deepest ignore file that speaks of `path` says.
+    fn speaks_of(&self, path: &[u8], folder: bool) -> Option<Match<&Glob>> {
         let mut current = Some(self);
         while let Some(ignored) = current {
             let below = path.get(ignored.base..).unwrap_or_default();
             match ignored.matcher.matched(Path::new(OsStr::from_bytes(below)), folder) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
                 Match::None => current = ignored.above.as_deref(),
+                said => return Some(said),
             }
         }
-        false
+        None
     }
 }
 

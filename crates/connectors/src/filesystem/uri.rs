@@ -17,6 +17,26 @@ pub(super) fn of_path(path: &[u8]) -> String {
     uri
 }
 
+/// The path that a URI of [`of_path`] stands for; none when it is anything else.
+pub(super) fn path_of(uri: &str) -> Option<Vec<u8>> {
+    let mut rest = uri.strip_prefix("file://")?.as_bytes();
+    let mut path = Vec::with_capacity(rest.len());
+    while let Some((byte, after)) = rest.split_first() {
+        let (byte, after) = match (byte, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit =
+                    |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+                (digit(high)? * 16 + digit(low)?, after)
+            }
+            (b'%', _) => return None,
+            (byte, after) => (*byte, after),
+        };
+        path.push(byte);
+        rest = after;
+    }
+    (path.first() == Some(&b'/')).then_some(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +46,15 @@ mod tests {
         assert_eq!(of_path("/srv/a b/ü#?.txt".as_bytes()), "file:///srv/a%20b/%C3%BC%23%3F.txt");
         assert_eq!(of_path(b"/x\xff\n\\%"), "file:///x%FF%0A%5C%25");
         assert_eq!(of_path(b"/a-b._~"), "file:///a-b._~");
+    }
+
+    #[test]
+    fn a_path_comes_back_from_its_uri() {
+        for path in [&b"/srv/a b/\xff\n%"[..], "/ü#?".as_bytes()] {
+            assert_eq!(path_of(&of_path(path)).as_deref(), Some(path));
+        }
+        for odd in ["http:///a", "file://host/a", "file:///a%", "file:///%zz"] {
+            assert_eq!(path_of(odd), None, "{odd}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod crashes;
+mod explain;
 mod moves;
 mod owners;
 mod random_worlds;

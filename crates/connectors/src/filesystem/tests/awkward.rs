@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::{limits, names};
-use ingather_connector::repository::Presence;
+use ingather_connector::repository::{Presence, Standing};
 use rustix::fs::{Mode, OFlags};
 use serde_json::json;
 
@@ -205,7 +205,15 @@ fn rules_leave_out_the_same_in_every_call() {
         assert_eq!(source.look(&call(), key).unwrap_err().reason().code, code, "{key}");
         assert_eq!(fetch(&*source, key).unwrap_err().reason().code, code, "{key}");
         assert_eq!(source.probe(&call(), key), Presence::Excluded, "{key}");
+        match source.explain(&call(), key) {
+            Standing::Left(reason) => assert_eq!(reason.code, code, "{key}"),
+            other => panic!("{key}: {other:?}"),
+        }
     }
+    for key in listed.keys() {
+        assert!(matches!(source.explain(&call(), key), Standing::Taken(_)), "{key}");
+    }
+    assert!(matches!(source.explain(&call(), "build/gone.md"), Standing::Absent(_)));
     assert_eq!(
         source.probe(&call(), "build/gone.md"),
         Presence::Absent,

@@ -1,0 +1,87 @@
+//! `ingather why` and `ingather tokens`: what a user may see, and what decides.
+
+use ingather_connector::authority::Answer;
+use ingather_connector::model::access::Tokens;
+use ingather_engine::inspect::why::Access;
+use serde_json::json;
+
+use crate::arguments::Global;
+use crate::data::DataDirectory;
+use crate::exit::{self, Failure, Result};
+use crate::{show, wiring};
+
+/// Name of the output that is searched.
+pub(super) const INDEX: &str = "index";
+
+/// What this machine says about a user.
+fn ask(user: &str) -> Result<Answer> {
+    let kind = ingather_connectors::ALL
+        .authority("unix")
+        .ok_or_else(|| Failure::unable("this program was built without the unix authority"))?;
+    let authority = (kind.open)(&json!({}))?;
+    Ok(authority.tokens(&wiring::call(), user)?)
+}
+
+/// The tokens of a user, or the sentence that there is none.
+pub(super) fn tokens_of(user: &str) -> Result<Tokens> {
+    match ask(user)? {
+        Answer::Known(tokens) => Ok(tokens),
+        Answer::Unknown => Err(Failure::usage(format!(
+            "there is no user `{user}` on this machine; `getent passwd` lists those there are"
+        ))),
+        Answer::Unauthorized => Err(Failure::usage(format!("the user `{user}` may not enter"))),
+    }
+}
+
+pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
+    let tokens = tokens_of(user)?;
+    let mut held: Vec<&str> = tokens.iter().collect();
+    held.sort_unstable();
+    if global.json {
+        show::line(&json!({"user": user, "tokens": held}).to_string());
+    } else {
+        held.into_iter().for_each(show::line);
+    }
+    Ok(exit::DONE)
+}
+
+pub(crate) fn why(global: &Global, user: &str, document: &str) -> Result<u8> {
+    let data = DataDirectory::of(global)?;
+    let tokens = match ask(user)? {
+        Answer::Known(tokens) => Some(tokens),
+        Answer::Unknown | Answer::Unauthorized => None,
+    };
+    let engine = wiring::engine(global, &data, data.existing()?, None, &[]);
+    let answers = engine.why(INDEX, user, tokens.as_ref(), document)?;
+    if answers.is_empty() {
+        return Err(Failure::usage(format!(
+            "no job could have `{document}`; `ingather job list` shows those there are"
+        )));
+    }
+    for answer in &answers {
+        if global.json { json_line(user, answer) } else { tell(answer) }
+    }
+    Ok(exit::DONE)
+}
+
+fn json_line(user: &str, answer: &Access) {
+    let layers: Vec<_> = answer
+        .layers
+        .iter()
+        .map(|layer| json!({"layer": layer.name, "admits": layer.admits, "by": layer.by}))
+        .collect();
+    let line = json!({
+        "user": user, "job": answer.job, "document": answer.document, "may_see": answer.may_see,
+        "code": answer.cause.code, "cause": answer.cause.message, "layers": layers,
+    });
+    show::line(&line.to_string());
+}
+
+fn tell(answer: &Access) {
+    show::line(&answer.cause.message);
+    show::line(&format!("  job        {}", answer.job));
+    for layer in &answer.layers {
+        let word = if layer.admits { "admits" } else { "shuts out" };
+        show::line(&format!("  {word:<9}  {}", layer.by));
+    }
+}

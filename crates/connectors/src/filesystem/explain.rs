@@ -1,0 +1,91 @@
+//! Answers to people who ask about one name: the verdict of the rules and of the kernel, in words.
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Reason;
+use ingather_connector::model::names;
+use ingather_connector::repository::{Named, Standing};
+use rustix::io::Errno;
+
+use super::root::{self, Stop};
+use super::{Source, read, uri};
+
+/// The document that `text` names: below the root, by its absolute path, or by its URI.
+pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
+    let refuse = |sentence: String| Err(Reason::new("key", sentence));
+    let path = match text.strip_prefix("file://") {
+        Some(_) => match uri::path_of(text) {
+            Some(path) => path,
+            None => return refuse(format!("`{text}` is no URI of a file")),
+        },
+        // The name of a document never begins with a slash; an absolute path is taken by its bytes.
+        None if text.starts_with('/') => match names::unescape(text) {
+            Ok(path) => path,
+            Err(_) => text.as_bytes().to_vec(),
+        },
+        None => return Ok(Named::of(text.strip_prefix("./").unwrap_or(text).to_owned())),
+    };
+    let mut root = source.root.bytes();
+    let is_file = source.base().is_some_and(|base| base.is_file);
+    if path == root && is_file {
+        return Ok(Named::of(names::escape(source.root.name())));
+    }
+    if root.last() != Some(&b'/') {
+        root.push(b'/');
+    }
+    match path.strip_prefix(root.as_slice()) {
+        Some(below) if !below.is_empty() && !is_file => Ok(Named::of(names::escape(below))),
+        _ => {
+            Err(Reason::new("outside", format!("`{text}` lies outside the source `{}`", source.root.text())))
+        }
+    }
+}
+
+/// How the name `key` stands now.
+pub(super) fn explain(source: &Source, call: &Call, key: &str) -> Standing {
+    let root = match source.standing() {
+        Ok(root) => root,
+        Err(fault) => return Standing::of_fault(fault, key),
+    };
+    let listed_by_name = root.is_file;
+    let spot = match root::descend(source, root, key) {
+        Ok(spot) => spot,
+        Err(Stop::Left(reason)) => return Standing::Left(reason),
+        Err(Stop::Key(reason)) => return Standing::Absent(reason),
+        Err(Stop::Kernel(errno, folder)) => {
+            return match errno {
+                Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Standing::Absent(Reason::new(
+                    "absent",
+                    format!("`{key}` is not there: `{folder}` has no such folder"),
+                )),
+                other => {
+                    Standing::of_fault(root::fault(other, &format!("folder `{folder}` above `{key}`")), key)
+                }
+            };
+        }
+    };
+    match spot.facts(source, key) {
+        Ok((_, Some(reason))) => return Standing::Left(reason),
+        Ok((_, None)) => {}
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
+            return Standing::Absent(Reason::new("absent", format!("`{key}` is not there")));
+        }
+        Err(errno) => {
+            let what = format!("{} above `{key}`", source.folder_of(key));
+            return Standing::of_fault(root::fault(errno, &what), key);
+        }
+    }
+    // A listing meets the name only where it may list the folder.
+    if !listed_by_name && let Err(errno) = root::open_folder(&spot.folder, b".") {
+        return Standing::of_fault(
+            root::fault(errno, &format!("{} above `{key}`", source.folder_of(key))),
+            key,
+        );
+    }
+    if let Err(errno) = root::open_file(&spot.folder, &spot.name) {
+        return Standing::of_fault(root::fault(errno, &format!("`{key}`")), key);
+    }
+    match read::look(source, call, key) {
+        Ok(observed) => Standing::Taken(Box::new(observed)),
+        Err(fault) => Standing::of_fault(fault, key),
+    }
+}

@@ -1,0 +1,246 @@
+//! Why one document stands as it does, whether the store knows it or not (design 4.13).
+
+use std::sync::Arc;
+
+use ingather_connector::model::access::Level;
+use ingather_connector::model::fault::Reason;
+use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::model::{limits, merge::Known};
+use ingather_connector::repository::{Named, Repository, Standing};
+use ingather_store::explain::{self, Facts, Sent};
+use ingather_store::jobs::{self, Job};
+use ingather_store::runs::{self, Run};
+use ingather_store::{deliveries, documents, places};
+
+use super::verdict;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::marks;
+
+/// Why one document stands as it does.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// Its name in the job.
+    pub document: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// Stable word, and the sentence that names the cause.
+    pub cause: Reason,
+    /// How it stands at the source now, in a sentence.
+    pub source: String,
+    /// What the store knows of it; none when it does not know it.
+    pub known: Option<Facts>,
+    /// What each output of the job holds of it.
+    pub outputs: Vec<Holder>,
+    /// Other jobs that have the same document.
+    pub also_in: Vec<String>,
+    /// What it waits for.
+    pub waits_for: Option<String>,
+    /// Not before this time, milliseconds since 1970 UTC.
+    pub due: Option<i64>,
+    /// When it is looked at next.
+    pub next: String,
+}
+
+/// What one output holds of a document; times are milliseconds since 1970 UTC.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// Its name.
+    pub output: String,
+    /// Stable word: `held`, `unconfirmed`, `leaving`, `refused`, `overwritten`, `lost`, `nothing`.
+    pub state: &'static str,
+    /// The same as a sentence.
+    pub sentence: String,
+    /// When something was sent last.
+    pub sent_at: Option<i64>,
+    /// When the output confirmed last.
+    pub confirmed_at: Option<i64>,
+}
+
+/// A document that the store knows, with all that belongs to it.
+pub(super) struct Row {
+    pub(super) known: Known,
+    pub(super) facts: Facts,
+    pub(super) sent: Vec<Sent>,
+    /// For each of `sent`: the job whose version is held there, when it is another one.
+    pub(super) held_for: Vec<Option<String>>,
+    /// Its removal is held by the last run.
+    pub(super) is_held_back: bool,
+    /// The last run met it; none when that run does not tell.
+    pub(super) seen: Option<bool>,
+    /// Its own level as it was last read.
+    pub(super) level: Option<Level>,
+}
+
+/// What a verdict is made of.
+pub(super) struct Case<'c> {
+    pub(super) name: &'c str,
+    pub(super) job: &'c Job,
+    pub(super) run: Option<&'c Run>,
+    /// The deepest blind spot of the last run that covers the name: scope and message.
+    pub(super) blind: Option<&'c (String, String, String)>,
+    pub(super) standing: &'c Standing,
+    /// Version of what is there now.
+    pub(super) version: Option<Digest>,
+    /// The new name of a document that is not there any more.
+    pub(super) moved_to: Option<&'c str>,
+}
+
+impl Engine {
+    /// Explains the document that `text` names: by its name in the job, its path or its URI. Writes nothing.
+    ///
+    /// # Errors
+    /// What the store says, or a source whose settings cannot be used.
+    pub fn explain(&self, job: &Job, kind: &str, text: &str) -> Result<Explanation> {
+        let repository = self.repository(kind, &job.definition)?;
+        let named = match repository.named(text) {
+            Ok(named) => named,
+            Err(reason) => return self.foreign(job, text, reason),
+        };
+        let name = named.key.as_str();
+        let row = self.row(job, &named)?;
+        let standing = repository.explain(&self.call(), name);
+        let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
+        let blind = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
+        let blind = blind
+            .iter()
+            .filter(|(scope, ..)| scope == "/" || name.starts_with(scope.as_str()))
+            .max_by_key(|(scope, ..)| scope.len());
+        let version = match (&standing, &row) {
+            (Standing::Taken(observed), Some(row)) => {
+                Some(self.reader.hasher().version(row.known.own, &observed.content))
+            }
+            _ => None,
+        };
+        let moved_to = match (&standing, &row) {
+            (Standing::Absent(_), Some(row)) => self.new_name(job, &repository, row)?,
+            _ => None,
+        };
+        let moved_to = moved_to.as_deref();
+        let case = Case { name, job, run: run.as_ref(), blind, standing: &standing, version, moved_to };
+        let cause = verdict::cause(&case, row.as_ref());
+        let (waits_for, due, next) = verdict::next(&case, row.as_ref());
+        Ok(Explanation {
+            uri: repository.uri(name),
+            cause,
+            source: verdict::source(&standing),
+            outputs: verdict::holders(job, row.as_ref()),
+            also_in: self.also_in(job, &repository.uri(name))?,
+            known: row.map(|row| row.facts),
+            waits_for,
+            due,
+            next,
+            document: named.key,
+        })
+    }
+
+    fn foreign(&self, job: &Job, text: &str, reason: Reason) -> Result<Explanation> {
+        Ok(Explanation {
+            document: text.to_owned(),
+            uri: String::new(),
+            source: reason.message.clone(),
+            cause: reason,
+            known: None,
+            outputs: Vec::new(),
+            also_in: self.also_in(job, text)?,
+            waits_for: None,
+            due: None,
+            next: format!("never by job {}", job.name),
+        })
+    }
+
+    /// The row of a document with all that belongs to it; none when the store does not know it.
+    pub(super) fn row(&self, job: &Job, named: &Named) -> Result<Option<Row>> {
+        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
+        let row = self.reader.read(|sql| {
+            let found = documents::find(sql, job.id, key.parent, &[key.own])?;
+            let Some((_, known)) = found.into_iter().next() else { return Ok(None) };
+            let id = known.id.0;
+            let Some(facts) = explain::facts(sql, id)? else { return Ok(None) };
+            let sent = explain::sent(sql, id)?;
+            let mut held_for = Vec::new();
+            for one in &sent {
+                let owners = deliveries::owners(sql, one.output, one.address_parent, one.address)?;
+                let other = owners.iter().find(|owner| owner.document != id && owner.holds_its_own());
+                held_for.push(match other {
+                    Some(owner) => jobs::get(sql, owner.job)?.map(|job| job.name),
+                    None => None,
+                });
+            }
+            let held = runs::held(sql, job.id, job.run)?;
+            let listed = runs::list(sql, job.id, 1)?.first().is_some_and(|run| run.listed_at.is_some());
+            let seen = if listed { Some(runs::marks(sql, job.id, job.run)?) } else { None };
+            let level = places::levels(sql)?.into_iter().find(|(class, _)| Some(*class) == known.class);
+            let level = level.map(|(_, level): (ClassId, Level)| level);
+            Ok(Some((known, facts, sent, held_for, held, seen, level)))
+        })?;
+        let Some((known, facts, sent, held_for, held, seen, level)) = row else { return Ok(None) };
+        let id = known.id.0 as u64;
+        let is_held_back = match held {
+            Some(bytes) => marks::from_bytes(&bytes)?.contains(id),
+            None => false,
+        };
+        let seen = match seen {
+            Some(pages) => {
+                let mut met = false;
+                for bytes in pages {
+                    met |= marks::from_bytes(&bytes)?.contains(id);
+                }
+                Some(met)
+            }
+            None => None,
+        };
+        Ok(Some(Row { known, facts, sent, held_for, is_held_back, seen, level }))
+    }
+
+    /// The name that a document has now which is not where it was: in the store, or else at the source.
+    fn new_name(&self, job: &Job, repository: &Arc<dyn Repository>, row: &Row) -> Result<Option<String>> {
+        let id = row.known.id.0;
+        let identities = self.reader.read(|sql| documents::identities(sql, &[id]))?;
+        let Some((_, identity)) = identities.into_iter().next().filter(|(_, identity)| *identity != 0) else {
+            return Ok(None);
+        };
+        let other = self.reader.read(|sql| explain::same_identity(sql, job.id, identity, id))?;
+        if other.is_some() {
+            return Ok(other);
+        }
+        // A source that cannot be listed now tells nothing; the answer is then that it is not there.
+        let Ok(mut listing) = repository.list(&self.call()) else { return Ok(None) };
+        let mut looked_at = 0;
+        while let Some(Ok(page)) = listing.next() {
+            for group in &page.groups {
+                if let Some(item) = group.items.iter().find(|item| item.identity == identity) {
+                    return Ok(Some(format!("{}{}", group.parent, item.name)));
+                }
+                looked_at += group.items.len();
+            }
+            if looked_at > limits::EXPLAIN_ITEMS_MAX {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Other jobs that know what `uri` names.
+    fn also_in(&self, job: &Job, uri: &str) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for other in self.reader.read(jobs::list)?.into_iter().filter(|other| other.id != job.id) {
+            if self.known_by(&other, uri)?.is_some() {
+                names.push(other.name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The document of a job that `text` names, when the store knows it.
+    pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Named>> {
+        let connection = self.reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
+        let Some(connection) = connection else { return Ok(None) };
+        // A job whose source cannot even be named knows nothing by that name.
+        let Ok(repository) = self.repository(&connection.kind, &job.definition) else { return Ok(None) };
+        let Ok(named) = repository.named(text) else { return Ok(None) };
+        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
+        let found = self.reader.read(|sql| documents::find(sql, job.id, key.parent, &[key.own]))?;
+        Ok((!found.is_empty()).then_some(named))
+    }
+}

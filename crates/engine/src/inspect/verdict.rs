@@ -1,0 +1,316 @@
+//! The sentences of an explanation: which fact decides, and how it is said.
+
+use ingather_connector::model::fault::Reason;
+use ingather_connector::repository::Standing;
+use ingather_store::explain::{Sent, Trouble};
+use ingather_store::jobs::Job;
+
+use super::explain::{Case, Holder, Row};
+use super::why;
+
+/// The cause: the first fact that decides.
+pub(super) fn cause(case: &Case<'_>, row: Option<&Row>) -> Reason {
+    if case.job.state == "deleting" {
+        let sentence =
+            format!("job {0} is being deleted; `ingather job delete {0}` goes on with it", case.job.name);
+        return Reason::new("deleting", sentence);
+    }
+    match row {
+        Some(row) => on_its_way(case, row).unwrap_or_else(|| settled(case, row)),
+        None => unknown(case),
+    }
+}
+
+/// Something waits, was held back, or went wrong.
+fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
+    let name = case.name;
+    let number = case.job.run;
+    if row.is_held_back {
+        return Some(Reason::new(
+            "held",
+            format!(
+                "`{name}` is gone from the source, and its removal is held by the delete guard since run {number}: \
+                 `ingather job confirm {} --run {number}` carries it out",
+                case.job.name
+            ),
+        ));
+    }
+    if let Some(sent) = row.sent.iter().find(|sent| is_leaving(sent)) {
+        let sentence =
+            format!("the removal of `{name}` was sent to output {}, which has not confirmed it", sent.name);
+        return Some(Reason::new("leaving", sentence));
+    }
+    if let Some(trouble) = &row.facts.trouble {
+        return Some(troubled(case, row, trouble));
+    }
+    if let Some((cause, _)) = &row.facts.work {
+        let why = match cause.as_str() {
+            "new" => "it is new",
+            "changed" => "its content changed",
+            "access" => "its access changed",
+            "settings" => "the settings of the job changed",
+            "reader" => "another user reads the source now",
+            "resend" => "an output has to be sent it again",
+            _ => "an attempt failed before",
+        };
+        let sentence = match case.job.state.as_str() {
+            "resting" => {
+                format!("`{name}` waits for a visit because {why}: run {number} ended before its turn came")
+            }
+            _ => format!("`{name}` waits for its visit in run {number} because {why}"),
+        };
+        return Some(Reason::new("waiting", sentence));
+    }
+    let at = row.sent.iter().position(|sent| sent.outcome.as_deref() == Some("overwritten"))?;
+    let output = &row.sent[at].name;
+    let whose = row.held_for[at].as_deref().map_or("another job".to_owned(), |job| format!("job {job}"));
+    Some(Reason::new(
+        "overwritten",
+        format!("output {output} holds the version of `{name}` that {whose} sent"),
+    ))
+}
+
+fn troubled(case: &Case<'_>, row: &Row, trouble: &Trouble) -> Reason {
+    let name = case.name;
+    let Reason { code, message } = &trouble.reason;
+    let refused = row.sent.iter().find(|sent| sent.outcome.as_deref() == Some("refused"));
+    let changed = match (case.version, trouble.kind.as_str()) {
+        (Some(version), "failed" | "skipped") if !version.same(row.known.version) => {
+            "; it was changed since, and the next run looks at it again"
+        }
+        _ => "",
+    };
+    let sentence = match (trouble.kind.as_str(), refused) {
+        ("retrying", _) => format!(
+            "`{name}` waits for another attempt after {} of {}, because the last one failed: {message}",
+            trouble.attempts, trouble.attempts_max
+        ),
+        ("failed", Some(sent)) => format!("output {} refused `{name}`: {message}{changed}", sent.name),
+        _ if message.contains(name) => format!("{message}{changed}"),
+        ("failed", None) => format!("`{name}` could not be indexed: {message}{changed}"),
+        _ => format!("`{name}` is left out: {message}{changed}"),
+    };
+    Reason { code: code.clone(), message: sentence }
+}
+
+/// Nothing waits: the source as it is now decides.
+fn settled(case: &Case<'_>, row: &Row) -> Reason {
+    let name = case.name;
+    let blind = case.blind.filter(|_| row.seen == Some(false));
+    if let (Some((scope, cause, message)), false) = (blind, matches!(case.standing, Standing::Absent(_))) {
+        return Reason::new(
+            "blind",
+            format!(
+                "`{name}` is kept as it was, because it lies in a blind spot: run {} could not read `{scope}` ({cause}): \
+                 {message}",
+                case.job.run
+            ),
+        );
+    }
+    match case.standing {
+        Standing::Absent(_) => absent(case),
+        Standing::Left(reason) => {
+            let sentence =
+                format!("{}; it was taken before, and the next full run removes it", reason.message);
+            Reason { message: sentence, ..reason.clone() }
+        }
+        Standing::Closed(reason) => {
+            Reason { message: format!("{}; what outputs hold is kept", reason.message), ..reason.clone() }
+        }
+        Standing::Unknown(reason) => {
+            Reason { message: format!("{}; what is known is kept", reason.message), ..reason.clone() }
+        }
+        Standing::Taken(observed) => {
+            if let Some(sentence) = why::changed(name, row.level.as_ref(), &observed.level) {
+                return Reason::new("access_changed", format!("{sentence}; the next run tells the outputs"));
+            }
+            there(case, row)
+        }
+    }
+}
+
+fn absent(case: &Case<'_>) -> Reason {
+    let name = case.name;
+    match case.moved_to {
+        Some(new) => Reason::new(
+            "moved",
+            format!(
+                "`{name}` was moved to `{new}`; it is removed once its new name is confirmed by a full run"
+            ),
+        ),
+        None => Reason::new(
+            "deleted",
+            format!(
+                "`{name}` was deleted at the source since run {}; the next full run removes it from the outputs",
+                case.job.run
+            ),
+        ),
+    }
+}
+
+fn there(case: &Case<'_>, row: &Row) -> Reason {
+    let name = case.name;
+    let racy = !row.known.version.is_some();
+    if racy {
+        return Reason::new(
+            "racy",
+            format!(
+                "`{name}` was changed so shortly before it was read that its version does not count (racy): the next \
+                 run reads it again, and sends it only if its content differs"
+            ),
+        );
+    }
+    if case.version.is_some_and(|version| !version.same(row.known.version)) {
+        let sentence =
+            format!("`{name}` was changed at the source since it was read by run {}", row.facts.changed_run);
+        return Reason::new("changed", format!("{sentence}; the next run sends it"));
+    }
+    if let Some(sent) = row.sent.iter().find(|sent| !is_confirmed(sent)) {
+        let sentence = format!("`{name}` was sent to output {}, which has not confirmed it", sent.name);
+        return Reason::new("unconfirmed", sentence);
+    }
+    let outputs: Vec<&str> = row.sent.iter().map(|sent| sent.name.as_str()).collect();
+    match outputs.is_empty() {
+        true => Reason::new("undelivered", format!("`{name}` is known, and no output was sent it")),
+        false => Reason::new("current", format!("`{name}` is up to date in {}", outputs.join(", "))),
+    }
+}
+
+/// The store has no row.
+fn unknown(case: &Case<'_>) -> Reason {
+    let name = case.name;
+    match case.standing {
+        Standing::Left(reason) | Standing::Unknown(reason) => reason.clone(),
+        Standing::Closed(reason) => {
+            let sentence = format!("{}; it was never indexed", reason.message);
+            Reason { message: sentence, ..reason.clone() }
+        }
+        Standing::Absent(reason) => {
+            let sentence = format!(
+                "{} (deleted at the source, or never was), and nothing is known of it",
+                reason.message
+            );
+            Reason { message: sentence, ..reason.clone() }
+        }
+        Standing::Taken(_) => {
+            let blind = case.blind.map(|(scope, cause, message)| {
+                let sentence = format!(
+                    "`{name}` was not listed: run {} could not read `{scope}` ({cause}): {message}",
+                    case.job.run
+                );
+                Reason::new("blind", sentence)
+            });
+            blind.unwrap_or_else(|| Reason::new("not_listed", not_listed(case)))
+        }
+    }
+}
+
+fn not_listed(case: &Case<'_>) -> String {
+    let Case { name, job, .. } = case;
+    match case.run {
+        None => format!("`{name}` is not listed yet: job {} never ran", job.name),
+        Some(run) if run.ended_at.is_none() => {
+            format!("`{name}` is not listed yet: run {} is on its way, or its process died", run.number)
+        }
+        Some(run) if run.listed_at.is_none() => {
+            format!("`{name}` is not listed yet: run {} ended before its listing was over", run.number)
+        }
+        Some(run) => {
+            format!("`{name}` is not listed yet: it came after run {} had listed the source", run.number)
+        }
+    }
+}
+
+/// What a document waits for, until when, and when it is looked at next.
+pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Option<i64>, String) {
+    let with_next = format!("with the next run of job {}", case.job.name);
+    let Some(row) = row else {
+        return match case.standing {
+            Standing::Taken(_) => (Some("a listing".to_owned()), None, with_next),
+            Standing::Closed(_) | Standing::Unknown(_) => {
+                (Some("the source to be readable".to_owned()), None, with_next)
+            }
+            Standing::Left(_) | Standing::Absent(_) => {
+                (None, None, "when a listing names it and the rules take it".to_owned())
+            }
+        };
+    };
+    // Work that is put off without a date waits for the next run.
+    let due = row.facts.work.as_ref().map(|(_, due)| *due).filter(|due| *due > 0 && *due < i64::MAX);
+    let waits_for = match &row.facts {
+        _ if row.is_held_back => {
+            Some("a confirmation by a person, or a listing that finds it again".to_owned())
+        }
+        _ if row.sent.iter().any(is_leaving) => Some("the output to confirm its removal".to_owned()),
+        facts if facts.work.is_some() => Some("a visit".to_owned()),
+        _ => None,
+    };
+    (waits_for, due, with_next)
+}
+
+/// How it stands at the source now.
+pub(super) fn source(standing: &Standing) -> String {
+    match standing {
+        Standing::Taken(_) => "it is there and can be read".to_owned(),
+        Standing::Left(reason)
+        | Standing::Closed(reason)
+        | Standing::Absent(reason)
+        | Standing::Unknown(reason) => reason.message.clone(),
+    }
+}
+
+fn is_leaving(sent: &Sent) -> bool {
+    !sent.holding.sent.is_some()
+}
+
+pub(super) fn is_confirmed(sent: &Sent) -> bool {
+    let holding = &sent.holding;
+    holding.sent.is_some()
+        && holding.held == Some(holding.sent)
+        && holding.held_access == Some(holding.sent_access)
+}
+
+/// What each output of the job holds.
+pub(super) fn holders(job: &Job, row: Option<&Row>) -> Vec<Holder> {
+    let known = row.map_or(&[][..], |row| &row.sent);
+    let mut holders: Vec<Holder> = Vec::new();
+    for (at, sent) in known.iter().enumerate() {
+        let other = row.and_then(|row| row.held_for[at].as_deref());
+        holders.push(holder(sent, other));
+    }
+    for name in &job.definition.outputs {
+        if !known.iter().any(|sent| sent.name == *name) {
+            let sentence = "nothing of it was ever sent, or nothing is held any more".to_owned();
+            let output = name.clone();
+            holders.push(Holder { output, state: "nothing", sentence, sent_at: None, confirmed_at: None });
+        }
+    }
+    holders
+}
+
+fn holder(sent: &Sent, other: Option<&str>) -> Holder {
+    let also = other.map_or(String::new(), |job| format!(", as job {job} does"));
+    let (state, sentence) = match sent.outcome.as_deref() {
+        Some("refused") => ("refused", "answered with no".to_owned()),
+        Some("overwritten") => (
+            "overwritten",
+            format!("holds what {} sent", other.map_or("another job".to_owned(), |job| format!("job {job}"))),
+        ),
+        Some("lost") => ("lost", "lost what it held, and is sent it again".to_owned()),
+        _ if is_leaving(sent) => {
+            ("leaving", "was told to take it out, and has not confirmed that".to_owned())
+        }
+        _ if is_confirmed(sent) => ("held", format!("holds it as it was sent{also}")),
+        _ if sent.holding.held == Some(sent.holding.sent) => {
+            ("unconfirmed", "holds it; its new access was sent and is not confirmed".to_owned())
+        }
+        _ => ("unconfirmed", "was sent it, and has not confirmed that".to_owned()),
+    };
+    Holder {
+        output: sent.name.clone(),
+        state,
+        sentence,
+        sent_at: Some(sent.intent_at),
+        confirmed_at: sent.confirmed_at,
+    }
+}

@@ -1,0 +1,234 @@
+//! Whether a user may see a document, and what decides: each layer of access with the entry that matched.
+
+use std::collections::HashMap;
+
+use ingather_connector::model::access::{Entry, Level, Tokens, UNIX_EVERYONE};
+use ingather_connector::model::fault::Reason;
+use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::{self, Job};
+use ingather_store::places::{self, Place};
+
+use super::explain::Row;
+use super::verdict;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::who;
+
+/// Entries of a level that a mode alone makes: root, owner, group, others.
+const MODE_ENTRIES: usize = 4;
+/// Folders above a document that are told.
+const LAYERS_MAX: usize = 4_096;
+
+/// Whether a user finds one document.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The job that has it.
+    pub job: String,
+    /// Its name there.
+    pub document: String,
+    /// Whether a search shows it to the user.
+    pub may_see: bool,
+    /// Stable word, and the sentence that names what decides.
+    pub cause: Reason,
+    /// The document and every folder above it.
+    pub layers: Vec<Layer>,
+}
+
+/// One layer of access.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// `document`, or the name of the place.
+    pub name: String,
+    /// Whether it admits the user.
+    pub admits: bool,
+    /// What decided, in a sentence.
+    pub by: String,
+}
+
+impl Engine {
+    /// Whether somebody who holds `tokens` (none: not known) may see what `text` names, for each job that has it; when
+    /// none has it, why not.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn why(&self, output: &str, user: &str, tokens: Option<&Tokens>, text: &str) -> Result<Vec<Access>> {
+        let jobs = self.reader.read(jobs::list)?;
+        let mut answers = Vec::new();
+        for job in &jobs {
+            if let Some(named) = self.known_by(job, text)? {
+                let Some(row) = self.row(job, &named)? else { continue };
+                answers.push(self.access(output, user, tokens, job, &named.key, &row)?);
+            }
+        }
+        if !answers.is_empty() {
+            return Ok(answers);
+        }
+        for job in &jobs {
+            let Some(connection) = self.reader.read(|sql| connections::get(sql, job.repository))? else {
+                continue;
+            };
+            let told = self.explain(job, &connection.kind, text)?;
+            answers.push(hidden(job, told.document, told.cause, user));
+        }
+        // A job whose source does not reach so far has nothing to say when another one has.
+        if answers.iter().any(|answer| answer.cause.code != "outside") {
+            answers.retain(|answer| answer.cause.code != "outside");
+        }
+        Ok(answers)
+    }
+
+    fn access(
+        &self,
+        output: &str,
+        user: &str,
+        tokens: Option<&Tokens>,
+        job: &Job,
+        name: &str,
+        row: &Row,
+    ) -> Result<Access> {
+        let connection = self.reader.read(|sql| connections::find(sql, Role::Output, output))?;
+        let sent = row.sent.iter().find(|sent| Some(sent.output) == connection.as_ref().map(|c| c.id));
+        let (repository, kind) =
+            (self.reader.read(|sql| connections::get(sql, job.repository))?, String::new());
+        let kind = repository.map_or(kind, |connection| connection.kind);
+        let held = sent.filter(|sent| sent.holding.held.is_some_and(|held| held.is_some()));
+        let Some(sent) = held else {
+            let told = self.explain(job, &kind, name)?;
+            return Ok(hidden(job, name.to_owned(), told.cause, user));
+        };
+        let nobody = Tokens::anonymous();
+        let judged = tokens.unwrap_or(&nobody);
+        let permitted = who::permitted(&self.reader, connection.map(|c| c.id), judged)?;
+        let may_see = permitted.permits(sent.address, row.known.class, row.known.place);
+        let layers = self.layers(job, row, judged)?;
+        let now = self.repository(&kind, &job.definition)?.look(&self.call(), name).ok();
+        let since = now.and_then(|now| changed(name, row.level.as_ref(), &now.level));
+        let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
+            (None, ..) => Reason::new(
+                "unknown_user",
+                format!("there is no user `{user}`, and who is not known finds only what is open to all"),
+            ),
+            (_, Some(since), _) => Reason::new(
+                "access_changed",
+                format!("{since}; until the next run of job {} a search goes by the old access", job.name),
+            ),
+            (.., Some(layer)) if !may_see => {
+                Reason::new("denied", format!("{user} may not see `{name}`: {}", layer.by))
+            }
+            _ if may_see => Reason::new("allowed", format!("{user} may see `{name}`: {}", admitted(&layers))),
+            _ => Reason::new(
+                "pending",
+                format!("{user} does not see `{name}` yet: its new access is on its way to output {output}"),
+            ),
+        };
+        let cause = match verdict::is_confirmed(sent) || !may_see {
+            true => cause,
+            false => Reason { message: format!("{}; a newer version is on its way", cause.message), ..cause },
+        };
+        Ok(Access { job: job.name.clone(), document: name.to_owned(), may_see, cause, layers })
+    }
+
+    fn layers(&self, job: &Job, row: &Row, tokens: &Tokens) -> Result<Vec<Layer>> {
+        let (levels, places) =
+            self.reader.read(|sql| Ok((places::levels(sql)?, places::list(sql, job.repository)?)))?;
+        let levels: HashMap<ClassId, Level> = levels.into_iter().collect();
+        let places: HashMap<PlaceId, Place> = places.into_iter().map(|place| (place.id, place)).collect();
+        let mut layers =
+            vec![layer("document", row.known.class.and_then(|class| levels.get(&class)), tokens, "read")];
+        let mut at = row.known.place;
+        while let Some(id) = at.filter(|_| layers.len() < LAYERS_MAX) {
+            let Some(place) = places.get(&id) else {
+                let by = "the folder was replaced since, and an unknown folder admits nobody".to_owned();
+                layers.push(Layer { name: "replaced".to_owned(), admits: false, by });
+                break;
+            };
+            let classes =
+                [Some(place.level), place.wider].into_iter().flatten().chain(place.also.iter().copied());
+            let told: Vec<Layer> = classes
+                .map(|class| layer(&place.name, levels.get(&class), tokens, "enter (execute)"))
+                .collect();
+            let first = told.iter().position(|layer| !layer.admits).unwrap_or(0);
+            layers.extend(told.into_iter().nth(first));
+            at = place.parent;
+        }
+        Ok(layers)
+    }
+}
+
+fn hidden(job: &Job, document: String, cause: Reason, user: &str) -> Access {
+    let message = format!("{user} does not find `{document}`, because no search does: {}", cause.message);
+    let cause = Reason { message, ..cause };
+    Access { job: job.name.clone(), document, may_see: false, cause, layers: Vec::new() }
+}
+
+fn admitted(layers: &[Layer]) -> String {
+    layers.first().map_or(String::new(), |layer| layer.by.clone())
+}
+
+fn layer(name: &str, level: Option<&Level>, tokens: &Tokens, right: &str) -> Layer {
+    let what = if name == "document" { "the file's".to_owned() } else { format!("the folder `{name}`:") };
+    let Some(level) = level else {
+        let by = format!("{what} access is not known, and what is not known admits nobody");
+        return Layer { name: name.to_owned(), admits: false, by };
+    };
+    let admits = level.admits(tokens);
+    let by = match level {
+        Level::Ordered(entries) => ordered(&what, entries, tokens, right),
+        Level::Flat { .. } if admits => {
+            format!("{what} list of allowed tokens has one of the user's, or is empty")
+        }
+        Level::Flat { deny, .. } => match deny.iter().find(|token| tokens.holds(token)) {
+            Some(token) => format!("{what} list of denied tokens has `{token}`"),
+            None => format!("{what} list of allowed tokens has none of the user's"),
+        },
+    };
+    Layer { name: name.to_owned(), admits, by }
+}
+
+fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> String {
+    let by = if entries.len() == MODE_ENTRIES { "mode" } else { "access list (ACL)" };
+    let Some((at, entry)) = entries.iter().enumerate().find(|(_, entry)| tokens.holds(&entry.who)) else {
+        return format!("{what} {by} has no entry for the user");
+    };
+    let whom = match at {
+        0 => "root".to_owned(),
+        1 => format!("its owner `{}`", entry.who),
+        _ if entry.who == UNIX_EVERYONE => "others".to_owned(),
+        _ => format!("`{}`", entry.who),
+    };
+    let gives = if entry.allow { "gives" } else { "does not give" };
+    format!("{what} {by} {gives} {whom} the right to {right}")
+}
+
+/// What about the access of a document is not as it was when it was last read; none when all is.
+pub(super) fn changed(name: &str, before: Option<&Level>, now: &Level) -> Option<String> {
+    let before = before?;
+    if before == now {
+        return None;
+    }
+    let (Level::Ordered(old), Level::Ordered(new)) = (before, now) else {
+        return Some(format!("the access of `{name}` was changed since it was last read"));
+    };
+    let who =
+        |entries: &[Entry], at: usize| entries.get(at).map(|entry| entry.who.clone()).unwrap_or_default();
+    let group = |entries: &[Entry]| {
+        entries
+            .iter()
+            .map(|entry| entry.who.as_str())
+            .find(|who| who.starts_with("unix:g:"))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let from_to = |what: &str, old: String, new: String| {
+        Some(format!("the {what} of `{name}` was changed since it was last read, from `{old}` to `{new}`"))
+    };
+    match () {
+        () if who(old, 1) != who(new, 1) => from_to("owner", who(old, 1), who(new, 1)),
+        () if old.len() != new.len() || new.len() != MODE_ENTRIES => {
+            Some(format!("the access list (ACL) of `{name}` was changed since it was last read"))
+        }
+        () if group(old) != group(new) => from_to("group", group(old), group(new)),
+        () => Some(format!("the mode of `{name}` was changed since it was last read")),
+    }
+}

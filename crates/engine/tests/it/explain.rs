@@ -1,0 +1,88 @@
+//! Causes that a scripted source and output bring about: the first sentence of an explanation names each (design 4.13).
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::guard::Guard;
+use ingather_connector::model::job::{Definition, Stage};
+use ingather_engine::inspect::explain::Explanation;
+use ingather_testkit::database::BOTH;
+use ingather_testkit::memory_output::{self, Trouble};
+use ingather_testkit::script_repository;
+use ingather_testkit::world::{FULL, World};
+use serde_json::json;
+
+fn definition(world: &World) -> Definition {
+    Definition {
+        name: "docs".to_owned(),
+        repository: "source".to_owned(),
+        source: json!({"world": world.name, "root": ""}),
+        stages: vec![Stage {
+            transform: "script".to_owned(),
+            settings: json!({"broken": "bad", "decline": "ugly"}),
+        }],
+        outputs: vec!["one".to_owned()],
+        retired: Vec::new(),
+        delete_guard: Guard::default(),
+        compare_content: false,
+    }
+}
+
+fn explain(world: &World, name: &str) -> Explanation {
+    let job = world.find("docs").unwrap();
+    world.engine().explain(&job, "script", name).unwrap()
+}
+
+#[track_caller]
+fn names(world: &World, name: &str, code: &str, words: &[&str]) -> Explanation {
+    let told = explain(world, name);
+    assert_eq!(told.cause.code, code, "{}", told.cause.message);
+    for word in words {
+        assert!(told.cause.message.contains(word), "`{word}` is not in: {}", told.cause.message);
+    }
+    told
+}
+
+#[test]
+fn what_stages_outputs_and_sources_say_is_named() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        world.job(definition(&world));
+        names(&world, "good", "absent", &["`good` is not there"]);
+        for (name, text) in
+            [("good", "good"), ("bad", "bad"), ("ugly", "ugly"), ("no", "x"), ("later", "x"), ("away", "x")]
+        {
+            script_repository::locked(&world.source).file(name).content = text.to_owned();
+        }
+        names(&world, "good", "not_listed", &["never ran"]);
+        let lasting = Fault::Passing {
+            reason: ingather_connector::model::fault::Reason::new("net", "the share does not answer"),
+            retry_in_ms: Some(3_600_000),
+            when_exhausted: ingather_connector::model::fault::Exhausted::Keep,
+        };
+        script_repository::locked(&world.source).file("later").fault = Some((lasting.clone(), 9));
+        let shelf = world.shelves["one"].clone();
+        let troubles = [("no", Fault::refused("mapping", "field `x` is no number")), ("away", lasting)];
+        for (name, fault) in troubles {
+            let trouble = Trouble { name: format!("/{name}"), fault, times: 9 };
+            memory_output::locked(&shelf).troubles.push(trouble);
+        }
+        world.run("docs", FULL).unwrap();
+        names(&world, "good", "current", &["up to date in one"]);
+        names(&world, "bad", "stage", &["`bad` could not be indexed", "cannot read this"]);
+        names(&world, "ugly", "declined", &["`ugly` is left out", "contains the word"]);
+        let refused = names(&world, "no", "mapping", &["output one refused `no`", "is no number"]);
+        assert_eq!(refused.outputs[0].state, "refused");
+        let retried = names(
+            &world,
+            "later",
+            "net",
+            &["waits for another attempt after 1 of 8", "share does not answer"],
+        );
+        assert!(retried.due.is_some() && retried.waits_for.is_some(), "{retried:?}");
+        let away = names(&world, "away", "net", &["`away` waits for another attempt"]);
+        assert_eq!(away.outputs[0].state, "unconfirmed");
+        // What changed since is looked at again, and the sentence says so.
+        script_repository::locked(&world.source).file("bad").mtime += 1;
+        names(&world, "bad", "stage", &["cannot read this", "changed since"]);
+    }
+}

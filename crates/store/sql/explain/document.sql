@@ -1,0 +1,3 @@
+-- Everything that waits or is wrong about one document.
+SELECT d.changed_run, w.cause, w.due, x.kind, x.attempts, x.attempts_max, x.first_at, x.code, x.message
+FROM document d LEFT JOIN work w ON w.document = d.id LEFT JOIN trouble x ON x.document = d.id WHERE d.id = $1
