@@ -80,6 +80,18 @@ pub(crate) enum Command {
         /// A local user: name or number
         user: String,
     },
+    /// Check the books and the surroundings, and say what to do
+    #[command(after_help = "Examples:\n  \
+        ingather doctor            look, and change nothing; also while a sync works\n  \
+        ingather doctor -v         say also what is good\n  \
+        ingather doctor --repair   put right what can be put right\n\n\
+        Exit codes: 0 nothing is wrong, or all of it was put right · 1 something was found ·\n\
+        2 wrong use · 3 could not work")]
+    Doctor {
+        /// Put right what can be put right without a loss; the next run sends what has to be sent
+        #[arg(long)]
+        repair: bool,
+    },
     /// Write what `sync` has created as a declaration that can be kept
     #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,

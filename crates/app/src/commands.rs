@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod doctor;
 mod document;
 mod export;
 mod job;
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Document(document) => document::run(&global, document),
         Command::Why { user, document } => why::why(&global, &user, &document),
         Command::Tokens { user } => why::tokens(&global, &user),
+        Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Export => export::run(&global),
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Completions { shell } => {

@@ -7,6 +7,7 @@ mod exit;
 mod interrupt;
 mod selftest;
 mod show;
+mod surroundings;
 mod wiring;
 
 use clap::Parser;

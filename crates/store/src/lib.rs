@@ -8,6 +8,7 @@ pub mod connections;
 pub mod crash_points;
 pub mod db;
 pub mod deliveries;
+pub mod doctor;
 pub mod documents;
 pub mod error;
 pub mod explain;

@@ -4,6 +4,7 @@
 mod access;
 mod commands;
 mod dice;
+mod doctor;
 mod explain;
 mod files;
 mod jobs;

@@ -1,0 +1,256 @@
+//! What the program needs around it: room, rights, file handles, a clock, sources and outputs that can be reached.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use ingather_connectors::index::Searcher;
+use ingather_engine::Engine;
+use ingather_store::jobs::Job;
+use ingather_store::{Reader, connections, doctor, runs};
+use rustix::process::Resource;
+
+use crate::exit::Result;
+use crate::{show, wiring};
+
+/// Less room than this is told, bytes: a run of a large source writes a log of 64 MiB and a commit of the index.
+const ROOM_BYTES_MIN: u64 = 256 << 20;
+/// Fewer new files than this are told: a commit of the index makes a few dozen.
+const INODES_MIN: u64 = 1_000;
+/// Fewer file handles than this are told: a listing keeps folders open, the index its files.
+const HANDLES_MIN: u64 = 1_024;
+/// A clock that is behind by less is not told, milliseconds.
+const CLOCK_MS_MAX: i64 = 60_000;
+/// Files of the data directory whose rights are looked at.
+const FILES_MAX: usize = 100_000;
+
+/// What one look at the surroundings found.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// Stable word.
+    pub(crate) check: &'static str,
+    /// It is as it should be.
+    pub(crate) good: bool,
+    pub(crate) sentence: String,
+    /// What to do; empty when all is good.
+    pub(crate) advice: String,
+}
+
+impl Look {
+    fn good(check: &'static str, sentence: impl Into<String>) -> Look {
+        Look { check, good: true, sentence: sentence.into(), advice: String::new() }
+    }
+
+    fn bad(check: &'static str, sentence: impl Into<String>, advice: impl Into<String>) -> Look {
+        Look { check, good: false, sentence: sentence.into(), advice: advice.into() }
+    }
+}
+
+/// The machine around a data directory; with `repair` its files become their owner's alone.
+pub(crate) fn of_machine(data: &Path, repair: bool) -> Vec<Look> {
+    let mut looks = room(data);
+    looks.push(rights(data, repair));
+    let handles = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    looks.push(match handles < HANDLES_MIN {
+        true => Look::bad(
+            "file_handles",
+            format!("this process may open {handles} files, and {HANDLES_MIN} may be needed"),
+            "raise the limit, such as by `ulimit -n 4096`",
+        ),
+        false => Look::good("file_handles", format!("this process may open {} files", show::number(handles))),
+    });
+    looks
+}
+
+fn room(data: &Path) -> Vec<Look> {
+    let Ok(disk) = rustix::fs::statvfs(data) else {
+        let sentence = format!("the disk of {} cannot be asked for its room", data.display());
+        return vec![Look::bad("space", sentence, "check that its disk is mounted")];
+    };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let left = show::bytes(free);
+    let space = match free < ROOM_BYTES_MIN {
+        true => Look::bad(
+            "space",
+            format!("only {left} are free where {} is", data.display()),
+            "make room on that disk",
+        ),
+        false => Look::good("space", format!("{left} are free")),
+    };
+    // File systems that make inodes as they go count none.
+    let few = disk.f_files > 0 && disk.f_favail < INODES_MIN;
+    let inodes = match few {
+        true => Look::bad(
+            "inodes",
+            format!("only {} more files can be made where {} is", disk.f_favail, data.display()),
+            "remove files on that disk",
+        ),
+        false => Look::good("inodes", "new files can be made"),
+    };
+    vec![space, inodes]
+}
+
+/// Files and folders of the data directory that others than their owner have a right to.
+fn open_to_others(data: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![data.to_owned()];
+    let mut looked_at = 0;
+    while let Some(path) = waiting.pop().filter(|_| looked_at < FILES_MAX) {
+        looked_at += 1;
+        let facts = match std::fs::symlink_metadata(&path) {
+            // A writer beside this makes and removes files.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            other => other?,
+        };
+        if !facts.is_symlink() && facts.mode() & 0o077 != 0 {
+            found.push(path.clone());
+        }
+        if facts.is_dir() {
+            for entry in std::fs::read_dir(&path)? {
+                waiting.push(entry?.path());
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn rights(data: &Path, repair: bool) -> Look {
+    let open = match open_to_others(data) {
+        Ok(open) => open,
+        Err(error) => {
+            let sentence = format!("the rights of {} cannot be looked at: {error}", data.display());
+            return Look::bad("rights", sentence, "run this as the owner of the data directory");
+        }
+    };
+    let Some(first) = open.first() else {
+        return Look::good("rights", "the data directory is its owner's alone");
+    };
+    if repair && open.iter().all(|path| make_private(path).is_ok()) {
+        return Look::good(
+            "rights",
+            format!("{} files and folders were made their owner's alone", open.len()),
+        );
+    }
+    Look::bad(
+        "rights",
+        format!(
+            "others have a right to {} files or folders of the data directory, such as {}",
+            open.len(),
+            first.display()
+        ),
+        "--repair takes it from them: the index holds everybody's text",
+    )
+}
+
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mode = if path.is_dir() { 0o700 } else { 0o600 };
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+/// The store's own file, and the clock beside the newest time in it.
+pub(crate) fn of_store(reader: &Reader) -> Result<Vec<Look>> {
+    let (damage, newest) = reader.read(|sql| Ok((doctor::integrity(sql)?, doctor::newest_time(sql)?)))?;
+    let now = wiring::now();
+    let whole = match damage {
+        Some(said) => Look::bad("store", format!("the store is damaged: {said}"), "restore a backup"),
+        None => Look::good("store", "the store's schema is this program's, and its file is whole"),
+    };
+    let clock = match newest {
+        Some(newest) if newest > now + CLOCK_MS_MAX => Look::bad(
+            "clock",
+            format!("the clock says {}, and the store has a time of {}", show::time(now), show::time(newest)),
+            "set the clock right; until then changes of files may look older than they are",
+        ),
+        _ => Look::good("clock", "the clock is not behind the store"),
+    };
+    Ok(vec![whole, clock])
+}
+
+/// Sources and outputs of a job, and how its last runs ended.
+pub(crate) fn of_job(engine: &Engine, job: &Job) -> Result<Vec<Look>> {
+    let mut looks = Vec::new();
+    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
+    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
+    let reached = engine
+        .repository(&kind, &job.definition)
+        .map_err(|error| error.to_string())
+        .and_then(|repository| repository.check(&wiring::call()).map_err(|fault| fault.to_string()));
+    looks.push(match reached {
+        Ok(said) => Look::good("source", format!("job {}: {said}", job.name)),
+        Err(error) => Look::bad(
+            "source",
+            format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
+            "mount or free it; until then what is known is kept",
+        ),
+    });
+    for name in &job.definition.outputs {
+        looks.push(match output(&engine.data, name) {
+            Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),
+            Err(error) => Look::bad(
+                "output",
+                format!("job {}: output {name}: {error}", job.name),
+                "the next run would stop there",
+            ),
+        });
+    }
+    looks.push(last_run(engine, job)?);
+    Ok(looks)
+}
+
+/// Looks at an output without a right to write to it.
+fn output(data: &Path, name: &str) -> std::result::Result<String, String> {
+    match name.split_once(':') {
+        None if name == "index" => match Searcher::open(data) {
+            Ok(Some(_)) => Ok("the index can be searched".to_owned()),
+            Ok(None) => Err("there is no index; the next run makes one and sends everything".to_owned()),
+            Err(fault) => Err(fault.to_string()),
+        },
+        Some(("journal", file)) => {
+            let bytes =
+                ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().to_vec());
+            let path =
+                PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes));
+            let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
+            match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
+                Ok(()) => Ok(format!("journal {file} can be written")),
+                Err(errno) => {
+                    Err(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno)))
+                }
+            }
+        }
+        _ => Ok(format!("{name} needs nothing")),
+    }
+}
+
+fn last_run(engine: &Engine, job: &Job) -> Result<Look> {
+    const RUNS: usize = 1_000;
+    let found = engine.reader.read(|sql| runs::list(sql, job.id, RUNS))?;
+    let well = found.iter().find(|run| run.outcome.as_deref() == Some("done"));
+    let name = &job.name;
+    let when = well.map_or("no run has ended well yet".to_owned(), |run| {
+        format!(
+            "run {} was the last one that ended well, at {}",
+            run.number,
+            show::time(run.ended_at.unwrap_or(run.started_at))
+        )
+    });
+    let advice = format!("`ingather sync` of {} goes on; `ingather job show {name}` tells more", job.root);
+    Ok(match found.first() {
+        None => Look::bad("last_run", format!("job {name} never ran"), advice),
+        Some(run) => match run.outcome.as_deref() {
+            Some("done") => Look::good("last_run", format!("job {name}: {when}")),
+            Some(outcome) => {
+                let why = run.error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
+                Look::bad(
+                    "last_run",
+                    format!("job {name}: run {} {outcome}{why}; {when}", run.number),
+                    advice,
+                )
+            }
+            None => Look::bad(
+                "last_run",
+                format!("job {name}: run {} is on its way, or its process died; {when}", run.number),
+                advice,
+            ),
+        },
+    })
+}

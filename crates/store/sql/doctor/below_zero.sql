@@ -1,0 +1,2 @@
+-- Counters below zero.
+SELECT job, n FROM tally WHERE n < 0 LIMIT $1

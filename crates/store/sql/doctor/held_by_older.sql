@@ -1,0 +1,3 @@
+-- Removals that are held by a run which is not the last one, or by none that could tell.
+SELECT r.job, r.number FROM run r JOIN job j ON j.handle = r.job
+WHERE r.guard = 'held' AND (r.number < j.run OR r.kind <> 'full' OR r.listed_at IS NULL OR r.held IS NULL) LIMIT $1

@@ -1,0 +1,2 @@
+-- Trouble of documents that are not there.
+SELECT t.document, t.job FROM trouble t LEFT JOIN document d ON d.id = t.document WHERE d.id IS NULL LIMIT $1

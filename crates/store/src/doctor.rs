@@ -1,0 +1,216 @@
+//! table: what must hold in every store at rest (`store.md` 4.2), each with the query that finds what does not, and its repair.
+//!
+//! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each run.
+
+use crate::db::{Sql, Value};
+use crate::error::Result;
+use crate::queries::{self, Statement};
+
+/// One thing that must hold.
+#[derive(Clone, Copy)]
+pub struct Check {
+    /// Its number in `store.md` 4.2; beyond 20: not in that list.
+    pub number: u8,
+    /// Stable word.
+    pub name: &'static str,
+    /// What was found, as what follows a count.
+    pub found: &'static str,
+    /// What to do when there is no repair, or what the repair does.
+    pub advice: &'static str,
+    /// What its rows speak of.
+    pub about: About,
+    /// A clock that was set back may break it without a fault in the books.
+    pub goes_by_the_clock: bool,
+    statement: &'static Statement,
+    repair: Repair,
+}
+
+/// What the two numbers of a row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A document, and its job.
+    Document,
+    /// A document, and the output of one of its deliveries.
+    Delivery,
+    /// A job, and a number about it.
+    Job,
+    /// Other numbers.
+    Other,
+}
+
+/// How a fault is put right; never by dropping a delivery whose output may still hold something.
+#[derive(Clone, Copy)]
+enum Repair {
+    /// These statements, each for all rows at once.
+    Statements(&'static [&'static Statement]),
+    /// The same, with the time.
+    Timed(&'static Statement),
+    /// The documents are visited again.
+    Queue,
+    /// What the output holds is not known any more, and the document is visited and sent again.
+    Resend,
+    /// By hand, or by another command: the advice says which.
+    ByHand,
+}
+
+/// What one check found.
+#[derive(Clone)]
+pub struct Fault {
+    /// The check.
+    pub check: &'static Check,
+    /// Its rows, as many as were asked for at most.
+    pub rows: Vec<(i64, Option<i64>)>,
+}
+
+macro_rules! checks {
+    ($($number:literal $name:ident $about:ident $statement:ident $repair:expr, $clock:literal, $found:literal, $advice:literal;)*) => {
+        /// All checks.
+        pub static CHECKS: &[Check] = &[$(Check {
+            number: $number, name: stringify!($name), found: $found, advice: $advice, about: About::$about,
+            goes_by_the_clock: $clock, statement: &queries::$statement, repair: $repair,
+        }),*];
+    };
+}
+
+checks! {
+    1 work_of_nothing Document DOCTOR_WORK_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_WORK]), false,
+        "visits wait for documents that are not there", "--repair drops them";
+    2 nameless_documents Document DOCTOR_NAMELESS_DOCUMENTS Repair::Statements(&[&queries::DOCTOR_DROP_NAMELESS]), false,
+        "documents have lost their names",
+        "--repair drops those that no output holds, and the next run finds them new; for others delete and sync their job";
+    2 names_of_nothing Document DOCTOR_NAMES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_NAMES]), false,
+        "names belong to no document", "--repair drops them";
+    3 deliveries_of_nothing Delivery DOCTOR_DELIVERIES_OF_NOTHING Repair::ByHand, false,
+        "deliveries belong to no document: outputs may hold entries that nobody will remove",
+        "`ingather verify --repair` takes such entries out, and then drops these deliveries";
+    4 unconfirmed Delivery DOCTOR_UNCONFIRMED Repair::Queue, false,
+        "deliveries are settled although the output does not hold what was sent", "--repair sends them with the next run";
+    5 forgotten Document DOCTOR_FORGOTTEN Repair::Queue, false,
+        "documents were forgotten: nothing waits, nothing failed, and no output was told", "--repair sends them with the next run";
+    6 confirmed_before_intent Delivery DOCTOR_CONFIRMED_BEFORE_INTENT Repair::Resend, true,
+        "deliveries were confirmed before they were sent, or the clock was set back in between", "--repair sends them with the next run";
+    7 owners_differ Delivery DOCTOR_OWNERS_DIFFER Repair::Resend, false,
+        "deliveries say of one entry that it holds different things", "--repair sends them with the next run";
+    8 miscounted Job DOCTOR_MISCOUNTED Repair::Statements(&[&queries::DOCTOR_DROP_TALLIES, &queries::DOCTOR_RECOUNT]), false,
+        "jobs have a wrong counter of documents", "--repair counts anew";
+    9 below_zero Job DOCTOR_BELOW_ZERO Repair::Statements(&[&queries::DOCTOR_DROP_TALLIES, &queries::DOCTOR_RECOUNT]), false,
+        "counters are below zero", "--repair counts anew";
+    10 open_runs Job DOCTOR_OPEN_RUNS Repair::Timed(&queries::DOCTOR_CLOSE_RUNS), false,
+        "jobs have several open runs", "--repair closes all but the last one";
+    11 later_runs Document DOCTOR_LATER_RUNS Repair::Statements(&[&queries::DOCTOR_LOWER_RUNS]), false,
+        "documents were written by a run that was never opened", "--repair puts the last run in its place";
+    11 marks_of_nothing Job DOCTOR_MARKS_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_MARKS]), false,
+        "marks belong to a run that is not there", "--repair drops them";
+    12 ids_beyond Other DOCTOR_IDS_BEYOND Repair::Statements(&[&queries::DOCTOR_RAISE_IDS]), false,
+        "counters would give out numbers that are in use", "--repair raises them; sync nothing before";
+    13 held_by_older Job DOCTOR_HELD_BY_OLDER Repair::Statements(&[&queries::DOCTOR_VOID_HELD]), false,
+        "removals are held by a run that has no say any more", "--repair makes them void; the next run looks again";
+    14 documents_of_no_job Document DOCTOR_DOCUMENTS_OF_NO_JOB Repair::Statements(&[&queries::DOCTOR_DROP_DOCUMENTS_OF_NO_JOB]), false,
+        "documents belong to a job that is not there",
+        "--repair drops those that no output holds; for others run `ingather verify --repair` first";
+    14 runs_of_no_job Job DOCTOR_RUNS_OF_NO_JOB Repair::Statements(&[&queries::DOCTOR_DROP_RUNS_OF_NO_JOB,
+            &queries::DOCTOR_DROP_TALLIES_OF_NO_JOB, &queries::DOCTOR_DROP_MARKS_OF_NO_JOB, &queries::DOCTOR_DROP_BLIND_SPOTS_OF_NO_JOB]), false,
+        "jobs that are not there have runs, counters, marks or blind spots", "--repair drops them";
+    15 trouble_of_nothing Document DOCTOR_TROUBLE_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_TROUBLE]), false,
+        "troubles belong to documents that are not there", "--repair drops them";
+    20 addresses_of_nothing Delivery DOCTOR_ADDRESSES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_ADDRESSES]), false,
+        "addresses belong to documents that are not there",
+        "--repair drops those without a delivery; for others run `ingather verify --repair` first";
+    21 unknown_access Document DOCTOR_UNKNOWN_ACCESS Repair::Queue, false,
+        "documents refer to access that is not there, so that nobody finds them", "--repair reads their access with the next run";
+    22 places_below_nothing Other DOCTOR_PLACES_BELOW_NOTHING Repair::ByHand, false,
+        "folders lie below one that is not there, so that nobody finds anything in them",
+        "restore a backup, or delete the jobs of these sources and sync them again";
+    23 lost_connections Other DOCTOR_LOST_CONNECTIONS Repair::ByHand, false,
+        "jobs or deliveries refer to a connection that is not there", "restore a backup";
+}
+
+/// Checks of `store.md` 4.2 that say nothing about this schema, and why.
+pub static NOT_YET: &[(u8, &str)] = &[
+    (13, "the half about work rows: removals have none (decision 0003); what a run holds is checked instead"),
+    (
+        15,
+        "the half about given-up work: a failed document that changes waits beside its trouble until it is visited",
+    ),
+    (
+        16,
+        "an orderly end leaves the part to the next process, whose epoch fences; attempts go on where a fault says keep",
+    ),
+    (17, "there are no events"),
+    (18, "there are no reports, tickets and buffers"),
+    (19, "there are no tickets"),
+    (
+        20,
+        "the part about blobs, components, hops and edges, which are not there; addresses are checked instead",
+    ),
+];
+
+/// Makes all checks; each tells at most `most` rows. Nothing found: nothing answered.
+///
+/// # Errors
+/// What the database says.
+pub fn examine(sql: &mut Sql<'_>, most: usize) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    for check in CHECKS {
+        let rows = find(sql, check, most)?;
+        if !rows.is_empty() {
+            faults.push(Fault { check, rows });
+        }
+    }
+    Ok(faults)
+}
+
+fn find(sql: &mut Sql<'_>, check: &Check, most: usize) -> Result<Vec<(i64, Option<i64>)>> {
+    sql.query(check.statement, &[Value::Int(most as i64)], |row| Ok((row.int(0)?, row.opt_int(1)?)))
+}
+
+/// Puts right what was found; false when it is not to be put right by this. `now`: milliseconds since 1970 UTC.
+///
+/// # Errors
+/// What the database says; nothing is changed then.
+pub fn repair(sql: &mut Sql<'_>, fault: &Fault, now: i64) -> Result<bool> {
+    match fault.check.repair {
+        Repair::Statements(statements) => {
+            for statement in statements {
+                sql.execute(statement, &[])?;
+            }
+        }
+        Repair::Timed(statement) => {
+            sql.execute(statement, &[Value::Int(now)])?;
+        }
+        Repair::Queue => queue(sql, &fault.rows)?,
+        Repair::Resend => {
+            for (document, output) in &fault.rows {
+                sql.execute(&queries::DOCTOR_UNCONFIRM, &[Value::Int(*document), Value::OptInt(*output)])?;
+            }
+            queue(sql, &fault.rows)?;
+        }
+        Repair::ByHand => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn queue(sql: &mut Sql<'_>, rows: &[(i64, Option<i64>)]) -> Result<()> {
+    let mut ids: Vec<i64> = rows.iter().map(|(document, _)| *document).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    sql.execute(&queries::DOCTOR_QUEUE, &[Value::Ints(&ids)])?;
+    Ok(())
+}
+
+/// The newest time on record, milliseconds since 1970 UTC: a clock that is behind it was set back.
+///
+/// # Errors
+/// What the database says.
+pub fn newest_time(sql: &mut Sql<'_>) -> Result<Option<i64>> {
+    Ok(sql.one(&queries::DOCTOR_NEWEST_TIME, &[], |row| row.opt_int(0))?.flatten())
+}
+
+/// Whether the pages of the database's file fit together: what is wrong, if anything.
+///
+/// # Errors
+/// What the database says.
+pub fn integrity(sql: &mut Sql<'_>) -> Result<Option<String>> {
+    let said = sql.one(&queries::DOCTOR_INTEGRITY, &[], |row| row.text(0))?;
+    Ok(said.filter(|said| said != "ok"))
+}
