@@ -92,6 +92,24 @@ pub(crate) enum Command {
         #[arg(long)]
         repair: bool,
     },
+    /// Compare what outputs really hold with the books
+    #[command(after_help = "Examples:\n  \
+        ingather verify                  every output that can list what it holds\n  \
+        ingather verify index --limit 100\n  \
+        ingather verify --repair         send what is missing or stale, take out what is ours and in no job;\n                                   \
+        what is not ours is named and left\n\n\
+        Exit codes: 0 outputs and books agree, or were made to · 1 something differs ·\n\
+        2 wrong use, such as an output that cannot list · 3 could not work")]
+    Verify {
+        /// Name of the output [default: all]
+        output: Option<String>,
+        /// Make the output hold what the books say
+        #[arg(long)]
+        repair: bool,
+        /// Differences that are named for each output; with --json all of them are
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: u32,
+    },
     /// Write what `sync` has created as a declaration that can be kept
     #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,

@@ -6,6 +6,7 @@ mod export;
 mod job;
 mod search;
 mod sync;
+mod verify;
 mod why;
 
 use clap::CommandFactory;
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Why { user, document } => why::why(&global, &user, &document),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
+        Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),
         Command::Export => export::run(&global),
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Completions { shell } => {

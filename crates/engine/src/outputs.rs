@@ -173,14 +173,7 @@ pub(crate) fn open(
     call: &Call,
 ) -> Result<Box<dyn Output>> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
-    let kind = registry.output(&connection.kind).ok_or_else(|| {
-        EngineError::Refused(format!(
-            "output {}: this program has no connector `{}`",
-            connection.name, connection.kind
-        ))
-    })?;
-    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
-    let mut output = (kind.open)(&connection.settings, &place).map_err(failed)?;
+    let (can, mut output) = open_as_it_is(store, registry, data, connection)?;
     let stands = output.generation();
     let known = connection.identity.is_some();
     let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
@@ -188,7 +181,7 @@ pub(crate) fn open(
     let lost = known && (other || stands.number < connection.generation);
     // An intent is on disk before it is sent: a number that was never given out comes from a later day of this store.
     let ahead = stands.seq >= given;
-    if kind.can.commits && (lost || ahead) {
+    if can.commits && (lost || ahead) {
         let why = if ahead { "knows changes that the store does not" } else { "has lost what was confirmed" };
         tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
         forget(store, connection.id)?;
@@ -198,6 +191,25 @@ pub(crate) fn open(
         })?;
     }
     Ok(output)
+}
+
+/// Opens an output for writing, whether the books speak of it or not.
+pub(crate) fn open_as_it_is(
+    store: &Store,
+    registry: &Registry,
+    data: &Path,
+    connection: &Connection,
+) -> Result<(OutputCan, Box<dyn Output>)> {
+    let kind = registry.output(&connection.kind).ok_or_else(|| {
+        EngineError::Refused(format!(
+            "output {}: this program has no connector `{}`",
+            connection.name, connection.kind
+        ))
+    })?;
+    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
+    let output = (kind.open)(&connection.settings, &place)
+        .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
+    Ok((kind.can, output))
 }
 
 fn forget(store: &Store, output: ConnectionId) -> Result<()> {

@@ -267,3 +267,51 @@ pub fn pending_access(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> R
         Ok((row.int(0)?, row.opt_int(1)?.map(ClassId), row.opt_int(2)?.map(PlaceId)))
     })
 }
+
+/// What the books say about one address, for one owner.
+#[derive(Clone, Debug)]
+pub struct Booked {
+    /// Hash of the address's parent, and of the address.
+    pub address: (i64, i64),
+    /// The document.
+    pub document: i64,
+    /// Digests sent and held.
+    pub holding: Holding,
+    /// `refused`, `overwritten`, `lost`.
+    pub outcome: Option<String>,
+    /// Its class.
+    pub class: Option<ClassId>,
+    /// Its place.
+    pub place: Option<PlaceId>,
+    /// Its job; none when document or job are not there, and the row says nothing.
+    pub job: Option<JobId>,
+}
+
+/// What the books say about an output, by address, after `after`, at most `most` rows.
+pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: usize) -> Result<Vec<Booked>> {
+    let values = [Value::Int(output.0), Value::Int(after.0), Value::Int(after.1), Value::Int(most as i64)];
+    sql.query(&queries::DELIVERY_BOOKS, &values, |row| {
+        Ok(Booked {
+            address: (row.int(0)?, row.int(1)?),
+            document: row.int(2)?,
+            holding: holding(row)?,
+            outcome: row.opt_text(7)?,
+            class: row.opt_int(8)?.map(ClassId),
+            place: row.opt_int(9)?.map(PlaceId),
+            job: row.opt_int(10)?.map(JobId),
+        })
+    })
+}
+
+/// What outputs are said to hold is not known any more: `(document, output)`. The documents have to be visited.
+pub fn lose(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, outputs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    sql.execute_many(&queries::DELIVERY_LOSE, &[Column::Ints(&documents), Column::Ints(&outputs)])?;
+    Ok(())
+}
+
+/// Drops deliveries of documents or jobs that are not there; only once the output was looked through and holds nothing
+/// of them.
+pub fn drop_dangling(sql: &mut Sql<'_>, output: ConnectionId) -> Result<u64> {
+    sql.execute(&queries::DELIVERY_DROP_DANGLING, &[Value::Int(output.0)])
+}

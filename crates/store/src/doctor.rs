@@ -3,6 +3,7 @@
 //! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each run.
 
 use crate::db::{Sql, Value};
+use crate::deliveries;
 use crate::error::Result;
 use crate::queries::{self, Statement};
 
@@ -180,9 +181,9 @@ pub fn repair(sql: &mut Sql<'_>, fault: &Fault, now: i64) -> Result<bool> {
         }
         Repair::Queue => queue(sql, &fault.rows)?,
         Repair::Resend => {
-            for (document, output) in &fault.rows {
-                sql.execute(&queries::DOCTOR_UNCONFIRM, &[Value::Int(*document), Value::OptInt(*output)])?;
-            }
+            let pairs: Vec<(i64, i64)> =
+                fault.rows.iter().filter_map(|(document, output)| Some((*document, (*output)?))).collect();
+            deliveries::lose(sql, &pairs)?;
             queue(sql, &fault.rows)?;
         }
         Repair::ByHand => return Ok(false),

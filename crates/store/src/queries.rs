@@ -189,6 +189,9 @@ queries! {
     shared DELIVERY_FORGET_OUTPUT = "delivery/forget_output";
     shared DELIVERY_ALL_OF_OUTPUT = "delivery/all_of_output";
     shared DELIVERY_OVERWRITE = "delivery/overwrite";
+    shared DELIVERY_LOSE = "delivery/lose";
+    shared DELIVERY_BOOKS = "delivery/books";
+    shared DELIVERY_DROP_DANGLING = "delivery/drop_dangling";
     shared DELIVERY_URI_PUT = "delivery_uri/put";
     shared DELIVERY_URI_GET = "delivery_uri/get";
     shared DELIVERY_URI_REMOVE = "delivery_uri/remove";
@@ -227,7 +230,6 @@ queries! {
     shared DOCTOR_DROP_TROUBLE = "doctor/drop_trouble";
     shared DOCTOR_DROP_ADDRESSES = "doctor/drop_addresses";
     shared DOCTOR_QUEUE = "doctor/queue";
-    shared DOCTOR_UNCONFIRM = "doctor/unconfirm";
     shared DOCTOR_DROP_TALLIES = "doctor/drop_tallies";
     shared DOCTOR_RECOUNT = "doctor/recount";
     shared DOCTOR_CLOSE_RUNS = "doctor/close_runs";

@@ -305,6 +305,7 @@ impl Output for MemoryOutput {
         let later = shelf.entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
         let held = |(id, entry): (&String, &Entry)| Held {
             id: id.clone(),
+            address: entry.address,
             version: entry.version,
             class: entry.class,
             place: entry.place,

@@ -16,3 +16,4 @@ mod sandbox;
 mod scenario;
 mod scenarios;
 mod surroundings;
+mod verify;

@@ -278,6 +278,7 @@ impl Columns {
         let numbers = self.numbers(doc);
         Held {
             id,
+            address: numbers.address,
             version: Digest(numbers.version),
             class: numbers.class.map(ClassId),
             place: numbers.place.map(PlaceId),

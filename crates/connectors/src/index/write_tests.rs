@@ -87,8 +87,14 @@ fn an_access_change_keeps_text_and_fields() {
     assert_eq!(unscored(only(&[8], &[1])), before);
     assert_eq!(results(data.path(), &request("haus", only(&[1, 7], &[1]))).total, 0);
     let held = index.list(&call(), None, 9).unwrap();
-    let expected =
-        Held { id: "d/a".into(), version: Digest(1), class: Some(ClassId(8)), place: Some(PlaceId(1)) };
+    let address = access("d/a", 3, 8).address;
+    let expected = Held {
+        id: "d/a".into(),
+        address,
+        version: Digest(1),
+        class: Some(ClassId(8)),
+        place: Some(PlaceId(1)),
+    };
     assert_eq!(held, [expected]);
 }
 

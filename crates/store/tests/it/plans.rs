@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("delivery/pending_access", "walks the partial index of access changes that wait"),
     ("delivery/leaving", "walks the partial index of removals that are not confirmed"),
     ("delivery/left", "a list of ids that is made unique"),
+    ("delivery/drop_dangling", "walks one output after every entry of it was looked at"),
     ("doctor/", "checks and repairs read everything, when a person asks"),
     ("explain/same_identity", "asked by a person about one document that is gone"),
 ];

@@ -1,0 +1,207 @@
+//! What the index really holds: entries that were taken, altered or planted behind the program's back are all found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ingather_connector::call::{Call, Cancel, Clock};
+use ingather_connector::model::document::Record;
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::output::{Change, Op, Output, OutputPlace};
+use ingather_store::{Reader, Target};
+use serde_json::Value;
+
+use crate::files;
+use crate::sandbox::{Kept, Sandbox};
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> i64 {
+        0
+    }
+}
+
+fn call() -> Call {
+    Call { clock: Arc::new(Still), cancel: Cancel::default() }
+}
+
+fn synced(kept: Kept, count: usize) -> Sandbox {
+    let sandbox = Sandbox::new(kept);
+    (0..count).for_each(|n| sandbox.write(&format!("d{}/f{n:04}.txt", n % 7), &format!("word{n}")));
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    sandbox
+}
+
+fn reader(sandbox: &Sandbox) -> Reader {
+    let target = match sandbox.url() {
+        Some(url) => Target::Postgres(url.to_owned()),
+        None => Target::Sqlite(sandbox.data().join("store.db")),
+    };
+    Reader::open(&target).unwrap().unwrap()
+}
+
+/// Opens the index as its own connector does, behind the program's back.
+fn behind(sandbox: &Sandbox, work: impl FnOnce(&mut dyn Output, &Reader)) {
+    let reader = reader(sandbox);
+    let place = OutputPlace { data: sandbox.data(), store: reader.id().to_owned() };
+    let kind = ingather_connectors::ALL.output("index").unwrap();
+    let mut index = (kind.open)(&serde_json::json!({}), &place).unwrap();
+    work(index.as_mut(), &reader);
+    index.commit(&call()).unwrap();
+}
+
+fn uri(sandbox: &Sandbox, name: &str) -> String {
+    format!("file://{}/{name}", sandbox.root().display())
+}
+
+fn change(id: &str, address: i64, op: Op) -> Change {
+    // Newer than all that the store has given out: the repair must overtake it.
+    Change {
+        id: id.to_owned(),
+        address,
+        job: 3,
+        job_name: "root".into(),
+        document: id.to_owned(),
+        seq: 1_000_000,
+        op,
+    }
+}
+
+fn put(text: &str, version: i64, class: i64) -> Op {
+    let record = Record { title: text.into(), body: Some(text.into()), ..Record::default() };
+    Op::Put {
+        record: Arc::new(record),
+        version: Digest(version),
+        class: Some(ClassId(class)),
+        place: Some(PlaceId(1)),
+    }
+}
+
+fn apply(index: &mut dyn Output, changes: &[Change]) {
+    assert!(index.apply(&call(), changes).iter().all(Result::is_ok));
+}
+
+/// The summary of `verify --json`, and how often each difference was told.
+#[track_caller]
+fn verify(sandbox: &Sandbox, flags: &[&str], code: i32) -> (Value, BTreeMap<String, usize>) {
+    let mut lines = sandbox.run(&[&["verify", "--json"], flags].concat()).exits(code).json();
+    let summary = lines.pop().unwrap();
+    let mut told = BTreeMap::new();
+    for line in lines {
+        assert!(line["id"].as_str().unwrap().contains("://"), "{line}");
+        *told.entry(line["difference"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+    }
+    for (kind, count) in &told {
+        assert_eq!(summary[kind], *count, "{summary}");
+    }
+    (summary, told)
+}
+
+fn counts(found: &(Value, BTreeMap<String, usize>)) -> [u64; 4] {
+    ["missing", "stale", "orphaned", "foreign"].map(|kind| found.0[kind].as_u64().unwrap())
+}
+
+#[test]
+fn what_was_taken_altered_or_planted_is_found_and_put_right_but_for_what_is_foreign() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = synced(kept, 300);
+        assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
+        let names: Vec<String> = sandbox.everything();
+        behind(&sandbox, |index, reader| {
+            let hash = |id: &str| reader.hasher().hash(id.as_bytes());
+            for name in &names[..50] {
+                let id = uri(&sandbox, name);
+                apply(index, &[change(&id, hash(&id), Op::Delete)]);
+            }
+            for (at, name) in names[50..100].iter().enumerate() {
+                let id = uri(&sandbox, name);
+                // Half with another content, half with another access only.
+                match at % 2 {
+                    0 => apply(index, &[change(&id, hash(&id), put("forged", 7, 1))]),
+                    _ => apply(
+                        index,
+                        &[change(&id, hash(&id), Op::Access { class: Some(ClassId(99)), place: None })],
+                    ),
+                }
+            }
+            for n in 0..50 {
+                let id = format!("other://planted/{n}");
+                apply(index, &[change(&id, n, put("planted", 1, 1))]);
+            }
+            for n in 0..20 {
+                let id = uri(&sandbox, &format!("never/{n}.txt"));
+                apply(index, &[change(&id, hash(&id), put("left over", 1, 1))]);
+            }
+        });
+        let found = verify(&sandbox, &[], 1);
+        assert_eq!(counts(&found), [50, 50, 20, 50], "{}", found.0);
+        assert_eq!(found.1.values().sum::<usize>(), 170, "each is told");
+        let text = sandbox.run(&["verify", "index", "--limit", "3"]).exits(1);
+        assert!(text.out.contains("50 missing, 50 stale, 20 orphaned, 50 foreign"), "{text:?}");
+        assert!(text.out.contains("… and 167 more") && text.err.contains("--repair"), "{text:?}");
+        assert_eq!(counts(&verify(&sandbox, &[], 1)), [50, 50, 20, 50], "looking changes nothing");
+        // What is foreign stays, and is still told.
+        let repaired = verify(&sandbox, &["--repair"], 1);
+        assert_eq!(
+            (&repaired.0["repaired"], &repaired.0["removed"]),
+            (&true.into(), &20.into()),
+            "{}",
+            repaired.0
+        );
+        assert_eq!(counts(&verify(&sandbox, &[], 1)), [0, 0, 0, 50]);
+        assert_eq!(sandbox.find("forged").len() + sandbox.find("\"left over\"").len(), 0);
+        assert_eq!(sandbox.find("planted").len(), 50);
+        assert_eq!(sandbox.everything().len(), 350);
+        // Neither the index nor the sources are begun anew: the books fit again.
+        assert_eq!(sandbox.synced(&[]).get("unchanged"), 300);
+        // What this test wrote itself is not its owner's alone; nothing else is wrong.
+        sandbox.run(&["doctor", "--repair"]).exits(0);
+        assert_eq!(sandbox.run(&["doctor"]).exits(0).out, "");
+    }
+}
+
+#[test]
+fn an_index_that_was_begun_anew_is_filled_again_at_once() {
+    let sandbox = synced(Kept::Sqlite, 40);
+    std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+    let found = verify(&sandbox, &[], 1);
+    assert_eq!(counts(&found), [40, 0, 0, 0]);
+    assert!(found.0["mismatch"].as_str().unwrap().contains("made anew"), "{}", found.0);
+    verify(&sandbox, &["--repair"], 0);
+    assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
+    assert_eq!(sandbox.everything().len(), 40);
+    assert_eq!(sandbox.synced(&[]).get("unchanged"), 40);
+}
+
+#[test]
+fn a_source_that_is_away_keeps_what_has_to_be_sent_waiting() {
+    let sandbox = synced(Kept::Sqlite, 10);
+    behind(&sandbox, |index, reader| {
+        let id = uri(&sandbox, "d0/f0000.txt");
+        apply(index, &[change(&id, reader.hasher().hash(id.as_bytes()), Op::Delete)]);
+    });
+    let away = sandbox.path().join("away");
+    std::fs::rename(sandbox.root(), &away).unwrap();
+    let repaired = sandbox.run(&["verify", "--repair"]).exits(1);
+    assert!(repaired.err.contains("1 documents wait to be sent again"), "{repaired:?}");
+    // Nothing is said to be there that is not.
+    let found = verify(&sandbox, &[], 0);
+    assert_eq!((&found.0["on_their_way"], &found.0["missing"]), (&1.into(), &0.into()));
+    std::fs::rename(&away, sandbox.root()).unwrap();
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.everything().len(), 10);
+}
+
+#[test]
+fn two_owners_of_an_entry_and_outputs_that_cannot_list_are_understood() {
+    let sandbox = synced(Kept::Sqlite, 10);
+    sandbox.run(&["sync", "root", "--name", "second", "--to", "index", "--to", "journal:j"]).exits(0);
+    sandbox.run(&["sync", "root", "--name", "third", "--compare-content"]).exits(0);
+    assert_eq!(counts(&verify(&sandbox, &["index"], 0)), [0; 4]);
+    let all = sandbox.run(&["verify"]).exits(0);
+    assert!(all.err.contains("journal") && all.err.contains("cannot list"), "{all:?}");
+    let journal = format!("journal:{}/j", sandbox.path().display());
+    sandbox.run(&["verify", &journal]).refuses(2, &["cannot list"]);
+    sandbox.run(&["verify", "nonsense"]).refuses(2, &["no output `nonsense`", "index"]);
+}
