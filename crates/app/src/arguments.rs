@@ -110,6 +110,26 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: u32,
     },
+    /// Write the data directory's state to one file, consistent, also while a sync works
+    #[command(after_help = "Example:\n  ingather backup /backups/ingather-monday.tar\n\n\
+        In it: the store, the search index, the settings as `ingather export` writes them. Not in it: sources, journals,\n\
+        and an inventory in PostgreSQL (--store), which pg_dump saves.\n\n\
+        Exit codes: 0 done · 2 the file exists · 3 could not work")]
+    Backup {
+        /// The file to make
+        file: PathBuf,
+    },
+    /// Make a data directory from a backup
+    #[command(
+        after_help = "Example:\n  ingather restore /backups/ingather-monday.tar --data /srv/ingather\n\n\
+        The data directory must not exist, or be empty. A file that is damaged or incomplete is refused, and nothing is made.\n\
+        The next sync brings everything up to date, without reading again what did not change.\n\n\
+        Exit codes: 0 done · 2 the data directory is in use · 3 could not work"
+    )]
+    Restore {
+        /// What `ingather backup` wrote
+        file: PathBuf,
+    },
     /// Write what `sync` has created as a declaration that can be kept
     #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod backup;
 mod doctor;
 mod document;
 mod export;
@@ -26,6 +27,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),
+        Command::Backup { file } => backup::backup(&global, &file),
+        Command::Restore { file } => backup::restore(&global, &file),
         Command::Export => export::run(&global),
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Completions { shell } => {

@@ -68,6 +68,11 @@ impl DataDirectory {
         Reader::open(&self.target).map_err(|error| self.unusable(error))
     }
 
+    /// Whether the inventory is in the directory itself.
+    pub(crate) fn keeps_the_store(&self) -> bool {
+        matches!(self.target, Target::Sqlite(_))
+    }
+
     /// The store for reading, or the sentence that says how to begin.
     pub(crate) fn existing(&self) -> Result<Reader> {
         self.reader()?.ok_or_else(|| {

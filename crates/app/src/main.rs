@@ -1,5 +1,6 @@
 //! The program `ingather`: reads its arguments, does one command, answers with an exit code.
 
+mod archive;
 mod arguments;
 mod commands;
 mod data;

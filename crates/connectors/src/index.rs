@@ -30,6 +30,7 @@ mod rebuild;
 mod schema;
 mod search;
 mod small_words;
+mod snapshot;
 mod snippet;
 mod words;
 
@@ -42,6 +43,7 @@ use lookup::Snapshot;
 use schema::Fields;
 
 pub use search::{Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy};
+pub use snapshot::snapshot;
 
 /// The `index` output.
 pub const OUTPUT: OutputKind = OutputKind {

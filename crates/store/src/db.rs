@@ -134,6 +134,24 @@ impl Reader {
         self.backend.read(work)
     }
 
+    /// Copies the store into the new file `into`, as it is when `meanwhile` begins, which reads in the same snapshot.
+    /// Writers go on beside it. Nothing is copied when `meanwhile` answers none.
+    ///
+    /// # Errors
+    /// `Refused` for PostgreSQL, which has programs of its own for that; those of `meanwhile`.
+    pub fn copy<T>(
+        &self,
+        into: &std::path::Path,
+        meanwhile: impl FnOnce(&mut Sql<'_>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        match &*self.backend {
+            Backend::Sqlite(sqlite) => sqlite.copy(into, meanwhile),
+            Backend::Postgres(_) => {
+                Err(StoreError::Refused("a PostgreSQL store is copied with pg_dump".to_owned()))
+            }
+        }
+    }
+
     /// The hasher of this store's keys.
     pub fn hasher(&self) -> ingather_model::key::Hasher {
         ingather_model::key::Hasher::new(self.secret)

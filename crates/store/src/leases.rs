@@ -74,6 +74,14 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
     Ok(Lease { process: member.id.clone(), epoch: epoch.unwrap_or(1) })
 }
 
+/// Forgets every process on record: in a copy of a store none of them is alive.
+pub fn forget(sql: &mut Sql<'_>) -> Result<()> {
+    for member in members(sql)? {
+        sql.execute(&queries::PROCESS_LEAVE, &[Value::Text(&member.id)])?;
+    }
+    Ok(())
+}
+
 impl Lease {
     /// Refuses the transaction when another process took over.
     ///

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql};
 
@@ -65,6 +66,40 @@ impl Sqlite {
             readers.push(connection);
         }
         done
+    }
+}
+
+impl Sqlite {
+    /// Copies the database as it is when `meanwhile` begins into the new file `into`, while others write; not when
+    /// `meanwhile` answers none.
+    pub(crate) fn copy<T>(
+        &self,
+        into: &Path,
+        meanwhile: impl FnOnce(&mut Sql<'_>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let source = open_reader(&self.path)?;
+        source.execute_batch("BEGIN").map_err(|e| failed("begin", &e))?;
+        // The view of a transaction is that of its first read.
+        source.query_row("SELECT count(*) FROM meta", [], |_| Ok(())).map_err(|e| failed("copy", &e))?;
+        let Some(done) = meanwhile(&mut Sql::Sqlite(Session { connection: &source }))? else {
+            return Ok(None);
+        };
+        let mut target = Connection::open(into).map_err(|e| failed("copy", &e))?;
+        let backup = Backup::new(&source, &mut target).map_err(|e| failed("copy", &e))?;
+        // All pages in one step: they are read inside the transaction above.
+        match backup.step(-1).map_err(|e| failed("copy", &e))? {
+            StepResult::Done => {}
+            _ => {
+                return Err(StoreError::Refused(
+                    "the store is busy and cannot be copied; try again".to_owned(),
+                ));
+            }
+        }
+        drop(backup);
+        target.close().map_err(|(_, e)| failed("copy", &e))?;
+        let synced = std::fs::File::open(into).and_then(|file| file.sync_all());
+        synced.map_err(|error| StoreError::Refused(format!("{}: {error}", into.display())))?;
+        Ok(Some(done))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ingather export`: what `sync` has created, as a declaration.
 
-use ingather_store::{connections, jobs};
+use ingather_store::{Reader, connections, jobs};
 use serde_json::json;
 
 use crate::arguments::Global;
@@ -10,6 +10,12 @@ use crate::show;
 
 pub(crate) fn run(global: &Global) -> Result<u8> {
     let reader = DataDirectory::of(global)?.existing()?;
+    show::line(&declaration(&reader)?);
+    Ok(exit::DONE)
+}
+
+/// Connections and jobs as a declaration.
+pub(super) fn declaration(reader: &Reader) -> Result<String> {
     let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
     let of_role = |role: &str| -> serde_json::Map<String, serde_json::Value> {
         connections
@@ -24,6 +30,5 @@ pub(crate) fn run(global: &Global) -> Result<u8> {
         "outputs": of_role("output"),
         "jobs": jobs.iter().map(|job| &job.definition).collect::<Vec<_>>(),
     });
-    show::line(&serde_json::to_string_pretty(&declaration).unwrap_or_default());
-    Ok(exit::DONE)
+    Ok(serde_json::to_string_pretty(&declaration).unwrap_or_default())
 }

@@ -261,7 +261,7 @@ pub(super) fn payload(index: &Index, path: &Path) -> Result<Payload, Fault> {
     serde_json::from_str(&text).map_err(|error| damaged(path, &error.to_string()))
 }
 
-fn make_private(path: &Path) -> std::io::Result<()> {
+pub(super) fn make_private(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

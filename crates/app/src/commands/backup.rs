@@ -1,0 +1,163 @@
+//! `ingather backup` and `ingather restore`: the data directory's state in one file, and back.
+
+use std::path::{Path, PathBuf};
+
+use ingather_connector::output::Generation;
+use ingather_connectors::index::{self, Searcher};
+use ingather_store::connections::{self, Role};
+use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, documents, leases};
+
+use super::export;
+use super::why::INDEX;
+use crate::archive::{self, Manifest};
+use crate::arguments::Global;
+use crate::data::DataDirectory;
+use crate::exit::{self, Failure, Result};
+use crate::{show, wiring};
+
+/// Attempts to meet store and index in step.
+const ATTEMPTS_MAX: usize = 100;
+
+/// A folder that goes away with this.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may have become the data directory, or never been made.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
+    let data = DataDirectory::of(global)?;
+    let reader = data.existing()?;
+    if file.exists() {
+        return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
+    }
+    // Beside the index, so that its files can be linked instead of copied.
+    let scratch = Scratch(data.path.join(format!("backup-{}", std::process::id())));
+    archive::make_folder(&scratch.0)?;
+    let index = match data.keeps_the_store() {
+        true => in_step(&reader, &data.path, &scratch.0)?,
+        false => index::snapshot(&data.path, &scratch.0.join(INDEX))?,
+    };
+    let settings = scratch.0.join("settings.json");
+    std::fs::write(&settings, export::declaration(&reader)?)
+        .map_err(|error| Failure::unable(format!("{}: {error}", settings.display())))?;
+    let mut manifest = Manifest {
+        format: archive::FORMAT,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        made_at: wiring::now(),
+        store: if data.keeps_the_store() { "sqlite" } else { "postgres" }.to_owned(),
+        store_id: reader.id().to_owned(),
+        index: index.map(|index| (index.identity, index.number)),
+        files: Vec::new(),
+    };
+    archive::write(file, &scratch.0, &mut manifest)?;
+    told(global, "backed up", file, &manifest);
+    if !data.keeps_the_store() && !global.quiet {
+        show::stderr(
+            "the index and the settings are in it; the inventory is not: save the PostgreSQL database with pg_dump at the \
+             same time",
+        );
+    }
+    Ok(exit::DONE)
+}
+
+/// Copies store and index so that the books speak of this very index: neither has lost or knows what the other does not.
+fn in_step(reader: &Reader, data: &Path, into: &Path) -> Result<Option<Generation>> {
+    for _ in 0..ATTEMPTS_MAX {
+        let file = into.join("store.db");
+        let copied = reader.copy(&file, |sql| match index::snapshot(data, &into.join(INDEX)) {
+            Ok(Some(index)) => Ok(fits(sql, &index)?.then_some(Some(index))),
+            Ok(None) => Ok(Some(None)),
+            Err(fault) => Err(StoreError::Refused(fault.to_string())),
+        })?;
+        if let Some(index) = copied {
+            return Ok(index);
+        }
+    }
+    Err(Failure::unable("the index is written faster than it can be copied; try again when less is going on"))
+}
+
+/// Whether an index is the one that the books speak of, neither behind nor ahead of them.
+fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, StoreError> {
+    let known = connections::find(sql, Role::Output, INDEX)?;
+    let generation = known.map_or(0, |connection| connection.generation);
+    Ok(index.number >= generation && index.seq < documents::next_id(sql, "seq")?)
+}
+
+fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
+    let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
+    if global.json {
+        let line = serde_json::json!({
+            "file": place.to_string_lossy(), "store": manifest.store, "index": manifest.index, "bytes": bytes,
+            "files": manifest.files.len(), "made_at": manifest.made_at, "program": manifest.program,
+        });
+        show::line(&line.to_string());
+    } else if !global.quiet {
+        let files = manifest.files.len();
+        show::line(&format!("{what}: {} ({files} files, {})", place.display(), show::bytes(bytes)));
+    }
+}
+
+pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
+    let data = DataDirectory::of(global)?;
+    match std::fs::read_dir(&data.path).map(Iterator::count) {
+        Ok(entries) if entries > 0 => {
+            return Err(Failure::usage(format!(
+                "{} is not empty; move it away, or restore to another --data",
+                data.path.display()
+            )));
+        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::unable(format!("{}: {error}", data.path.display())));
+        }
+        _ => {}
+    }
+    let mut beside = data.path.clone().into_os_string();
+    beside.push(format!(".restoring-{}", std::process::id()));
+    let scratch = Scratch(PathBuf::from(beside));
+    let manifest = archive::read(file, &scratch.0)?;
+    check(&scratch.0, &manifest, file)?;
+    let above = data.path.parent().unwrap_or(Path::new("/"));
+    for folder in [scratch.0.join(INDEX), scratch.0.clone()].iter().filter(|folder| folder.exists()) {
+        archive::sync_folder(folder)?;
+    }
+    // An empty directory of that name gives way; one that is not empty any more does not.
+    std::fs::rename(&scratch.0, &data.path)
+        .map_err(|error| Failure::unable(format!("{}: {error}", data.path.display())))?;
+    archive::sync_folder(above)?;
+    told(global, "restored", &data.path, &manifest);
+    if manifest.store == "postgres" && !global.quiet {
+        show::stderr(
+            "the inventory is not in this backup: restore the PostgreSQL database of the same time and name it with --store, \
+             then run `ingather verify --repair`",
+        );
+    }
+    Ok(exit::DONE)
+}
+
+/// Opens what was restored, so that nothing is put in place that cannot be used.
+fn check(folder: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
+    let unusable = |why: String| Failure::unable(format!("{} cannot be restored: {why}", file.display()));
+    if manifest.store == "sqlite" {
+        let target = Target::Sqlite(folder.join("store.db"));
+        if !folder.join("store.db").is_file() {
+            return Err(unusable("it has no store".to_owned()));
+        }
+        let store = Store::open(&target).map_err(|error| unusable(error.to_string()))?;
+        if let Some(damage) = store.reader().read(doctor::integrity)? {
+            return Err(unusable(damage));
+        }
+        if store.reader().id() != manifest.store_id {
+            return Err(unusable("its store is not the one that it names".to_owned()));
+        }
+        store.write(Durability::Synced, leases::forget)?;
+    }
+    let index = Searcher::open(folder).map_err(|fault| unusable(fault.to_string()))?;
+    match index.is_some() == manifest.index.is_some() {
+        true => Ok(()),
+        false => Err(unusable("its index is not the one that it names".to_owned())),
+    }
+}
