@@ -134,7 +134,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  ingather export > ingather.json")]
     Export,
     /// Try the program on this machine
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  ingather selftest kill")]
     Selftest(Selftest),
     /// Write completions for a shell to standard output
     #[command(
