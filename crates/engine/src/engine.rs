@@ -233,9 +233,13 @@ impl Engine {
                 ))
             })?;
             let output = match &self.writer {
-                Some((store, _)) if writes => {
-                    Some(outputs::open(store, &self.registry, &self.data, &connection, &self.call())?)
-                }
+                Some((store, lease)) if writes => Some(outputs::open(
+                    (store, lease),
+                    &self.registry,
+                    &self.data,
+                    &connection,
+                    &self.call(),
+                )?),
                 _ => None,
             };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
@@ -380,7 +384,10 @@ impl Engine {
                 definition.retired.push(name);
             }
         }
-        remover.store.write(Durability::Synced, |sql| jobs::define(sql, run.job.id, &definition))?;
+        remover.store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            jobs::define(sql, run.job.id, &definition)
+        })?;
         Ok(())
     }
 
@@ -400,7 +407,13 @@ impl Engine {
                 connection.name, connection.kind
             ))
         })?;
-        let output = outputs::open(&remover.store, &self.registry, &self.data, connection, &remover.call)?;
+        let output = outputs::open(
+            (&remover.store, &remover.lease),
+            &self.registry,
+            &self.data,
+            connection,
+            &remover.call,
+        )?;
         let shared = self.shared(job, &connection.name)?;
         let target = Target { name: connection.name.clone(), can, shared, output };
         remover.targets.insert(connection.id, target);

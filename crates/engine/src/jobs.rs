@@ -69,7 +69,10 @@ impl Engine {
             removed.kept += done.kept + (ids.len() - absent.len()) as u64;
         }
         if !self.cancel.cancelled() {
-            remover.store.write(Durability::Synced, |sql| runs::release(sql, job.id, number, "confirmed"))?;
+            remover.store.write(Durability::Synced, |sql| {
+                remover.lease.fence(sql)?;
+                runs::release(sql, job.id, number, "confirmed")
+            })?;
         }
         Ok(removed)
     }

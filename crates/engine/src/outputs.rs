@@ -10,6 +10,7 @@ use ingather_connector::model::limits;
 use ingather_connector::output::{Output, OutputCan, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
+use ingather_store::leases::Lease;
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents};
 
@@ -166,7 +167,7 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
 /// nobody knows, and the store may give ids out again that it refers to. Either is emptied: its deliveries count as not
 /// confirmed, and every document that it should hold is visited again (design 4.7, 4.17).
 pub(crate) fn open(
-    store: &Store,
+    (store, lease): (&Store, &Lease),
     registry: &Registry,
     data: &Path,
     connection: &Connection,
@@ -184,9 +185,10 @@ pub(crate) fn open(
     if can.commits && (lost || ahead) {
         let why = if ahead { "knows changes that the store does not" } else { "has lost what was confirmed" };
         tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
-        forget(store, connection.id)?;
+        forget(store, lease, connection.id)?;
         let stands = output.clear(call).map_err(failed)?;
         store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
             connections::settle(sql, connection.id, &stands.identity, stands.number)
         })?;
     }
@@ -212,11 +214,12 @@ pub(crate) fn open_as_it_is(
     Ok((kind.can, output))
 }
 
-fn forget(store: &Store, output: ConnectionId) -> Result<()> {
+fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
     let mut after = 0;
     loop {
         // Both in one transaction, by ranges of ids: a crash in between begins again.
         let last = store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
             let held = deliveries::all_of_output(sql, output, after, FORGET_ROWS as usize)?;
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
             deliveries::forget_output(sql, output, after, last)?;

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::db::Durability;
 use crate::error::{Result, StoreError};
 
 /// Asked at every crash point; true: the process is dead, nothing is written any more.
@@ -15,6 +16,8 @@ pub struct Point<'a> {
     pub statements: &'a [&'static str],
     /// Its commit has returned.
     pub committed: bool,
+    /// Whether its commit must be on disk when it returns.
+    pub durability: Durability,
 }
 
 thread_local! {
@@ -27,11 +30,15 @@ pub(crate) fn note(statement: &'static str) {
 }
 
 /// Runs a transaction between its two crash points; `run` calls what it is given before it commits.
-pub(crate) fn write<T>(hook: &Hook, run: impl FnOnce(&dyn Fn() -> Result<()>) -> Result<T>) -> Result<T> {
+pub(crate) fn write<T>(
+    hook: &Hook,
+    durability: Durability,
+    run: impl FnOnce(&dyn Fn() -> Result<()>) -> Result<T>,
+) -> Result<T> {
     STATEMENTS.with_borrow_mut(Vec::clear);
     let dead = |committed: bool| {
         let statements = STATEMENTS.with_borrow(Vec::clone);
-        match hook(&Point { statements: &statements, committed }) {
+        match hook(&Point { statements: &statements, committed, durability }) {
             true => Err(StoreError::Refused("the process is dead".to_owned())),
             false => Ok(()),
         }

@@ -81,7 +81,7 @@ impl Store {
     ) -> Result<T> {
         #[cfg(feature = "crash-points")]
         if let Some(hook) = &self.crash {
-            return crate::crash_points::write(hook, |guarded| {
+            return crate::crash_points::write(hook, durability, |guarded| {
                 self.reader.backend.writer().run(durability, |sql| {
                     let done = work(sql)?;
                     guarded()?;

@@ -9,14 +9,18 @@ use ingather_connector::call::Cancel;
 /// Places by name; `write` stands for every transaction.
 pub const PLACES: &[&str] = &[
     "begin", "listing", "intent", "confirm", "settle", "hold", "drain", "end", "other", "write", "send",
-    "commit", "read",
+    "commit", "clear", "read", "look", "probe", "list",
 ];
 
 /// What happens at the armed place.
 #[derive(Clone, Debug)]
 enum Deed {
     Die,
+    /// With the power: what was not synced is lost but for some commits.
+    PowerLoss(usize),
     Stop(Cancel),
+    /// Another process takes the work over, and this one does not know.
+    TakeOver,
 }
 
 /// Where a world dies, and whether it has.
@@ -25,12 +29,27 @@ pub struct Crash {
     armed: Mutex<Option<(String, u64, Deed)>>,
     met: Mutex<HashMap<String, u64>>,
     dead: AtomicBool,
+    power_loss: Mutex<Option<usize>>,
+    takes_over: AtomicBool,
+    taken_over: AtomicBool,
+    /// What the process wrote after it had lost its lease.
+    pub late_writes: Mutex<Vec<String>>,
 }
 
 impl Crash {
     /// Dies when `place`, such as `before intent` or `mid send`, is met for the `nth` time from now on.
     pub fn arm(&self, place: &str, nth: u64) {
         self.set(Some((place.to_owned(), nth, Deed::Die)));
+    }
+
+    /// Loses the power there; `keep` chooses what survives of the commits that were not synced.
+    pub fn lose_power(&self, place: &str, nth: u64, keep: usize) {
+        self.set(Some((place.to_owned(), nth, Deed::PowerLoss(keep))));
+    }
+
+    /// Another process takes the work over there.
+    pub fn take_over(&self, place: &str, nth: u64) {
+        self.set(Some((place.to_owned(), nth, Deed::TakeOver)));
     }
 
     /// Asks `cancel` to stop at that place instead.
@@ -46,7 +65,32 @@ impl Crash {
     /// A new process: alive, and nothing is armed. Whether the old one had died.
     pub fn revive(&self) -> bool {
         self.set(None);
+        self.takes_over.store(false, Ordering::SeqCst);
+        self.taken_over.store(false, Ordering::SeqCst);
         self.dead.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether the power was lost, and what survives; asked once.
+    pub fn power_was_lost(&self) -> Option<usize> {
+        self.power_loss.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether another process is to take over now; true once.
+    pub fn takes_over(&self) -> bool {
+        let now = self.takes_over.swap(false, Ordering::SeqCst);
+        self.taken_over.fetch_or(now, Ordering::SeqCst);
+        now
+    }
+
+    /// Whether another process took over from the one that lives now.
+    pub fn was_taken_over(&self) -> bool {
+        self.taken_over.load(Ordering::SeqCst)
+    }
+
+    /// Loses the power at once.
+    pub fn cut_power(&self, keep: usize) {
+        *self.power_loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(keep);
+        self.dead.store(true, Ordering::SeqCst);
     }
 
     /// Whether the process is dead.
@@ -69,6 +113,11 @@ impl Crash {
         {
             match deed {
                 Deed::Die => self.dead.store(true, Ordering::SeqCst),
+                Deed::PowerLoss(keep) => {
+                    *self.power_loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(*keep);
+                    self.dead.store(true, Ordering::SeqCst);
+                }
+                Deed::TakeOver => self.takes_over.store(true, Ordering::SeqCst),
                 Deed::Stop(cancel) => cancel.cancel(),
             }
         }

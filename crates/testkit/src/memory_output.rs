@@ -1,6 +1,7 @@
 //! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
@@ -76,6 +77,19 @@ pub struct Trouble {
     pub fault: Fault,
     /// How often.
     pub times: u32,
+    /// What happens to the change all the same.
+    pub effect: Effect,
+}
+
+/// What a change that was not acknowledged does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// It takes effect.
+    AtOnce,
+    /// It takes effect before the next batch, unless a newer one came for its address.
+    Late,
 }
 
 /// What one output holds; it outlives every engine.
@@ -87,10 +101,21 @@ pub struct Shelf {
     earlier: BTreeMap<String, Entry>,
     identity: u64,
     number: i64,
+    /// Largest number of a change that each of the three holds.
+    seq: i64,
+    committed_seq: i64,
+    earlier_seq: i64,
+    late: Vec<Change>,
+    /// It went back behind what its last user knows, and nobody has opened it since.
+    pub went_back: bool,
+    /// How often it was emptied because it did not fit the books.
+    pub cleared: u32,
     /// What goes wrong, the first that fits.
     pub troubles: Vec<Trouble>,
     /// The next answers are one too few.
     pub short_answers: u32,
+    /// The next batches take effect twice, and are answered twice.
+    pub double_answers: u32,
     /// The next commits fail.
     pub failing_commits: u32,
     /// Time that each call takes, milliseconds.
@@ -117,8 +142,15 @@ impl Default for Shelf {
             earlier: BTreeMap::new(),
             identity: 1,
             number: 0,
+            seq: 0,
+            committed_seq: 0,
+            earlier_seq: 0,
+            late: Vec::new(),
+            went_back: false,
+            cleared: 0,
             troubles: Vec::new(),
             short_answers: 0,
+            double_answers: 0,
             failing_commits: 0,
             slow_ms: 0,
             calls: Calls::default(),
@@ -138,22 +170,78 @@ impl Shelf {
         self.entries.clear();
         self.committed.clear();
         self.earlier.clear();
+        self.late.clear();
+        self.went_back = true;
         self.identity += 1;
         self.number = 0;
+        (self.seq, self.committed_seq, self.earlier_seq) = (0, 0, 0);
+    }
+
+    /// Nothing goes wrong from now on; what was late has arrived.
+    pub fn heal(&mut self) {
+        self.take_late();
+        self.troubles.clear();
+        (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
     }
 
     /// The process that had it open is gone: what was not committed is lost.
     pub fn lose_uncommitted(&mut self) {
         if self.commits {
             self.entries = self.committed.clone();
+            self.seq = self.committed_seq;
+            self.late.clear();
         }
     }
 
     /// It stands as before its last commit: a backup was restored.
     pub fn go_back(&mut self) {
+        self.went_back = true;
         self.committed = self.earlier.clone();
         self.entries = self.committed.clone();
+        self.committed_seq = self.earlier_seq;
+        self.seq = self.committed_seq;
         self.number -= 1;
+    }
+
+    fn take_late(&mut self) {
+        for change in mem::take(&mut self.late) {
+            if self.newest.get(&change.id) == Some(&change.seq) {
+                // Nobody waits for this answer any more.
+                let _ = self.take(&change);
+            }
+        }
+    }
+
+    /// A change takes effect.
+    fn take(&mut self, change: &Change) -> Result<(), Fault> {
+        self.seq = self.seq.max(change.seq);
+        match &change.op {
+            Op::Put { record, version, class, place } => {
+                self.calls.put += 1;
+                self.told.push(format!("put {}", change.id));
+                let entry = Entry {
+                    address: change.address,
+                    text: record.body.clone().unwrap_or_else(|| record.title.clone()),
+                    mark: record.fields.get("mark").and_then(|marks| marks.first().cloned()),
+                    version: *version,
+                    class: *class,
+                    place: *place,
+                };
+                self.entries.insert(change.id.clone(), entry);
+            }
+            Op::Access { class, place } => {
+                self.calls.access += 1;
+                self.told.push(format!("access {}", change.id));
+                let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
+                (entry.class, entry.place) = (*class, *place);
+            }
+            Op::Delete => {
+                self.calls.delete += 1;
+                self.told.push(format!("delete {}", change.id));
+                self.entries.remove(&change.id);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -166,7 +254,7 @@ pub fn shared(world: &str, name: &str) -> Arc<Mutex<Shelf>> {
 }
 
 /// The shelf itself.
-pub fn locked(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -180,6 +268,7 @@ fn open(
     {
         let mut shelf = locked(&shelf);
         shelf.commits = can.commits;
+        shelf.went_back = false;
         shelf.lose_uncommitted();
     }
     Ok(Box::new(MemoryOutput { shelf, can }))
@@ -197,42 +286,20 @@ impl MemoryOutput {
             shelf.violations.push(format!("{}: number {} after {earlier}", change.id, change.seq));
         }
         shelf.newest.insert(change.id.clone(), change.seq);
-        if let Some(trouble) =
-            shelf.troubles.iter_mut().find(|trouble| trouble.times > 0 && change.id.contains(&trouble.name))
-        {
-            trouble.times -= 1;
-            return Err(trouble.fault.clone());
+        if matches!(change.op, Op::Access { .. }) && !self.can.access {
+            shelf.violations.push(format!("{}: access without the ability", change.id));
         }
-        match &change.op {
-            Op::Put { record, version, class, place } => {
-                shelf.calls.put += 1;
-                shelf.told.push(format!("put {}", change.id));
-                let entry = Entry {
-                    address: change.address,
-                    text: record.body.clone().unwrap_or_else(|| record.title.clone()),
-                    mark: record.fields.get("mark").and_then(|marks| marks.first().cloned()),
-                    version: *version,
-                    class: *class,
-                    place: *place,
-                };
-                shelf.entries.insert(change.id.clone(), entry);
-            }
-            Op::Access { class, place } => {
-                if !self.can.access {
-                    shelf.violations.push(format!("{}: access without the ability", change.id));
-                }
-                shelf.calls.access += 1;
-                shelf.told.push(format!("access {}", change.id));
-                let entry = shelf.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.class, entry.place) = (*class, *place);
-            }
-            Op::Delete => {
-                shelf.calls.delete += 1;
-                shelf.told.push(format!("delete {}", change.id));
-                shelf.entries.remove(&change.id);
-            }
+        let trouble =
+            shelf.troubles.iter_mut().find(|trouble| trouble.times > 0 && change.id.contains(&trouble.name));
+        let Some(trouble) = trouble else { return shelf.take(change) };
+        trouble.times -= 1;
+        let fault = trouble.fault.clone();
+        match trouble.effect {
+            Effect::None => {}
+            Effect::AtOnce => shelf.take(change)?,
+            Effect::Late => shelf.late.push(change.clone()),
         }
-        Ok(())
+        Err(fault)
     }
 }
 
@@ -246,6 +313,7 @@ impl Output for MemoryOutput {
         }
         let slow = shelf.slow_ms;
         shelf.clock.pass(slow);
+        shelf.take_late();
         let mut answers = Vec::new();
         for (n, change) in batch.iter().enumerate() {
             if n > 0 && n == batch.len() / 2 && crash.reach("mid send") {
@@ -260,6 +328,10 @@ impl Output for MemoryOutput {
             shelf.short_answers -= 1;
             answers.pop();
         }
+        if shelf.double_answers > 0 {
+            shelf.double_answers -= 1;
+            answers.extend(batch.iter().map(|change| shelf.take(change)));
+        }
         answers
     }
 
@@ -271,11 +343,12 @@ impl Output for MemoryOutput {
         }
         if shelf.failing_commits > 0 {
             shelf.failing_commits -= 1;
-            shelf.entries = shelf.committed.clone();
+            shelf.lose_uncommitted();
             return Err(Fault::passing("commit", format!("the disk was full at {}", call.clock.now())));
         }
         shelf.earlier = shelf.committed.clone();
         shelf.committed = shelf.entries.clone();
+        (shelf.earlier_seq, shelf.committed_seq) = (shelf.committed_seq, shelf.seq);
         shelf.number += 1;
         drop(shelf);
         if crash.reach("after commit") {
@@ -294,7 +367,29 @@ impl Output for MemoryOutput {
 
     fn generation(&self) -> Generation {
         let shelf = locked(&self.shelf);
-        Generation { identity: format!("shelf {}", shelf.identity), number: shelf.number, seq: 0 }
+        Generation {
+            identity: format!("shelf {}", shelf.identity),
+            number: shelf.number,
+            seq: shelf.committed_seq,
+        }
+    }
+
+    fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
+        if self.can.commits {
+            let mut shelf = locked(&self.shelf);
+            let crash = shelf.crash.clone();
+            if crash.reach("before clear") {
+                return Err(Fault::passing("dead", "the process is dead"));
+            }
+            shelf.entries.clear();
+            shelf.committed.clear();
+            shelf.earlier.clear();
+            shelf.newest.clear();
+            (shelf.seq, shelf.committed_seq, shelf.earlier_seq) = (0, 0, 0);
+            shelf.number += 1;
+            shelf.cleared += 1;
+        }
+        Ok(self.generation())
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {

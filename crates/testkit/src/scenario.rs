@@ -7,11 +7,20 @@
 //! run docs                         also: run docs minimal dry-run guard-off accept-devices
 //! expect balance: added 2
 //! expect output one: a.txt v1, sub/b.txt v1
-//! crash after send                 also: before|mid|after PLACE [N]; the next deed dies there, then a new process opens
+//! crash after send                 also: before|mid|after PLACE [N] [power K]; the next deed dies there, then a new process
+//!                                  opens; with the power, what was not synced is lost but for some commits
+//! takeover after intent            another process takes the lease there
+//! backup | restore | power K       the store is copied, put back, or loses power between two deeds
+//! watch                            from here on every deed is judged: see `watch`
+//! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
 mod deeds;
 mod expectations;
+mod faults;
+mod quiet;
+mod truth;
+mod watch;
 
 use ingather_engine::remove::Removed;
 use ingather_engine::{EngineError, Report};
@@ -39,6 +48,11 @@ impl Answer {
 pub(crate) struct Play {
     pub(crate) world: World,
     pub(crate) answer: Answer,
+    /// Every deed is judged.
+    watching: bool,
+    watch: watch::Watch,
+    /// What the judges found, and nobody was told yet.
+    found: Vec<String>,
 }
 
 /// Plays a text on both databases.
@@ -58,7 +72,18 @@ pub fn play(file: &str, text: &str) {
 
 /// Plays a text on one database: what differs, each with its line.
 pub fn play_on(kind: Kind, text: &str) -> Vec<String> {
-    let mut play = Play { world: World::new(kind), answer: Answer::Nothing };
+    play_and_tell(kind, text, &mut |_, _| {})
+}
+
+/// The same, and tells after each line what it led to.
+pub fn play_and_tell(kind: Kind, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<String> {
+    let mut play = Play {
+        world: World::new(kind),
+        answer: Answer::Nothing,
+        watching: false,
+        watch: watch::Watch::default(),
+        found: Vec::new(),
+    };
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split(" # ").next().unwrap_or_default().trim();
@@ -71,8 +96,10 @@ pub fn play_on(kind: Kind, text: &str) -> Vec<String> {
             Ok(Some((expected, actual))) => {
                 found.push(format!("{number}: {line}\n  expected: {expected}\n  actual:   {actual}\n"));
             }
-            Err(told) => found.push(format!("{number}: {line}\n  {told}\n")),
+            Err(told) => found.push(format!("{number}: {line}\n  mistake: {told}\n")),
         }
+        tell(line, &play.told(line));
+        found.extend(play.found.drain(..).map(|told| format!("{number}: {line}\n  {told}\n")));
         for violation in play.violations() {
             found.push(format!("{number}: {line}\n  an output was promised otherwise: {violation}\n"));
         }
@@ -85,7 +112,7 @@ impl Play {
     fn line(&mut self, line: &str) -> Result<Option<(String, String)>, String> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         if word != "expect" {
-            self.deed(word, rest.trim())?;
+            self.watched(word, rest.trim())?;
             return Ok(None);
         }
         let (what, expected) = rest.split_once(':').ok_or("an expectation has a colon")?;
@@ -96,6 +123,52 @@ impl Play {
             _ => actual == if expected.is_empty() { "nothing" } else { expected },
         };
         Ok((!met).then(|| (expected.to_owned(), actual)))
+    }
+
+    /// Does a deed and judges it, once that was asked for.
+    fn watched(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        if word == "watch" {
+            self.watching = true;
+        }
+        let asks = matches!(word, "run" | "delete" | "confirm");
+        let before = (self.watching && asks).then(|| self.before(rest));
+        self.deed(word, rest)?;
+        self.note_source();
+        if word == "restore" {
+            self.books_restored();
+        }
+        if self.watching && !matches!(word, "output" | "job" | "source" | "fault" | "quiet") {
+            self.judge(before.as_ref(), word, rest);
+        }
+        Ok(())
+    }
+
+    fn note_source(&mut self) {
+        self.watch.note(&crate::script_repository::locked(&self.world.source));
+    }
+
+    /// What a line led to, for a person.
+    fn told(&self, line: &str) -> String {
+        let word = line.split(' ').next().unwrap_or_default();
+        if !matches!(word, "run" | "delete" | "confirm" | "quiet") {
+            return String::new();
+        }
+        let mut told = match &self.answer {
+            Answer::Nothing => String::new(),
+            Answer::Ran(report) => {
+                let error = report.error.as_deref().map_or(String::new(), |error| format!("; {error}"));
+                format!("{}{error}", expectations::balance(&report.balance))
+            }
+            Answer::Removed(removed) => format!("{removed:?}"),
+            Answer::Failed(error) => error.clone(),
+        };
+        for output in self.world.shelves.keys() {
+            let entries = self.world.entries(output);
+            let held: Vec<String> =
+                entries.iter().map(|(name, entry)| format!("{name} {}", entry.text)).collect();
+            told.push_str(&format!("\n    {output}: {}", held.join(", ")));
+        }
+        told
     }
 
     fn violations(&self) -> Vec<String> {

@@ -160,6 +160,24 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Everything can be read from now on, and is listed as it is.
+    pub fn heal(&mut self) {
+        self.absent = false;
+        self.listing = ListingScript::default();
+        for folder in self.folders.values_mut() {
+            (folder.unreadable, folder.changing) = (false, false);
+        }
+        let change = self.next_change();
+        for file in self.files.values_mut() {
+            if file.unreadable {
+                (file.unreadable, file.ctime) = (false, change);
+            }
+            (file.vanishing, file.unlisted, file.racy, file.fault) = (false, false, false, None);
+        }
+    }
+}
+
 static SOURCES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Source>>>>> = LazyLock::new(Mutex::default);
 
 /// The source of that name, made when it is not there; kinds are opened from settings alone, so names stand for sources.
@@ -191,6 +209,10 @@ pub(crate) fn content_stamp(file: &File) -> Stamp {
 /// Version of what decides about a file's access.
 pub(crate) fn access_stamp(file: &File) -> Stamp {
     if file.racy { Stamp::NONE } else { Stamp([2, file.ctime as u64, 0, 0]) }
+}
+
+fn dead() -> Fault {
+    Fault::passing("dead", "the process is dead")
 }
 
 impl ScriptRepository {
@@ -230,6 +252,9 @@ impl Repository for ScriptRepository {
 
     fn list(&self, _call: &Call) -> Result<Box<dyn Listing>, Fault> {
         let mut source = locked(&self.source);
+        if source.crash.reach("before list") {
+            return Err(dead());
+        }
         if source.absent {
             return Err(Fault::Gone);
         }
@@ -238,6 +263,9 @@ impl Repository for ScriptRepository {
 
     fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
         let source = locked(&self.source);
+        if source.crash.reach("before look") {
+            return Err(dead());
+        }
         Ok(self.observed(key, &self.find(&source, key)?))
     }
 
@@ -247,7 +275,7 @@ impl Repository for ScriptRepository {
             let file = self.find(&source, key)?;
             source.fetched.push(format!("{}{key}", self.root));
             if source.crash.reach("before read") {
-                return Err(Fault::passing("dead", "the process is dead"));
+                return Err(dead());
             }
             if let Some(file) = source.files.get_mut(&format!("{}{key}", self.root))
                 && let Some((fault, times)) = &mut file.fault
@@ -270,6 +298,9 @@ impl Repository for ScriptRepository {
     fn probe(&self, _call: &Call, key: &str) -> Presence {
         let source = locked(&self.source);
         let name = format!("{}{key}", self.root);
+        if source.crash.reach("before probe") {
+            return Presence::Unknown;
+        }
         let above = |folder: &str| source.folders.get(folder).is_some_and(|folder| folder.unreadable);
         if source.absent || name.match_indices('/').any(|(at, _)| above(&name[..=at])) {
             return Presence::Unknown;

@@ -18,12 +18,13 @@ use ingather_engine::{Engine, EngineError, Mode, Options, Report, who};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
-use ingather_store::{Durability, Store, documents, work};
+use ingather_store::{Durability, Store, Target, documents, work};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;
 use crate::database::{Database, Kind};
 use crate::memory_output::{self, COMMITTING, Entry, MEMORY, PLAIN, Shelf};
+use crate::power::{Copy, Power};
 use crate::script_repository::{self, REPOSITORY, Source};
 use crate::script_transform::TRANSFORM;
 
@@ -54,9 +55,14 @@ pub struct World {
     pub threads: usize,
     engine: Option<Engine>,
     repository: ConnectionId,
-    outputs: HashMap<String, ConnectionId>,
+    /// Handles of the outputs.
+    pub outputs: HashMap<String, ConnectionId>,
     processes: u64,
-    database: Database,
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "told by crash points"))]
+    power: Arc<Power>,
+    backup: Option<Copy>,
+    /// Its store.
+    pub database: Database,
 }
 
 /// All or what is new; written.
@@ -82,6 +88,8 @@ impl World {
             repository: ConnectionId(0),
             outputs: HashMap::new(),
             processes: 0,
+            power: Arc::default(),
+            backup: None,
             database: Database::fresh(kind),
         };
         world.reopen();
@@ -97,26 +105,17 @@ impl World {
     /// A new process opens the store; the old one is gone without having cleaned up. Whether it had died.
     pub fn reopen(&mut self) -> bool {
         let died = self.crash.revive();
-        self.engine = None;
+        self.close();
         self.shelves.values().for_each(|shelf| memory_output::locked(shelf).lose_uncommitted());
         let store = Store::open(&self.database.target).expect("the store opens again");
         self.processes += 1;
-        let member = Member {
-            id: format!("process {}", self.processes),
-            until: 0,
-            pid: self.processes as i64,
-            host: self.name.clone(),
-            doing: "test".to_owned(),
-        };
+        let member = member(&self.name, &format!("process {}", self.processes));
         let now = self.clock.now();
         let lease = store
             .write(Durability::Synced, |sql| leases::take(sql, &member, now))
             .expect("the lease is free");
         #[cfg(feature = "crash-points")]
-        let store = {
-            let crash = self.crash.clone();
-            store.with_crash_hook(Arc::new(move |point| crash.transaction(point.statements, point.committed)))
-        };
+        let store = store.with_crash_hook(self.hook());
         self.engine = Some(Engine {
             reader: store.reader().clone(),
             writer: Some((store, lease)),
@@ -127,6 +126,76 @@ impl World {
             surroundings: Surroundings { own: Vec::new(), threads: self.threads },
         });
         died
+    }
+
+    /// The process ends; with the power, when that was lost.
+    fn close(&mut self) {
+        let lost = match (&self.database.target, self.crash.power_was_lost()) {
+            (Target::Sqlite(path), Some(keep)) => Some((path.clone(), self.power.lost(path, keep))),
+            _ => None,
+        };
+        self.engine = None;
+        if let Some((path, copy)) = lost {
+            copy.put(&path);
+        }
+    }
+
+    /// Asked before and after every commit: where the process dies, and what a power loss would leave.
+    #[cfg(feature = "crash-points")]
+    fn hook(&self) -> ingather_store::crash_points::Hook {
+        let (crash, power, clock) = (self.crash.clone(), self.power.clone(), self.clock.clone());
+        let (name, target) = (self.name.clone(), self.database.target.clone());
+        let taken = std::sync::atomic::AtomicBool::new(false);
+        if let Target::Sqlite(path) = &target {
+            power.opened(path);
+        }
+        Arc::new(move |point| {
+            let lives_on = !crash.transaction(point.statements, point.committed);
+            if let (true, false, Target::Sqlite(path)) = (lives_on, point.committed, &target) {
+                power.commits(path, point.durability == Durability::Synced);
+            }
+            // Numbers that nobody uses, and a renewal that finds nothing, are no harm.
+            let harmless = [["id_block/take"], ["process/renew"]].iter().any(|only| only == point.statements);
+            if point.committed && taken.load(Ordering::SeqCst) && !harmless {
+                memory_output::locked(&crash.late_writes).push(point.statements.join(", "));
+            }
+            if point.committed && crash.takes_over() {
+                let other = Store::open(&target).expect("two processes may open a store");
+                let member = member(&name, "another process");
+                let lease = other.write(Durability::Synced, |sql| leases::take(sql, &member, clock.now()));
+                lease.expect("the lease of the same host may be taken");
+                taken.store(true, Ordering::SeqCst);
+            }
+            !lives_on
+        })
+    }
+
+    /// Keeps a copy of the store as it stands.
+    ///
+    /// # Errors
+    /// Only files can be copied.
+    pub fn back_up(&mut self) -> Result<(), String> {
+        let Target::Sqlite(path) = &self.database.target else {
+            return Err("only SQLite is copied".to_owned());
+        };
+        self.backup = Some(Copy::of(path));
+        Ok(())
+    }
+
+    /// Puts the copy back and opens it; nothing happens when there is none.
+    ///
+    /// # Errors
+    /// Only files can be copied.
+    pub fn restore(&mut self) -> Result<(), String> {
+        let Target::Sqlite(path) = self.database.target.clone() else {
+            return Err("only SQLite is copied".to_owned());
+        };
+        if let Some(copy) = &self.backup {
+            self.engine = None;
+            copy.put(&path);
+        }
+        self.reopen();
+        Ok(())
     }
 
     /// The engine of the process that lives now.
@@ -279,6 +348,10 @@ impl World {
         states.sort();
         states
     }
+}
+
+fn member(host: &str, id: &str) -> Member {
+    Member { id: id.to_owned(), until: 0, pid: 1, host: host.to_owned(), doing: "test".to_owned() }
 }
 
 impl Drop for World {

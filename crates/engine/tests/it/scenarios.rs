@@ -40,6 +40,6 @@ scenarios! {
     first_runs forgetful_output held_removals interrupted_listing intervals listing_faults minimal_runs moves narrowing_is_not_lost
     no_content_no_address
     old_removals one_decision_each other_device outputs_in_and_out racy_versions single_probe stopped_runs
-    touched_files
+    taken_over touched_files
     two_owners two_owners_differ unreadable vanishing
 }

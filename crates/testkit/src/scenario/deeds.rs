@@ -7,12 +7,10 @@ use ingather_connector::model::job::{Definition, RunKind, Stage};
 use ingather_engine::Mode;
 
 use super::{Answer, Play};
-use crate::crash::PLACES;
-use crate::memory_output::{Trouble, locked};
 use crate::script_repository::{self, ListingScript, Source};
 use crate::world::{FULL, REGISTRY};
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
@@ -35,7 +33,16 @@ impl Play {
                 Ok(())
             }
             "fault" => self.fault(rest),
-            "crash" | "stop" => self.arm(word, rest),
+            "crash" | "stop" | "takeover" => self.arm(word, rest),
+            "power" => {
+                self.world.crash.cut_power(number(rest)?);
+                self.world.reopen();
+                Ok(())
+            }
+            "backup" => self.world.back_up(),
+            "restore" => self.world.restore(),
+            "watch" => Ok(()),
+            "quiet" => self.quiet(),
             "clock" => {
                 self.world.clock.pass(number::<i64>(rest.trim_end_matches('s'))? * 1_000);
                 Ok(())
@@ -121,78 +128,6 @@ impl Play {
         Ok(())
     }
 
-    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | commit | forgets |
-    /// older | slow:MS | fine`.
-    fn fault(&mut self, rest: &str) -> Result<(), String> {
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let shelf = self.world.shelves.get(words[0]).ok_or("there is no such output")?;
-        let mut shelf = locked(shelf);
-        let what = *words.get(1).ok_or("what goes wrong?")?;
-        let fault = match what {
-            "short" => {
-                shelf.short_answers += 1;
-                return Ok(());
-            }
-            "commit" => {
-                shelf.failing_commits += 1;
-                return Ok(());
-            }
-            "forgets" => {
-                shelf.forget();
-                return Ok(());
-            }
-            "older" => {
-                shelf.go_back();
-                return Ok(());
-            }
-            "fine" => {
-                shelf.troubles.clear();
-                return Ok(());
-            }
-            "passing" => Fault::passing("away", "the output is away"),
-            "keeping" => Fault::Passing {
-                reason: Reason::new("away", "the output is away"),
-                retry_in_ms: None,
-                when_exhausted: Exhausted::Keep,
-            },
-            "busy" => Fault::Passing {
-                reason: Reason::new("busy", "too many requests"),
-                retry_in_ms: Some(2_000),
-                when_exhausted: Exhausted::Keep,
-            },
-            "refused" => Fault::refused("mapping", "the output does not take it"),
-            "broken" => Fault::broken("mapping", "the output does not understand it"),
-            slow => {
-                let millis =
-                    slow.strip_prefix("slow:").ok_or_else(|| format!("an output has no `{slow}`"))?;
-                shelf.slow_ms = number(millis)?;
-                return Ok(());
-            }
-        };
-        let name = words.get(2).copied().filter(|name| *name != "*").unwrap_or_default().to_owned();
-        let times = words.get(3).map_or(Ok(u32::MAX), |times| number(times))?;
-        shelf.troubles.push(Trouble { name, fault, times });
-        Ok(())
-    }
-
-    fn arm(&mut self, word: &str, rest: &str) -> Result<(), String> {
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let (when, place) = match words[..] {
-            [when, place, ..] if ["before", "mid", "after"].contains(&when) => (when, place),
-            _ => return Err("before, mid or after what?".to_owned()),
-        };
-        if !PLACES.contains(&place) {
-            return Err(format!("there is no place `{place}`"));
-        }
-        let nth = words.get(2).map_or(Ok(1), |nth| number(nth))?;
-        let place = format!("{when} {place}");
-        match word {
-            "crash" => self.world.crash.arm(&place, nth),
-            _ => self.world.crash.stop_at(&place, nth, self.world.engine().cancel.clone()),
-        }
-        Ok(())
-    }
-
     fn ask(&mut self, what: &str, rest: &str) -> Result<(), String> {
         let mut words = rest.split_whitespace();
         let job = words.next().ok_or("which job?")?;
@@ -213,7 +148,7 @@ impl Play {
             _ => Answer::of(self.world.confirm(job, run), Answer::Removed),
         };
         let stopped = self.world.engine().cancel.cancelled();
-        if self.world.crash.dead() || stopped {
+        if self.world.crash.dead() || self.world.crash.was_taken_over() || stopped {
             self.world.reopen();
         }
         // What was not met in this deed is not armed for the next one.
@@ -247,6 +182,7 @@ fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         None if word == "changing" => folder.changing = true,
         None if word == "quiet" => folder.changing = false,
         None if word == "replaced" => folder.inode = next,
+        Some(("move", old)) => move_folder(source, old, &name),
         None if word == "gone" => {
             source.folders.remove(&name);
             source.files.retain(|file, _| !file.starts_with(&name));
@@ -254,6 +190,29 @@ fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         _ => return Err(format!("a folder has no `{word}`")),
     }
     Ok(())
+}
+
+/// A folder takes what is below it along; what was at its new name goes.
+fn move_folder(source: &mut Source, old: &str, new: &str) {
+    if new.starts_with(old) || old.starts_with(new) {
+        return;
+    }
+    source.files.retain(|name, _| !name.starts_with(new));
+    source.folders.retain(|name, _| !name.starts_with(new));
+    let change = source.next_change();
+    let names: Vec<String> = source.files.keys().filter(|name| name.starts_with(old)).cloned().collect();
+    for name in names {
+        if let Some(mut file) = source.files.remove(&name) {
+            file.ctime = change;
+            source.files.insert(format!("{new}{}", &name[old.len()..]), file);
+        }
+    }
+    let names: Vec<String> = source.folders.keys().filter(|name| name.starts_with(old)).cloned().collect();
+    for name in names {
+        if let Some(folder) = source.folders.remove(&name) {
+            source.folders.insert(format!("{new}{}", &name[old.len()..]), folder);
+        }
+    }
 }
 
 fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
@@ -287,6 +246,8 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         // The reader may open it now although nothing about the file has changed.
         None if word == "opened" => file.unreadable = false,
         None if word == "vanishing" => file.vanishing = true,
+        None if word == "steady" => file.vanishing = false,
+        None if word == "included" => file.excluded = false,
         None if word == "unlisted" => file.unlisted = true,
         None if word == "listed" => file.unlisted = false,
         None if word == "excluded" => file.excluded = true,

@@ -1,0 +1,402 @@
+//! A world from a seed, as the text of a scenario: outputs, jobs, and deeds that change the source, the settings and the
+//! time, let outputs misbehave, and let the process die.
+
+use std::collections::BTreeSet;
+
+use crate::dice::Dice;
+
+const FILES: &[&str] = &["a", "b", "s/c", "s/d", "s/t/e", "s/t/f", "d/g", "d/h", "d"];
+const FOLDERS: &[&str] = &["s/", "s/t/", "d/", "/"];
+const CONTENTS: &[&str] = &["v1", "v2", "v3", "v-no"];
+const PEOPLE: &[&str] = &["open", "open", "anna", "bert", "anna+bert"];
+const KINDS: &[&str] = &["memory", "committing", "committing", "plain"];
+const ROOTS: &[&str] = &["", "s/", "d/", "s/t/"];
+const STAGES: &[&str] =
+    &["", "", " stage={\"decline\":\"no\"}", " stage={\"mark\":\"m1\"}", " stage={\"mark\":\"m2\"}"];
+const GUARDS: &[&str] = &["", "", "", " guard=10/1", " guard=30/2"];
+const DEATHS: &[&str] = &[
+    "before write",
+    "after write",
+    "before intent",
+    "after intent",
+    "before send",
+    "mid send",
+    "after send",
+    "before confirm",
+    "after confirm",
+    "before commit",
+    "after commit",
+    "before read",
+    "before look",
+    "before probe",
+    "before list",
+    "after listing",
+    "after begin",
+    "before hold",
+    "after settle",
+    "before end",
+    "before clear",
+];
+
+struct World {
+    dice: Dice,
+    lines: Vec<String>,
+    files: BTreeSet<String>,
+    outputs: Vec<(&'static str, &'static str)>,
+    /// Every output can tell that it does not fit the books, so that old books may come back.
+    all_commit: bool,
+    jobs: Vec<&'static str>,
+}
+
+/// The text of a seed's world.
+pub fn of_seed(seed: u64) -> String {
+    let mut dice = Dice::new(seed);
+    let all_commit = dice.once_in(3);
+    let mut world = World {
+        dice,
+        lines: Vec::new(),
+        files: BTreeSet::new(),
+        outputs: Vec::new(),
+        all_commit,
+        jobs: Vec::new(),
+    };
+    world.begin();
+    let deeds = 8 + world.dice.below(30);
+    for _ in 0..deeds {
+        world.deed();
+    }
+    world.tell("quiet");
+    for job in world.jobs.clone() {
+        world.tell(&format!("delete {job}"));
+    }
+    world.tell("quiet");
+    world.lines.join("\n") + "\n"
+}
+
+impl World {
+    fn tell(&mut self, line: &str) {
+        self.lines.push(line.to_owned());
+    }
+
+    fn begin(&mut self) {
+        let outputs = 1 + self.dice.below(3);
+        for name in &["one", "two", "three"][..outputs] {
+            let kind = if self.all_commit { "committing" } else { self.dice.one(KINDS) };
+            self.outputs.push((name, kind));
+            self.tell(&format!("output {name} {kind}"));
+        }
+        let jobs = 1 + self.dice.below(3);
+        for name in &["whole", "part", "other"][..jobs] {
+            self.jobs.push(name);
+            self.define(name);
+        }
+        self.tell("watch");
+        for _ in 0..3 + self.dice.below(5) {
+            self.put();
+        }
+    }
+
+    fn define(&mut self, name: &'static str) {
+        let root = if name == "whole" { "" } else { self.dice.one(ROOTS) };
+        let mut to: Vec<&str> = Vec::new();
+        for (output, _) in self.outputs.clone() {
+            if !self.dice.once_in(3) {
+                to.push(output);
+            }
+        }
+        if to.is_empty() {
+            to.push(self.outputs[0].0);
+        }
+        let (stage, guard) = (self.dice.one(STAGES), self.dice.one(GUARDS));
+        let compare = if self.dice.once_in(6) { " compare=content" } else { "" };
+        // A job that is there keeps its root: another root is another job.
+        let root = self.root_of(name).unwrap_or_else(|| root.to_owned());
+        self.tell(&format!("job {name} root={root} to={}{stage}{guard}{compare}", to.join(",")));
+    }
+
+    fn root_of(&self, name: &str) -> Option<String> {
+        let start = format!("job {name} root=");
+        let line = self.lines.iter().find_map(|line| line.strip_prefix(&start))?;
+        line.split(' ').next().map(str::to_owned)
+    }
+
+    fn deed(&mut self) {
+        match self.dice.below(40) {
+            0..10 => self.source(),
+            10..13 => self.source_fault(),
+            13..22 => self.run(),
+            22..30 => self.dying_run(),
+            30..34 => self.output_fault(),
+            34 => self.operator(),
+            35 => self.time(),
+            36 => self.settings(),
+            37 => self.broken_listing(),
+            38 => self.books(),
+            _ if self.dice.once_in(3) => self.tell("quiet"),
+            _ => self.confirm(),
+        }
+    }
+
+    fn put(&mut self) {
+        let (name, content) = (self.dice.one(FILES), self.dice.one(CONTENTS));
+        let mut line = String::new();
+        // What is a file is no folder, and the other way round.
+        let folder = format!("{name}/");
+        if self.files.iter().any(|file| file.starts_with(&folder)) {
+            self.files.retain(|file| !file.starts_with(&folder));
+            line = format!("{folder} gone, ");
+        }
+        let above: Vec<String> =
+            self.files.iter().filter(|file| name.starts_with(&format!("{file}/"))).cloned().collect();
+        for file in above {
+            self.files.remove(&file);
+            line.push_str(&format!("{file} gone, "));
+        }
+        self.files.insert(name.to_owned());
+        let access =
+            if self.dice.once_in(4) { format!(" access:{}", self.dice.one(PEOPLE)) } else { String::new() };
+        self.tell(&format!("source {line}{name} {content}{access}"));
+    }
+
+    fn some_file(&mut self) -> Option<String> {
+        let at = self.dice.below(self.files.len());
+        self.files.iter().nth(at).cloned()
+    }
+
+    fn source(&mut self) {
+        let Some(file) = self.some_file() else { return self.put() };
+        match self.dice.below(14) {
+            0..5 => self.put(),
+            5..8 => {
+                self.files.remove(&file);
+                self.tell(&format!("source {file} gone"));
+            }
+            8 => {
+                let to = self.dice.one(FILES);
+                let folder = |name: &str| format!("{name}/");
+                let clash = self
+                    .files
+                    .iter()
+                    .any(|f| f == to || f.starts_with(&folder(to)) || to.starts_with(&folder(f)));
+                if !clash {
+                    self.files.remove(&file);
+                    self.files.insert(to.to_owned());
+                    self.tell(&format!("source {to} move:{file}"));
+                }
+            }
+            9 => self.move_folder(),
+            10 | 11 => {
+                let who = self.dice.one(PEOPLE);
+                self.tell(&format!("source {file} access:{who}"));
+            }
+            12 => {
+                let (folder, who) = (self.dice.one(FOLDERS), self.dice.one(PEOPLE));
+                self.tell(&format!("source {folder} access:{who}"));
+            }
+            _ => {
+                let word = self.dice.one(&["racy", "calm", "touched", "ctime"]);
+                self.tell(&format!("source {file} {word}"));
+            }
+        }
+    }
+
+    fn move_folder(&mut self) {
+        let (from, to) = (self.dice.one(FOLDERS), self.dice.one(FOLDERS));
+        if from == "/"
+            || to == "/"
+            || from.starts_with(to)
+            || to.starts_with(from)
+            || self.files.contains(to.trim_end_matches('/'))
+        {
+            return;
+        }
+        let moving: Vec<String> = self.files.iter().filter(|file| file.starts_with(from)).cloned().collect();
+        self.files.retain(|file| !file.starts_with(to) && !file.starts_with(from));
+        self.files.extend(moving.iter().map(|file| format!("{to}{}", &file[from.len()..])));
+        self.tell(&format!("source {to} move:{from}"));
+    }
+
+    fn source_fault(&mut self) {
+        let folder = self.dice.one(FOLDERS);
+        let file = self.some_file();
+        match (self.dice.below(12), file) {
+            (0..3, _) => {
+                let word = self.dice.one(&["unreadable", "readable", "changing", "quiet"]);
+                self.tell(&format!("source {folder} {word}"));
+            }
+            (3, _) => self.tell(&format!("source {folder} replaced")),
+            (4, _) => {
+                let device = 1 + self.dice.below(2);
+                self.tell(&format!("source {folder} device:{device}"));
+            }
+            (5, _) => {
+                let word = self.dice.one(&["absent", "present"]);
+                self.tell(&format!("source root {word}"));
+            }
+            (6, _) => {
+                if folder == "/" {
+                    self.files.clear();
+                } else {
+                    self.files.retain(|file| !file.starts_with(folder));
+                }
+                self.tell(&format!("source {folder} gone"));
+            }
+            (7, _) => {
+                let reader = self.dice.one(&["reader", "another"]);
+                self.tell(&format!("reader {reader}"));
+            }
+            (_, Some(file)) => {
+                let word = self.dice.one(&[
+                    "unreadable",
+                    "readable",
+                    "opened",
+                    "vanishing",
+                    "steady",
+                    "unlisted",
+                    "listed",
+                    "excluded",
+                    "included",
+                    "failing:1",
+                    "failing:3",
+                    "keeping:2",
+                    "failing:9",
+                ]);
+                self.tell(&format!("source {file} {word}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn output_fault(&mut self) {
+        let at = self.dice.below(self.outputs.len());
+        let (output, kind) = self.outputs[at];
+        let name = if self.dice.once_in(3) { "*" } else { self.dice.one(FILES) };
+        let times = 1 + self.dice.below(4);
+        let word = self.dice.one(&[
+            "passing",
+            "passing",
+            "keeping",
+            "busy",
+            "timeout",
+            "timeout",
+            "late",
+            "late",
+            "short",
+            "double",
+            "commit",
+            "fine",
+            "slow:700",
+            "slow:9000",
+            "refused",
+            "forgets",
+            "older",
+        ]);
+        match word {
+            "forgets" | "older" if kind != "committing" => {}
+            "short" | "double" | "commit" | "fine" | "forgets" | "older" | "slow:700" | "slow:9000" => {
+                self.tell(&format!("fault {output} {word}"));
+            }
+            _ => self.tell(&format!("fault {output} {word} {name} {times}")),
+        }
+    }
+
+    fn some_job(&mut self) -> &'static str {
+        let at = self.dice.below(self.jobs.len());
+        self.jobs[at]
+    }
+
+    fn run(&mut self) {
+        let job = self.some_job();
+        let how = self.dice.one(&["", "", "", "", "", " minimal", " guard-off", " dry-run"]);
+        self.tell(&format!("run {job}{how}"));
+    }
+
+    fn dying_run(&mut self) {
+        let place = self.dice.one(DEATHS);
+        let nth = 1 + self.dice.below(3);
+        match self.dice.below(8) {
+            0 | 1 => {
+                let keep = self.dice.below(9);
+                self.tell(&format!("crash {place} {nth} power {keep}"));
+            }
+            2 => self.tell(&format!("stop {place} {nth}")),
+            3 => {
+                let place = self.dice.one(&[
+                    "after write",
+                    "after intent",
+                    "after confirm",
+                    "after listing",
+                    "after begin",
+                ]);
+                self.tell(&format!("takeover {place} {nth}"));
+            }
+            _ => self.tell(&format!("crash {place} {nth}")),
+        }
+        let job = self.some_job();
+        match self.dice.below(12) {
+            0 => self.tell(&format!("delete {job}")),
+            1 => self.tell(&format!("confirm {job}")),
+            _ => self.tell(&format!("run {job}")),
+        }
+    }
+
+    fn operator(&mut self) {
+        let job = self.some_job();
+        self.tell(&format!("delete {job}"));
+        if self.dice.once_in(2) {
+            self.define(job);
+        }
+    }
+
+    fn confirm(&mut self) {
+        let job = self.some_job();
+        if self.dice.once_in(2) {
+            self.tell(&format!("run {job}"));
+        }
+        if self.dice.once_in(2) {
+            self.source();
+        }
+        self.tell(&format!("confirm {job}"));
+    }
+
+    fn time(&mut self) {
+        let seconds = self.dice.one(&["1", "10", "120", "4000", "-5", "-90000"]);
+        self.tell(&format!("clock {seconds}s"));
+    }
+
+    fn settings(&mut self) {
+        let job = self.some_job();
+        self.define(job);
+    }
+
+    fn broken_listing(&mut self) {
+        let page = 1 + self.dice.below(5);
+        let how = self.dice.one(&["error", "torn"]);
+        let job = self.some_job();
+        self.tell(&format!("listing {how}:{page}"));
+        self.tell(&format!("run {job}"));
+        self.tell("listing fine");
+    }
+
+    fn books(&mut self) {
+        match self.dice.below(3) {
+            0 if self.all_commit => self.tell("backup"),
+            1 if self.all_commit => self.tell("restore"),
+            _ => {
+                let keep = self.dice.below(9);
+                self.tell(&format!("power {keep}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_seed;
+
+    #[test]
+    fn a_seed_gives_the_same_world_again() {
+        assert_eq!(of_seed(3), of_seed(3));
+        assert_ne!(of_seed(3), of_seed(4));
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of the simulator as one program.
+
+mod seeds;

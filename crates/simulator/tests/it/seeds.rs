@@ -1,0 +1,21 @@
+//! The seeds that are played before every change is taken.
+
+use ingather_simulator::play;
+
+/// Seeds of one check.
+const SEEDS: u64 = 200;
+
+#[test]
+fn two_hundred_worlds_show_nothing_wrong() {
+    let (played, failures) = play::seeds(0, SEEDS, 8, &|_| {});
+    for failure in &failures {
+        eprintln!(
+            "seed {}: see `cargo x simulate --seed {}`\n{}",
+            failure.seed,
+            failure.seed,
+            failure.found.concat()
+        );
+    }
+    assert!(failures.is_empty());
+    assert_eq!(played, SEEDS);
+}

@@ -1,0 +1,98 @@
+//! Deeds that make things go wrong: outputs that misbehave, and places where a process dies, stops or is replaced.
+
+use ingather_connector::model::fault::{Exhausted, Fault, Reason};
+
+use super::Play;
+use super::deeds::number;
+use crate::crash::PLACES;
+use crate::memory_output::{Effect, Trouble, locked};
+
+impl Play {
+    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | double | commit | forgets |
+    /// older | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later.
+    pub(super) fn fault(&mut self, rest: &str) -> Result<(), String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let shelf = self.world.shelves.get(words[0]).ok_or("there is no such output")?;
+        let mut shelf = locked(shelf);
+        let what = *words.get(1).ok_or("what goes wrong?")?;
+        let mut effect = Effect::None;
+        let fault = match what {
+            "short" => {
+                shelf.short_answers += 1;
+                return Ok(());
+            }
+            "double" => {
+                shelf.double_answers += 1;
+                return Ok(());
+            }
+            "commit" => {
+                shelf.failing_commits += 1;
+                return Ok(());
+            }
+            "forgets" => {
+                shelf.forget();
+                return Ok(());
+            }
+            "older" => {
+                shelf.go_back();
+                return Ok(());
+            }
+            "fine" => {
+                shelf.troubles.clear();
+                return Ok(());
+            }
+            "timeout" | "late" => {
+                effect = if what == "late" { Effect::Late } else { Effect::AtOnce };
+                Fault::passing("timeout", "the output did not answer in time")
+            }
+            "passing" => Fault::passing("away", "the output is away"),
+            "keeping" => Fault::Passing {
+                reason: Reason::new("away", "the output is away"),
+                retry_in_ms: None,
+                when_exhausted: Exhausted::Keep,
+            },
+            "busy" => Fault::Passing {
+                reason: Reason::new("busy", "too many requests"),
+                retry_in_ms: Some(2_000),
+                when_exhausted: Exhausted::Keep,
+            },
+            "refused" => Fault::refused("mapping", "the output does not take it"),
+            "broken" => Fault::broken("mapping", "the output does not understand it"),
+            slow => {
+                let millis =
+                    slow.strip_prefix("slow:").ok_or_else(|| format!("an output has no `{slow}`"))?;
+                shelf.slow_ms = number(millis)?;
+                return Ok(());
+            }
+        };
+        let name = words.get(2).copied().filter(|name| *name != "*").unwrap_or_default().to_owned();
+        let times = words.get(3).map_or(Ok(u32::MAX), |times| number(times))?;
+        shelf.troubles.push(Trouble { name, fault, times, effect });
+        Ok(())
+    }
+
+    pub(super) fn arm(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let (when, place) = match words[..] {
+            [when, place, ..] if ["before", "mid", "after"].contains(&when) => (when, place),
+            _ => return Err("before, mid or after what?".to_owned()),
+        };
+        if !PLACES.contains(&place) {
+            return Err(format!("there is no place `{place}`"));
+        }
+        let nth = words.get(2).map_or(Ok(1), |nth| number(nth))?;
+        let place = format!("{when} {place}");
+        let keep = match words[..] {
+            [_, _, _, "power", keep] => Some(number(keep)?),
+            [_, _] | [_, _, _] => None,
+            _ => return Err("a place has a number, and `power` one more".to_owned()),
+        };
+        match (word, keep) {
+            ("crash", Some(keep)) => self.world.crash.lose_power(&place, nth, keep),
+            ("crash", None) => self.world.crash.arm(&place, nth),
+            ("takeover", _) => self.world.crash.take_over(&place, nth),
+            _ => self.world.crash.stop_at(&place, nth, self.world.engine().cancel.clone()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! `quiet`: everything that went wrong is put right, all jobs run until nothing changes, and then the outputs must hold
+//! exactly what the source says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use super::truth::{self, Wanted};
+use super::watch::{USERS, tokens};
+use super::{Answer, Play};
+use crate::memory_output::{Calls, Shelf, locked};
+use crate::{books, script_repository};
+
+/// Rounds of runs after which nothing may change any more.
+const ROUNDS_MAX: usize = 6;
+/// Time that passes between two rounds, milliseconds: longer than any wait for another attempt.
+const ROUND_MS: i64 = 400_000;
+
+impl Play {
+    /// Lets the world come to rest, and judges it.
+    pub(super) fn quiet(&mut self) -> Result<(), String> {
+        script_repository::locked(&self.world.source).heal();
+        self.world.shelves.values().for_each(|shelf| locked(shelf).heal());
+        self.note_source();
+        for _ in 0..ROUNDS_MAX {
+            self.world.clock.pass(ROUND_MS);
+            self.world.shelves.values().for_each(|shelf| locked(shelf).calls = Calls::default());
+            let silent = |shelf: &Arc<Mutex<Shelf>>| locked(shelf).calls == Calls::default();
+            if self.round()? && self.world.shelves.values().all(silent) {
+                self.at_rest();
+                return Ok(());
+            }
+        }
+        let last = format!("{:?}", self.answer);
+        self.found.push(format!("the world does not come to rest in {ROUNDS_MAX} rounds: {last}"));
+        Ok(())
+    }
+
+    /// Every job runs once; true when nothing changed.
+    fn round(&mut self) -> Result<bool, String> {
+        let mut still = true;
+        for job in self.world.jobs() {
+            let deleting = self.world.find(&job).is_some_and(|job| job.state == "deleting");
+            let line = if deleting { format!("delete {job}") } else { format!("run {job} guard-off") };
+            self.line(&line)?;
+            still &= match &self.answer {
+                Answer::Ran(report) => {
+                    let b = report.balance;
+                    let quiet =
+                        b.seen() == b.unchanged + b.skipped + b.failed && b.deleted + b.kept + b.held == 0;
+                    quiet && report.error.is_none() && report.blind.is_empty()
+                }
+                _ => false,
+            };
+        }
+        Ok(still)
+    }
+
+    fn at_rest(&mut self) {
+        let mut found = books::breaches(&self.world.database.target, true);
+        let jobs = self.live_jobs();
+        let source = script_repository::locked(&self.world.source);
+        for output in
+            self.world.shelves.keys().filter(|output| !locked(&self.world.shelves[*output]).went_back)
+        {
+            let mut wanted: BTreeMap<&str, Vec<(String, Option<String>)>> = BTreeMap::new();
+            let mut unsure: BTreeSet<String> = BTreeSet::new();
+            for job in jobs.iter().filter(|job| job.definition.outputs.contains(output)) {
+                let root = truth::root(job);
+                // What an output or a stage refused waits for a change.
+                let failed = self.world.documents(&job.name).into_iter();
+                let failed = failed.filter(|(_, state)| state.starts_with("failed"));
+                unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
+                for (name, file) in source.files.iter().filter(|(name, _)| name.starts_with(root)) {
+                    if let Wanted::Entry(text, mark) = truth::wanted(job, file) {
+                        wanted.entry(name).or_default().push((text, mark));
+                    }
+                }
+            }
+            let entries = self.world.entries(output);
+            for (name, versions) in wanted.iter().filter(|(name, _)| !unsure.contains(**name)) {
+                match entries.get(*name) {
+                    None => found.push(format!("at rest, {output} lacks {name}")),
+                    Some(entry) if !versions.contains(&(entry.text.clone(), entry.mark.clone())) => {
+                        let held = (&entry.text, &entry.mark);
+                        found.push(format!(
+                            "at rest, {output} holds {name} as {held:?}, wanted is {versions:?}"
+                        ));
+                    }
+                    Some(_) => {}
+                }
+            }
+            let over =
+                entries.keys().filter(|name| !wanted.contains_key(name.as_str()) && !unsure.contains(*name));
+            found.extend(over.map(|name| format!("at rest, {output} still holds {name}")));
+            for user in USERS {
+                let sees: BTreeSet<String> = self.world.sees(user, output).into_iter().collect();
+                for name in entries.keys().filter(|name| !unsure.contains(*name)) {
+                    let Some(file) = source.files.get(name) else { continue };
+                    let may = truth::permits(&source, name, file, &tokens(user));
+                    if may != sees.contains(name) {
+                        found.push(format!(
+                            "at rest, `{user}` may see {name} in {output}: {may}, and finds it: {}",
+                            !may
+                        ));
+                    }
+                }
+            }
+        }
+        drop(source);
+        self.found.extend(found);
+    }
+}

@@ -1,0 +1,275 @@
+//! What must hold after every deed of a world, whatever went wrong: nothing is deleted wrongly or shown to the wrong
+//! people, the books are sound, and a run that says it went well was exact.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use ingather_connector::model::access::Tokens;
+use ingather_connector::model::guard::Guard;
+use ingather_store::jobs::{self, Job};
+
+use super::truth::{self, Wanted};
+use super::{Answer, Play};
+use crate::books::{self, Claim};
+use crate::memory_output::{Entry, locked};
+use crate::script_repository::{self, Source};
+
+/// Who looks: nobody in particular, and people whose names are their tokens.
+pub(super) const USERS: &[&str] = &["", "anna", "bert"];
+
+pub(super) fn tokens(user: &str) -> Tokens {
+    user.split('+').filter(|token| !token.is_empty()).collect()
+}
+
+type Entries = BTreeMap<String, BTreeMap<String, Entry>>;
+
+/// What a world has shown so far.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Who was ever allowed to see which text of which file.
+    permitted: HashSet<(&'static str, String, String)>,
+    /// What stays of files when they are renamed, as met last.
+    identities: HashMap<String, i64>,
+    /// Books from an earlier day say nothing about what outputs hold until a run has compared them.
+    restored: BTreeSet<String>,
+}
+
+/// The world before a deed.
+pub(super) struct Before {
+    entries: Entries,
+    cleared: BTreeMap<String, u32>,
+    claims: Vec<Claim>,
+    held: BTreeSet<String>,
+    known: usize,
+}
+
+impl Watch {
+    /// Takes note of what the source shows now.
+    pub(super) fn note(&mut self, source: &Source) {
+        for (name, file) in &source.files {
+            self.identities.insert(name.clone(), file.identity);
+            for user in USERS {
+                if truth::permits(source, name, file, &tokens(user)) {
+                    self.permitted.insert((user, name.clone(), file.content.clone()));
+                }
+            }
+        }
+    }
+}
+
+impl Play {
+    pub(super) fn live_jobs(&self) -> Vec<Job> {
+        let jobs = self.world.engine().reader.read(jobs::list).expect("the store answers");
+        jobs.into_iter().filter(|job| job.state != "deleting").collect()
+    }
+
+    fn entries(&self) -> Entries {
+        self.world.shelves.keys().map(|output| (output.clone(), self.world.entries(output))).collect()
+    }
+
+    fn cleared(&self) -> BTreeMap<String, u32> {
+        self.world.shelves.iter().map(|(output, shelf)| (output.clone(), locked(shelf).cleared)).collect()
+    }
+
+    /// What may have been delivered, by the names that files have in the source.
+    fn claims(&self) -> Vec<Claim> {
+        let jobs = self.world.engine().reader.read(jobs::list).expect("the store answers");
+        let root = |name: &str| jobs.iter().find(|job| job.name == name).map(truth::root).unwrap_or_default();
+        let mut claims = books::claims(&self.world.database.target);
+        for claim in &mut claims {
+            claim.document = format!("{}{}", root(&claim.job), claim.document);
+        }
+        claims
+    }
+
+    pub(super) fn before(&self, rest: &str) -> Before {
+        let name = rest.split_whitespace().next().unwrap_or_default();
+        let mut held = BTreeSet::new();
+        if let Some(job) = self.world.find(name) {
+            let names = self.world.engine().held(&job, 0, 10_000).map(|(_, held)| held).unwrap_or_default();
+            held.extend(names.into_iter().map(|held| format!("{}{}", truth::root(&job), held.name)));
+        }
+        Before {
+            entries: self.entries(),
+            cleared: self.cleared(),
+            claims: self.claims(),
+            held,
+            known: self.world.documents(name).len(),
+        }
+    }
+
+    /// Judges the world after a deed.
+    pub(super) fn judge(&mut self, before: Option<&Before>, word: &str, rest: &str) {
+        let mut found = books::breaches(&self.world.database.target, false);
+        let name = rest.split_whitespace().next().unwrap_or_default();
+        let job = self.live_jobs().into_iter().find(|job| job.name == name);
+        if let Some(before) = before {
+            self.deleted(before, word, rest, &mut found);
+            if let (Some(job), Answer::Ran(report)) = (&job, &self.answer)
+                && word == "run"
+            {
+                if report.error.is_none() && !report.stopped {
+                    self.watch.restored.retain(|output| !job.definition.outputs.contains(output));
+                }
+                let quiet = report.error.is_none() && !report.stopped && report.blind.is_empty();
+                if quiet && !report.balance.troubled() && report.balance.kept == 0 && !rest.contains(' ') {
+                    self.exact(job, &mut found);
+                }
+            }
+        }
+        self.shown(&mut found);
+        let late = std::mem::take(&mut *locked(&self.world.crash.late_writes));
+        found.extend(
+            late.into_iter().map(|told| format!("a process wrote after its lease was taken: {told}")),
+        );
+        self.found.extend(found);
+    }
+
+    /// Books from an earlier day: see [`Watch::restored`].
+    pub(super) fn books_restored(&mut self) {
+        self.watch.restored = self.world.shelves.keys().cloned().collect();
+    }
+
+    /// What left the outputs had to leave them.
+    fn deleted(&self, before: &Before, word: &str, rest: &str, found: &mut Vec<String>) {
+        let source = script_repository::locked(&self.world.source);
+        let live = self.live_jobs();
+        let (after, cleared) = (self.entries(), self.cleared());
+        let acting = rest.split_whitespace().next().unwrap_or_default();
+        let mut lost = BTreeSet::new();
+        for (output, entries) in
+            before.entries.iter().filter(|(output, _)| before.cleared[*output] == cleared[*output])
+        {
+            for name in entries.keys().filter(|name| !after[output].contains_key(*name)) {
+                let owners = before
+                    .claims
+                    .iter()
+                    .filter(|claim| claim.document == *name && claim.output == *output && !claim.leaving);
+                let owners = owners.filter_map(|claim| {
+                    live.iter().find(|job| job.name == claim.job && job.definition.outputs.contains(output))
+                });
+                for job in owners {
+                    let acts = job.name == acting;
+                    if let Some(why) = wrongly(&source, job, name, acts, word, rest) {
+                        found.push(format!("{output} lost {name}, {why}"));
+                    }
+                    if acts && self.is_lost(&source, name) {
+                        lost.insert(name.clone());
+                    }
+                }
+                if word == "confirm" && !before.held.contains(name) {
+                    found.push(format!("{output} lost {name}, which was not in the set that was confirmed"));
+                }
+            }
+        }
+        let acting =
+            live.iter().find(|job| job.name == acting && word == "run" && !rest.contains("guard-off"));
+        if let Some(Guard::Limits { percent, documents }) = acting.map(|job| job.definition.delete_guard)
+            && lost.len() as u64 > documents
+            && lost.len() as u64 * 100 > percent * before.known as u64
+        {
+            found.push(format!("the guard let {} of {} go: {lost:?}", lost.len(), before.known));
+        }
+    }
+
+    /// Whether a file is gone, and not under another name now.
+    fn is_lost(&self, source: &Source, name: &str) -> bool {
+        let identity = self.watch.identities.get(name);
+        !source.files.contains_key(name)
+            && !source.files.values().any(|file| Some(&file.identity) == identity)
+    }
+
+    /// Whoever finds an entry was allowed to see this text of it at some time.
+    fn shown(&self, found: &mut Vec<String>) {
+        for output in self.world.shelves.keys().filter(|output| !self.watch.restored.contains(*output)) {
+            let entries = self.world.entries(output);
+            for user in USERS {
+                for name in self.world.sees(user, output) {
+                    let text = entries[&name].text.clone();
+                    if !self.watch.permitted.contains(&(*user, name.clone(), text.clone())) {
+                        let who = if user.is_empty() { "anybody" } else { user };
+                        found.push(format!("{who} finds {name} {text} in {output}, and never might see it"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A run without any trouble leaves its outputs exact for what its job includes.
+    fn exact(&self, job: &Job, found: &mut Vec<String>) {
+        let source = script_repository::locked(&self.world.source);
+        let claims = self.claims();
+        let root = truth::root(job);
+        for output in &job.definition.outputs {
+            let entries = self.world.entries(output);
+            let sees: Vec<Vec<String>> = USERS.iter().map(|user| self.world.sees(user, output)).collect();
+            let shared = |name: &str| {
+                claims
+                    .iter()
+                    .any(|claim| claim.job != job.name && claim.document == name && claim.output == *output)
+            };
+            for (name, file) in
+                source.files.iter().filter(|(name, file)| name.starts_with(root) && !file.unlisted)
+            {
+                let Wanted::Entry(text, mark) = truth::wanted(job, file) else { continue };
+                if file.vanishing {
+                    continue;
+                }
+                let Some(entry) = entries.get(name) else {
+                    found.push(format!("{output} lacks {name} {text}"));
+                    continue;
+                };
+                if entry.text != text || entry.mark != mark && !shared(name) {
+                    found.push(format!(
+                        "{output} holds {name} {} {:?}, not {text} {mark:?}",
+                        entry.text, entry.mark
+                    ));
+                }
+                for (user, sees) in USERS.iter().zip(&sees) {
+                    let may = truth::permits(&source, name, file, &tokens(user));
+                    if may != sees.contains(name) {
+                        found.push(format!(
+                            "`{user}` may see {name} in {output}: {may}, and finds it: {}",
+                            !may
+                        ));
+                    }
+                }
+            }
+            for name in entries.keys().filter(|name| name.starts_with(root) && !shared(name)) {
+                let file = source.files.get(name);
+                if file.is_none_or(|file| truth::wanted(job, file) == Wanted::Declined) {
+                    found.push(format!("{output} still holds {name}"));
+                }
+            }
+        }
+    }
+}
+
+/// Why a document of a job had to stay, if it had to.
+fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
+    let file = source.files.get(name).filter(|file| !(acts && file.vanishing));
+    if let Some(file) = file {
+        return match truth::wanted(job, file) {
+            // An output that cannot take access alone must not show what cannot be read.
+            Wanted::Entry(..) if file.unreadable => None,
+            Wanted::Entry(..) => Some(format!("which is there and belongs to {}", job.name)),
+            _ if !acts => Some(format!("which {} still owns", job.name)),
+            _ => None,
+        };
+    }
+    if !acts {
+        return Some(format!("which {} still owns", job.name));
+    }
+    let below = name.strip_prefix(truth::root(job)).unwrap_or(name);
+    let above = |test: fn(&script_repository::Folder) -> bool| {
+        truth::folders(below)
+            .any(|folder| source.folders.get(&format!("{}{folder}", truth::root(job))).is_some_and(test))
+    };
+    let why = match word {
+        _ if source.absent => "although the root is not there",
+        _ if above(|folder| folder.unreadable) => "which nobody could look at",
+        "run" if above(|folder| folder.changing) => "whose folder changed while it was listed",
+        "run" if rest.contains("minimal") => "in a run that looks at what is new only",
+        _ => return None,
+    };
+    Some(why.to_owned())
+}
