@@ -16,6 +16,7 @@ use crate::error::{EngineError, Result};
 use crate::outputs::OutputSlot;
 use crate::run::Run;
 use crate::settle::{Outcome, Settling, Visit};
+use crate::visit;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
@@ -254,8 +255,12 @@ impl<'r> Deliverer<'r> {
             }
             _ => None,
         };
-        let finished: Vec<&Visit> = sent.iter().filter_map(|entry| note(entry)).collect();
-        let settling = Settling::new(run, finished);
+        sent.iter().for_each(note);
+        // A document is settled when all its outputs have confirmed: with the last confirmation, or after it when two
+        // outputs confirm at the same time. Neither may rely on what the other has not committed.
+        let (last, not_alone): (Vec<&Visit>, Vec<&Visit>) =
+            sent.iter().map(|entry| &*entry.prepared.visit).partition(|visit| visit.waits_for_one());
+        let settling = Settling::new(run, last);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             let now = run.call.now();
@@ -295,7 +300,7 @@ impl<'r> Deliverer<'r> {
         })?;
         run.progress.delivered(sent.iter().filter(|e| e.answer.is_ok() && !e.settled).count() as u64);
         settling.counted(run);
-        Ok(())
+        visit::settle(run, not_alone.into_iter().filter(|visit| visit.close_one()).collect())
     }
 }
 
@@ -312,19 +317,17 @@ fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
         .collect()
 }
 
-/// Takes note of an answer; the visit, when this output was the last that it waited for.
-fn note(entry: &Sent) -> Option<&Visit> {
-    let visit = &entry.prepared.visit;
-    visit.note(match &entry.answer {
+/// Takes note of an answer.
+fn note(entry: &Sent) {
+    entry.prepared.visit.note(match &entry.answer {
         Ok(()) => entry.prepared.step.outcome(entry.prepared.first),
         Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
-        Err(Fault::Passing { .. }) => Outcome::Again(entry.answer.clone().err()?),
+        Err(fault @ Fault::Passing { .. }) => Outcome::Again(fault.clone()),
         // The output holds no such entry: it gets the record.
         Err(Fault::Gone) => {
             Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more"))
         }
     });
-    visit.close_one().then_some(visit)
 }
 
 /// Finds whether nothing has to be sent because of the other owners of an address.

@@ -70,7 +70,12 @@ impl Visit {
         *kept = kept.clone().or(outcome);
     }
 
-    /// One output is done with it; true when it was the last one.
+    /// Whether every output but one is done with it, what it said is on disk, and that one asks.
+    pub(crate) fn waits_for_one(&self) -> bool {
+        self.open.load(Ordering::Acquire) == 1
+    }
+
+    /// One output is done with it, and what it said is on disk; true when it was the last one.
     pub(crate) fn close_one(&self) -> bool {
         self.open.fetch_sub(1, Ordering::AcqRel) == 1
     }

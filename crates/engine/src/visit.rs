@@ -50,16 +50,17 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
         }
         quiet.extend(visiting.read_and_send()?);
     }
-    settle(run, &quiet)?;
+    settle(run, quiet.iter().collect())?;
     run.board.visited(claimed);
     Ok(())
 }
 
-fn settle(run: &Run, quiet: &[Visit]) -> Result<()> {
-    if quiet.is_empty() {
+/// Ends visits in a transaction of their own. It may be lost: they are then made again.
+pub(crate) fn settle(run: &Run, visits: Vec<&Visit>) -> Result<()> {
+    if visits.is_empty() {
         return Ok(());
     }
-    let settling = Settling::new(run, quiet);
+    let settling = Settling::new(run, visits);
     if let Some(store) = &run.store {
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;

@@ -87,6 +87,21 @@ fn on_postgres_as_well() {
     }
 }
 
+/// Outputs confirm at the same time: whichever dies before its confirmation, the document still waits.
+#[test]
+fn a_document_is_settled_after_all_its_outputs_have_confirmed() {
+    let outputs = ["one", "two", "three", "four", "five", "six"];
+    let head: String = outputs.iter().map(|output| format!("output {output}\n")).collect();
+    for nth in (2..=6).cycle().take(30) {
+        let text = format!(
+            "{head}job docs to={}\nwatch\nsource a v1, b v1, c v1\ncrash before confirm {nth}\nrun docs\nquiet\n",
+            outputs.join(",")
+        );
+        let found = play_on(Kind::Sqlite, &text);
+        assert!(found.is_empty(), "crash before confirm {nth}:\n{}", found.join(""));
+    }
+}
+
 #[test]
 fn a_deletion_can_die_everywhere() {
     for place in ["before write", "after write", "mid send", "after send", "after commit"] {
