@@ -10,7 +10,8 @@ pub struct Holding {
     pub sent: Digest,
     /// Access digest of the last intent.
     pub sent_access: Digest,
-    /// Digest that the output confirmed; none until the first confirmation.
+    /// Digest that the output confirmed; none until the first confirmation. An intent that follows one which was never
+    /// confirmed writes a digest that is equal to none: the output may hold either.
     pub held: Option<Digest>,
     /// Access digest that the output confirmed.
     pub held_access: Option<Digest>,

@@ -46,6 +46,8 @@ struct World {
     /// Every output can tell that it does not fit the books, so that old books may come back.
     all_commit: bool,
     jobs: Vec<&'static str>,
+    /// Names of files that this world knows: in small worlds more happens to each.
+    names: &'static [&'static str],
 }
 
 /// The text of a seed's world.
@@ -59,7 +61,12 @@ pub fn of_seed(seed: u64) -> String {
         outputs: Vec::new(),
         all_commit,
         jobs: Vec::new(),
+        names: FILES,
     };
+    if world.dice.once_in(2) {
+        let at = world.dice.below(FILES.len() - 1);
+        world.names = &FILES[at..at + 1 + world.dice.below(2)];
+    }
     world.begin();
     let deeds = 8 + world.dice.below(30);
     for _ in 0..deeds {
@@ -138,7 +145,7 @@ impl World {
     }
 
     fn put(&mut self) {
-        let (name, content) = (self.dice.one(FILES), self.dice.one(CONTENTS));
+        let (name, content) = (self.dice.one(self.names), self.dice.one(CONTENTS));
         let mut line = String::new();
         // What is a file is no folder, and the other way round.
         let folder = format!("{name}/");
@@ -172,7 +179,7 @@ impl World {
                 self.tell(&format!("source {file} gone"));
             }
             8 => {
-                let to = self.dice.one(FILES);
+                let to = self.dice.one(self.names);
                 let folder = |name: &str| format!("{name}/");
                 let clash = self
                     .files
@@ -270,7 +277,7 @@ impl World {
     fn output_fault(&mut self) {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
-        let name = if self.dice.once_in(3) { "*" } else { self.dice.one(FILES) };
+        let name = if self.dice.once_in(3) { "*" } else { self.dice.one(self.names) };
         let times = 1 + self.dice.below(4);
         let word = self.dice.one(&[
             "passing",
