@@ -356,10 +356,11 @@ fn overwrite(
     sent: &[Sent],
 ) -> std::result::Result<(), StoreError> {
     for entry in sent.iter().filter(|e| e.answer.is_ok() && !e.settled) {
-        if let Step::Put { version, access } = entry.prepared.step {
-            let Intent { address_parent, address, document, .. } = entry.intent;
-            deliveries::overwrite(sql, slot.id, address_parent, address, document, version, access)?;
-        }
+        match entry.prepared.step {
+            Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
+            Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,
+            Step::Delete => 0,
+        };
     }
     Ok(())
 }

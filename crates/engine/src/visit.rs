@@ -82,11 +82,15 @@ fn holdings_of(run: &Run, tasks: &[Task]) -> Result<HashMap<i64, Holdings>> {
     Ok(by_document)
 }
 
+/// Access of an entry without a class: nobody finds it.
+const NOBODY: Digest = Digest(1);
+
 /// Digest of what decides about access: equal references are equal access.
-pub(crate) fn access_digest(class: ClassId, place: Option<PlaceId>) -> Digest {
+pub(crate) fn access_digest(class: Option<ClassId>, place: Option<PlaceId>) -> Digest {
     let place = place.map_or(0, |place| place.0);
-    let mixed = class.0.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) ^ place.rotate_left(32);
-    Digest(if mixed == 0 { 1 } else { mixed })
+    let mixed = class.map_or(0, |class| class.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
+        ^ place.rotate_left(32);
+    if mixed == 0 { NOBODY } else { Digest(mixed) }
 }
 
 struct Visiting<'r> {
@@ -123,7 +127,7 @@ impl<'r> Visiting<'r> {
         let by_reference = self.run.outputs.iter().all(|output| output.can.access);
         if by_reference && self.content_is_as_known(&observed, class) {
             let visited = self.visited(&observed, class);
-            let found = Found::Looked { access: access_digest(class, self.task.place) };
+            let found = Found::Looked { access: access_digest(Some(class), self.task.place) };
             return self.send(visited, None, &[found]).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
@@ -202,7 +206,7 @@ impl<'r> Visiting<'r> {
     fn made(self, read: Read) -> Result<Option<Visit>> {
         let class = self.class(&read.observed)?;
         let visited = self.visited(&read.observed, class);
-        let access = access_digest(class, self.task.place);
+        let access = access_digest(Some(class), self.task.place);
         let without_times = self.run.definition.compare_content;
         let found: Vec<Found> = match read.passed.verdict {
             Verdict::Decline(reason) => vec![Found::Declined(reason); self.run.outputs.len()],
@@ -229,8 +233,12 @@ impl<'r> Visiting<'r> {
             Err(_) => return self.fault(fault, None),
         };
         let class = self.class(&observed)?;
-        let visited = self.visited(&observed, class);
-        let access = access_digest(class, self.task.place);
+        let mut visited = self.visited(&observed, class);
+        let access = self.access_of_old_content(&visited);
+        if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
+            // Asked for again in the next run: what outputs hold is of that version still.
+            visited.version = known.version;
+        }
         let found = Found::Looked { access };
         let steps = self.access_steps(&found).map(|place| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
@@ -286,20 +294,34 @@ impl<'r> Visiting<'r> {
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
     fn send_access_ahead(&self, observed: &Observed, class: ClassId) -> Result<()> {
-        let visited = self.visited(observed, class);
-        let found = Found::Looked { access: access_digest(class, self.task.place) };
+        let found = Found::Looked { access: access_digest(Some(class), self.task.place) };
         let steps: Vec<usize> =
             self.access_steps(&found).filter(|place| self.run.outputs[*place].can.access).collect();
         if steps.is_empty() || self.run.store.is_none() {
             return Ok(());
         }
+        let visited = self.visited(observed, class);
+        let access = self.access_of_old_content(&visited);
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
         for place in steps {
-            let step = Step::Access { access: access_digest(class, self.task.place) };
-            self.run.outputs[place].push(self.run, self.prepared(&visit, step, None, &visited));
+            let prepared = self.prepared(&visit, Step::Access { access }, None, &visited);
+            self.run.outputs[place].push(self.run, prepared);
         }
         Ok(())
+    }
+
+    /// Access for the content that outputs hold while the new one was not read: as the document has it now, if its content
+    /// is as it was; otherwise nobody's, for the new access was never meant for the old content.
+    fn access_of_old_content(&self, visited: &Visited) -> Digest {
+        if self.holds_old_content(visited) { NOBODY } else { access_digest(visited.class, visited.place) }
+    }
+
+    fn holds_old_content(&self, visited: &Visited) -> bool {
+        let id = self.task.id as u64;
+        // What failed has the version of what was not sent, unless it could only not be read.
+        let unsent = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
+        unsent || !self.task.known.as_ref().is_some_and(|known| visited.version.same(known.version))
     }
 
     fn holding(&self, output: ConnectionId) -> Option<Holding> {
@@ -313,12 +335,13 @@ impl<'r> Visiting<'r> {
         record: Option<Arc<Record>>,
         visited: &Visited,
     ) -> Prepared {
+        let hidden = matches!(step, Step::Access { access: NOBODY });
         Prepared {
             visit: visit.clone(),
             uri: record.as_ref().map_or_else(|| self.run.repository.uri(&self.task.name), |r| r.uri.clone()),
             step,
             record,
-            class: visited.class,
+            class: visited.class.filter(|_| !hidden),
             place: visited.place,
             first: self.is_first(),
         }

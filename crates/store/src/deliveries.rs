@@ -203,28 +203,21 @@ pub fn owners(
     })
 }
 
-/// After `document` was confirmed at an address with `sent` and `access`, owners that sent anything else do not have it
-/// held.
-pub fn overwrite(
-    sql: &mut Sql<'_>,
-    output: ConnectionId,
-    address_parent: i64,
-    address: i64,
-    document: i64,
-    sent: Digest,
-    access: Digest,
-) -> Result<u64> {
-    sql.execute(
-        &queries::DELIVERY_OVERWRITE,
-        &[
-            Value::Int(output.0),
-            Value::Int(address_parent),
-            Value::Int(address),
-            Value::Int(document),
-            Value::Int(sent.0),
-            Value::Int(access.0),
-        ],
-    )
+/// After an intent was confirmed at its address, owners that sent anything else do not have it held; with `access_only`,
+/// owners that sent another access.
+pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, intent: &Intent) -> Result<u64> {
+    let mut values = vec![
+        Value::Int(output.0),
+        Value::Int(intent.address_parent),
+        Value::Int(intent.address),
+        Value::Int(intent.document),
+    ];
+    if access_only {
+        values.push(Value::Int(intent.sent_access.0));
+        return sql.execute(&queries::DELIVERY_OVERWRITE_ACCESS, &values);
+    }
+    values.extend([Value::Int(intent.sent.0), Value::Int(intent.sent_access.0)]);
+    sql.execute(&queries::DELIVERY_OVERWRITE, &values)
 }
 
 /// Documents of a job that an output holds after `after`: `(document, seq)`.

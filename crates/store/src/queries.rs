@@ -192,6 +192,7 @@ queries! {
     shared DELIVERY_LOSE = "delivery/lose";
     shared DELIVERY_BOOKS = "delivery/books";
     shared DELIVERY_DROP_DANGLING = "delivery/drop_dangling";
+    shared DELIVERY_OVERWRITE_ACCESS = "delivery/overwrite_access";
     shared DELIVERY_URI_PUT = "delivery_uri/put";
     shared DELIVERY_URI_GET = "delivery_uri/get";
     shared DELIVERY_URI_REMOVE = "delivery_uri/remove";

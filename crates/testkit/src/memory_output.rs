@@ -357,14 +357,6 @@ impl Output for MemoryOutput {
         Ok(self.generation())
     }
 
-    fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
-        if !self.can.commits {
-            return Ok(self.generation());
-        }
-        locked(&self.shelf).entries.clear();
-        self.commit(call)
-    }
-
     fn generation(&self) -> Generation {
         let shelf = locked(&self.shelf);
         Generation {

@@ -24,6 +24,7 @@ mod watch;
 
 use ingather_engine::remove::Removed;
 use ingather_engine::{EngineError, Report};
+use ingather_store::Target;
 
 use crate::database::{BOTH, Kind};
 use crate::world::World;
@@ -128,7 +129,8 @@ impl Play {
     /// Does a deed and judges it, once that was asked for.
     fn watched(&mut self, word: &str, rest: &str) -> Result<(), String> {
         if word == "watch" {
-            self.watching = true;
+            // The books are looked into where they are a file; their rows are the same on both.
+            self.watching = matches!(self.world.database.target, Target::Sqlite(_));
         }
         let asks = matches!(word, "run" | "delete" | "confirm");
         let before = (self.watching && asks).then(|| self.before(rest));
