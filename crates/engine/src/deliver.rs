@@ -174,6 +174,9 @@ impl<'r> Deliverer<'r> {
                 let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
                 deliveries::intend(sql, slot.id, now, is_access(&like[0]), &intents)?;
             }
+            if slot.shared {
+                overwrite(sql, slot, &sent)?;
+            }
             documents::set_access(sql, &narrowed(&sent))?;
             let uris: Vec<(i64, &str)> = sent
                 .iter()
@@ -290,9 +293,6 @@ impl<'r> Deliverer<'r> {
             for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
                 deliveries::forget_output(sql, slot.id, entry.intent.document - 1, entry.intent.document)?;
             }
-            if slot.shared {
-                overwrite(sql, slot, &sent)?;
-            }
             if let Some(generation) = &generation {
                 connections::settle(sql, slot.id, &generation.identity, generation.number)?;
             }
@@ -350,12 +350,13 @@ fn settle_among(entry: &mut Sent, owners: &[Owner]) {
     };
 }
 
+/// What is about to be sent may replace what other owners sent, whether it is confirmed or not.
 fn overwrite(
     sql: &mut ingather_store::Sql<'_>,
     slot: &OutputSlot,
     sent: &[Sent],
 ) -> std::result::Result<(), StoreError> {
-    for entry in sent.iter().filter(|e| e.answer.is_ok() && !e.settled) {
+    for entry in sent.iter().filter(|entry| !entry.settled) {
         match entry.prepared.step {
             Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
             Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,

@@ -203,8 +203,8 @@ pub fn owners(
     })
 }
 
-/// After an intent was confirmed at its address, owners that sent anything else do not have it held; with `access_only`,
-/// owners that sent another access.
+/// With an intent at their address, owners that sent anything else cannot rely on what is held any more; with
+/// `access_only`, owners that sent another access.
 pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, intent: &Intent) -> Result<u64> {
     let mut values = vec![
         Value::Int(output.0),

@@ -106,8 +106,8 @@ pub struct Shelf {
     committed_seq: i64,
     earlier_seq: i64,
     late: Vec<Change>,
-    /// It went back behind what its last user knows, and nobody has opened it since.
-    pub went_back: bool,
+    /// It or the books were not put back since it was opened last: whoever opens it finds out.
+    pub fits: bool,
     /// How often it was emptied because it did not fit the books.
     pub cleared: u32,
     /// What goes wrong, the first that fits.
@@ -146,7 +146,7 @@ impl Default for Shelf {
             committed_seq: 0,
             earlier_seq: 0,
             late: Vec::new(),
-            went_back: false,
+            fits: true,
             cleared: 0,
             troubles: Vec::new(),
             short_answers: 0,
@@ -171,7 +171,7 @@ impl Shelf {
         self.committed.clear();
         self.earlier.clear();
         self.late.clear();
-        self.went_back = true;
+        self.fits = false;
         self.identity += 1;
         self.number = 0;
         (self.seq, self.committed_seq, self.earlier_seq) = (0, 0, 0);
@@ -195,7 +195,7 @@ impl Shelf {
 
     /// It stands as before its last commit: a backup was restored.
     pub fn go_back(&mut self) {
-        self.went_back = true;
+        self.fits = false;
         self.committed = self.earlier.clone();
         self.entries = self.committed.clone();
         self.committed_seq = self.earlier_seq;
@@ -268,7 +268,7 @@ fn open(
     {
         let mut shelf = locked(&shelf);
         shelf.commits = can.commits;
-        shelf.went_back = false;
+        shelf.fits = true;
         shelf.lose_uncommitted();
     }
     Ok(Box::new(MemoryOutput { shelf, can }))

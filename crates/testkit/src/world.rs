@@ -156,7 +156,7 @@ impl World {
             }
             // Numbers that nobody uses, and a renewal that finds nothing, are no harm.
             let harmless = [["id_block/take"], ["process/renew"]].iter().any(|only| only == point.statements);
-            if point.committed && taken.load(Ordering::SeqCst) && !harmless {
+            if !point.committed && taken.load(Ordering::SeqCst) && !harmless {
                 memory_output::locked(&crash.late_writes).push(point.statements.join(", "));
             }
             if point.committed && crash.takes_over() {
@@ -193,6 +193,7 @@ impl World {
         if let Some(copy) = &self.backup {
             self.engine = None;
             copy.put(&path);
+            self.shelves.values().for_each(|shelf| memory_output::locked(shelf).fits = false);
         }
         self.reopen();
         Ok(())

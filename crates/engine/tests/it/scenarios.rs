@@ -41,5 +41,5 @@ scenarios! {
     narrowing_is_not_lost new_access_old_content no_content_no_address
     old_removals one_decision_each other_device outputs_in_and_out racy_versions single_probe stopped_runs
     taken_over touched_files
-    two_owners two_owners_access two_owners_differ unconfirmed_twice unreadable vanishing
+    two_owners two_owners_access two_owners_differ two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }

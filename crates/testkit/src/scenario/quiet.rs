@@ -59,9 +59,7 @@ impl Play {
         let mut found = books::breaches(&self.world.database.target, true);
         let jobs = self.live_jobs();
         let source = script_repository::locked(&self.world.source);
-        for output in
-            self.world.shelves.keys().filter(|output| !locked(&self.world.shelves[*output]).went_back)
-        {
+        for output in self.world.shelves.keys().filter(|output| locked(&self.world.shelves[*output]).fits) {
             let mut wanted: BTreeMap<&str, Vec<(String, Option<String>)>> = BTreeMap::new();
             let mut unsure: BTreeSet<String> = BTreeSet::new();
             for job in jobs.iter().filter(|job| job.definition.outputs.contains(output)) {
