@@ -2,7 +2,7 @@
 #![expect(clippy::print_stdout, reason = "these are programs for a terminal")]
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 mod ci;
 mod coverage;
@@ -21,6 +21,7 @@ const USE: &str = "use: cargo x COMMAND
   generate [--check]                    writes the generated pages, or fails when one is not up to date
   new-connector NAME [--role ROLE]      begins a connector; ROLE = repository (default), transform, output, authority
   new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
+  simulate [--seeds N] [--from S]       plays random worlds against the engine; `--seed S` plays one, with a trace
   libraries                             refuses licences and sources that the program must not have
   ci                                    everything that is checked before a change is taken";
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ["new-connector", "--try"] => new_connector::try_all(&root),
         ["new-connector", name] => new_connector::run(&root, name, "repository"),
         ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),
+        ["simulate", options @ ..] => simulate(&root, options),
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");
@@ -51,6 +53,21 @@ fn main() -> ExitCode {
             eprintln!("{said}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Runs the simulator, in memory where the system has a folder for that: it syncs a lot.
+fn simulate(root: &Path, options: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.args(["run", "--quiet", "--package", "ingather-simulator", "--"]).args(options).current_dir(root);
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() && std::env::var_os("TMPDIR").is_none() {
+        command.env("TMPDIR", memory);
+    }
+    match command.status() {
+        Ok(status) if status.success() => Ok("simulate: done".to_owned()),
+        Ok(status) => Err(format!("simulate: {status}")),
+        Err(error) => Err(format!("simulate cannot start: {error}")),
     }
 }
 

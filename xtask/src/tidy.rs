@@ -12,6 +12,7 @@ mod listed;
 mod markdown;
 mod messages;
 mod naming;
+mod planted;
 mod size;
 mod sql;
 mod unused;
@@ -60,6 +61,7 @@ const RULES: &[(&str, Rule)] = &[
     ("sql-move", sql::moves),
     ("unlisted-connector", listed::connectors),
     ("unchecked-connector", listed::suites),
+    ("feature-of-tests", planted::features),
     ("unused-dependency", unused::dependencies),
 ];
 
@@ -88,7 +90,10 @@ fn finding(path: &str, line: usize, message: impl Into<String>) -> Finding {
 
 /// Whether the file holds tests or what tests are made of.
 fn for_tests(path: &str) -> bool {
-    path.contains("/tests/") || path.contains("/benches/") || path.starts_with("crates/testkit/")
+    path.contains("/tests/")
+        || path.contains("/benches/")
+        || path.starts_with("crates/testkit/")
+        || path.starts_with("crates/simulator/")
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, JobId, PlaceId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Op};
+use ingather_connector::output::{Change, Generation, Op};
 use ingather_store::deliveries::{self, Confirmed, Intent, Owner};
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, StoreError, connections, documents};
 
@@ -153,12 +154,12 @@ impl<'r> Deliverer<'r> {
         let (run, slot) = (self.run, self.slot);
         let Some(store) = &run.store else { return Ok(Vec::new()) };
         let mut sent: Vec<Sent> = batch.into_iter().map(|prepared| self.entry(prepared)).collect();
-        store.write(Durability::Synced, |sql| {
+        store.write(intent_durability(), |sql| {
             run.fence(sql)?;
             // One counter for all: whoever sent to an address before, even if nothing is left of it, had a smaller number.
             let first = documents::take_ids(sql, SEQ, sent.len())?;
             for (entry, seq) in sent.iter_mut().zip(first..) {
-                entry.intent.seq = seq;
+                entry.intent.seq = if planted(Mutation::OlderSeqWins) { -seq } else { seq };
             }
             if slot.shared {
                 for entry in &mut sent {
@@ -187,7 +188,11 @@ impl<'r> Deliverer<'r> {
             let is_put = |entry: &&Sent| entry.settled && matches!(entry.prepared.step, Step::Put { .. });
             let settled: Vec<(i64, i64)> =
                 sent.iter().filter(is_put).map(|e| (e.intent.document, e.intent.seq)).collect();
-            deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)
+            deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)?;
+            if planted(Mutation::IntentAfterSend) {
+                self.ask(&mut sent);
+            }
+            Ok(())
         })?;
         Ok(sent)
     }
@@ -206,10 +211,18 @@ impl<'r> Deliverer<'r> {
     }
 
     fn apply(&mut self, mut sent: Vec<Sent>) {
-        let changes: Vec<Change> = sent.iter().filter(|e| !e.settled).map(|e| self.change(e)).collect();
         if self.open.is_empty() {
             self.open_since = self.run.call.now();
         }
+        if !planted(Mutation::IntentAfterSend) {
+            self.ask(&mut sent);
+        }
+        self.open.append(&mut sent);
+    }
+
+    /// Sends what is to be sent, and keeps the answers.
+    fn ask(&self, sent: &mut [Sent]) {
+        let changes: Vec<Change> = sent.iter().filter(|e| !e.settled).map(|e| self.change(e)).collect();
         if let Some(output) = self.slot.output().as_mut()
             && !changes.is_empty()
         {
@@ -220,7 +233,6 @@ impl<'r> Deliverer<'r> {
                 entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
             }
         }
-        self.open.append(&mut sent);
     }
 
     fn change(&self, entry: &Sent) -> Change {
@@ -243,6 +255,17 @@ impl<'r> Deliverer<'r> {
         }
     }
 
+    /// Makes durable what was applied, where the output has commits; `later`: for a planted fault, not yet.
+    fn commit(&self, later: bool) -> Result<Option<Generation>> {
+        let mut output = self.slot.output();
+        let Some(output) = output.as_mut().filter(|_| self.slot.can.commits) else { return Ok(None) };
+        if later {
+            return Ok(Some(output.generation()));
+        }
+        let done = output.commit(&self.run.call);
+        done.map(Some).map_err(|fault| EngineError::Output { name: self.slot.name.clone(), fault })
+    }
+
     /// Commits, then writes what the output said, and settles the documents that waited for it last.
     fn confirm(&mut self) -> Result<()> {
         let sent = std::mem::take(&mut self.open);
@@ -251,18 +274,18 @@ impl<'r> Deliverer<'r> {
         if sent.is_empty() {
             return Ok(());
         }
-        let generation = match slot.output().as_mut() {
-            Some(output) if slot.can.commits => {
-                let done = output.commit(&run.call);
-                Some(done.map_err(|fault| EngineError::Output { name: slot.name.clone(), fault })?)
-            }
-            _ => None,
-        };
+        let generation = self.commit(planted(Mutation::ConfirmationBeforeCommit))?;
         sent.iter().for_each(note);
         // A document is settled when all its outputs have confirmed: with the last confirmation, or after it when two
         // outputs confirm at the same time. Neither may rely on what the other has not committed.
         let (last, not_alone): (Vec<&Visit>, Vec<&Visit>) =
             sent.iter().map(|entry| &*entry.prepared.visit).partition(|visit| visit.waits_for_one());
+        let (last, not_alone) = match planted(Mutation::SettledByTheFirstOutput) {
+            true => {
+                (last.into_iter().chain(not_alone).filter(|visit| visit.close_one()).collect(), Vec::new())
+            }
+            false => (last, not_alone),
+        };
         let settling = Settling::new(run, last);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
@@ -300,8 +323,16 @@ impl<'r> Deliverer<'r> {
         })?;
         run.progress.delivered(sent.iter().filter(|e| e.answer.is_ok() && !e.settled).count() as u64);
         settling.counted(run);
+        if planted(Mutation::ConfirmationBeforeCommit) {
+            self.commit(false)?;
+        }
         visit::settle(run, not_alone.into_iter().filter(|visit| visit.close_one()).collect())
     }
+}
+
+/// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
+pub(crate) fn intent_durability() -> Durability {
+    if planted(Mutation::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
 }
 
 /// Known documents that other people may see from now on.
@@ -332,13 +363,14 @@ fn note(entry: &Sent) {
 
 /// Finds whether nothing has to be sent because of the other owners of an address.
 fn settle_among(entry: &mut Sent, owners: &[Owner]) {
+    let owners = if planted(Mutation::ExclusionByDocument) { &[] } else { owners };
     let mut others = owners.iter().filter(|owner| owner.document != entry.intent.document);
     entry.settled = match entry.prepared.step {
         Step::Put { version, access } => others.any(|owner| {
             owner.holding.held == Some(version)
                 && owner.holding.sent == version
-                && owner.holding.held_access == Some(access)
-                && owner.holding.sent_access == access
+                && (owner.holding.held_access == Some(access) && owner.holding.sent_access == access
+                    || planted(Mutation::SecondOwnerOnContentAlone))
         }),
         Step::Access { .. } => false,
         // What one owner does not want any more belongs to the others still.
@@ -359,6 +391,7 @@ fn overwrite(
     for entry in sent.iter().filter(|entry| !entry.settled) {
         match entry.prepared.step {
             Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
+            Step::Access { .. } if planted(Mutation::AccessLeavesOtherOwners) => 0,
             Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,
             Step::Delete => 0,
         };

@@ -45,6 +45,10 @@ fn retry(run: &Run, ids: &[i64]) -> Result<()> {
     let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
     let by_id: HashMap<i64, (i64, Cause)> =
         wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
+    // What nobody wants any more is not waited for.
+    for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
+        run.was_waiting(*id, None);
+    }
     let tasks = stored.into_iter().filter_map(|stored| {
         let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
         Some(Task {

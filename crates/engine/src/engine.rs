@@ -13,6 +13,7 @@ use ingather_connector::repository::{Repository, Surroundings};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::board::Board;
@@ -314,6 +315,14 @@ impl Engine {
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
         shown.seen -= &*lock(&run.unseen);
+        if planted(Mutation::InterruptedListingContinued) {
+            let runs = self.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
+            for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
+                for ids in self.reader.read(|sql| runs::marks(sql, run.job.id, before.number))? {
+                    shown.seen |= crate::marks::from_bytes(&ids)?;
+                }
+            }
+        }
         if self.cancel.cancelled() || error.is_some() {
             return Ok(shown.blind);
         }

@@ -9,6 +9,7 @@ use ingather_connector::model::merge::{Known, Listed, Met, merge};
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
 use ingather_connector::repository::{Group, Item, Page};
 use ingather_store::documents::{self, NewDocument};
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, runs};
 use roaring::RoaringTreemap;
@@ -293,7 +294,8 @@ impl<'r> Lister<'r> {
         })?;
         let mut by_parent: HashMap<i64, Vec<Known>> = HashMap::new();
         for (parent, mut known) in rows {
-            known.leaving = self.run.leaving.contains(known.id.0 as u64);
+            known.leaving =
+                self.run.leaving.contains(known.id.0 as u64) && !planted(Mutation::HalfDoneRemovalForgotten);
             by_parent.entry(parent).or_default().push(known);
         }
         let mut all = Vec::new();
@@ -408,6 +410,14 @@ impl<'r> Lister<'r> {
         let rows = store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
             documents::add(sql, run.job.id, run.number, run.settings, fresh)?;
+            if planted(Mutation::BitmapWithoutItsPage) {
+                wanted.truncate(fresh.len());
+                documents::settle(
+                    sql,
+                    run.number,
+                    &changed.iter().filter_map(as_if_visited).collect::<Vec<_>>(),
+                )?;
+            }
             work::want(sql, run.job.id, run.number, &wanted)?;
             work::wanted(sql, &ids)
         })?;
@@ -439,6 +449,20 @@ impl<'r> Lister<'r> {
         self.unwritten.clear();
         Ok(())
     }
+}
+
+/// For a planted fault: a document that was met as if it had been visited.
+fn as_if_visited(task: &Task) -> Option<documents::Visited> {
+    let known = task.known.as_ref()?;
+    Some(documents::Visited {
+        id: known.id,
+        version: task.version,
+        access: task.access,
+        settings: known.settings,
+        identity: task.identity,
+        class: known.class,
+        place: known.place,
+    })
 }
 
 fn folder_of(scope: &Scope) -> Option<&str> {

@@ -11,6 +11,7 @@ use ingather_connector::output::{Output, OutputCan, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents};
 
@@ -182,7 +183,7 @@ pub(crate) fn open(
     let lost = known && (other || stands.number < connection.generation);
     // An intent is on disk before it is sent: a number that was never given out comes from a later day of this store.
     let ahead = stands.seq >= given;
-    if can.commits && (lost || ahead) {
+    if can.commits && (lost || ahead) && !planted(Mutation::ForeignIndexAccepted) {
         let why = if ahead { "knows changes that the store does not" } else { "has lost what was confirmed" };
         tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
         forget(store, lease, connection.id)?;

@@ -6,6 +6,7 @@ use ingather_connector::model::access::Level;
 use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, PlaceId};
 use ingather_connector::model::scope::Coverage;
 use ingather_connector::repository::PlaceReport;
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::places::{self, Place};
 use ingather_store::{Sql, StoreError};
 
@@ -138,6 +139,13 @@ impl Places {
             }
             // On another device, the old place stays the one that was listed completely last; both must admit.
             if same || other_device {
+                if planted(Mutation::PlaceWidenedBeforeItIsProven) && place.level != level {
+                    place.level = level;
+                    place.wider = None;
+                    if let Some(sql) = sql.as_deref_mut() {
+                        places::judge(sql, place)?;
+                    }
+                }
                 let wider = (place.level != level).then_some(level);
                 if place.wider != wider {
                     place.wider = wider;

@@ -9,13 +9,14 @@ use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op, Output, OutputCan};
 use ingather_connector::repository::Repository;
-use ingather_store::deliveries::{self, Delivery, Intent};
+use ingather_store::deliveries::{self, Delivery, Intent, Owner};
 use ingather_store::documents;
 use ingather_store::leases::Lease;
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store, connections};
+use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
-use crate::deliver::SEQ;
+use crate::deliver::{SEQ, intent_durability};
 use crate::error::{EngineError, Result};
 use crate::progress::Progress;
 
@@ -91,7 +92,7 @@ impl Remover {
         let mut leaving = self.plan(ids, only)?;
         let held: HashSet<i64> = leaving.values().flatten().map(|leaving| leaving.document).collect();
         let now = self.call.now();
-        self.store.write(Durability::Synced, |sql| {
+        self.store.write(intent_durability(), |sql| {
             self.lease.fence(sql)?;
             for (output, leaving) in &mut leaving {
                 let first = documents::take_ids(sql, SEQ, leaving.len())?;
@@ -103,6 +104,7 @@ impl Remover {
                     for one in leaving.iter_mut() {
                         let owners =
                             deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?;
+                        let owners = self.known_owners(sql, owners, one)?;
                         let mut others = owners.iter().filter(|owner| owner.document != one.document);
                         one.owned = others.clone().next().is_some();
                         one.heir = others
@@ -120,6 +122,26 @@ impl Remover {
             generations.extend(self.send(*output, leaving)?);
         }
         self.confirm(ids, &leaving, &generations, &held, only)
+    }
+
+    /// The owners that a removal heeds: all, but for planted faults.
+    fn known_owners(
+        &self,
+        sql: &mut Sql<'_>,
+        owners: Vec<Owner>,
+        one: &Leaving,
+    ) -> std::result::Result<Vec<Owner>, StoreError> {
+        if planted(Mutation::ExclusionByDocument) {
+            return Ok(Vec::new());
+        }
+        if !planted(Mutation::LastOwnerOfAnotherOutput) {
+            return Ok(owners);
+        }
+        let mut anywhere = owners;
+        for output in self.targets.keys() {
+            anywhere.extend(deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?);
+        }
+        Ok(anywhere)
     }
 
     fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<HashMap<ConnectionId, Vec<Leaving>>> {
@@ -178,6 +200,7 @@ impl Remover {
         let mut answers = target.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
             one.done = one.owned || matches!(answers.next(), Some(Ok(())));
+            one.done |= planted(Mutation::DeleteBeforeConfirm);
         }
         if !target.can.commits {
             return Ok(None);

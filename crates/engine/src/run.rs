@@ -13,6 +13,7 @@ use ingather_connector::model::limits;
 use ingather_connector::repository::Repository;
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, runs, work};
 use roaring::RoaringTreemap;
 
@@ -196,7 +197,11 @@ impl Known {
                     match kind {
                         "failed" => known.failed.insert(id as u64),
                         "skipped" => known.skipped.insert(id as u64),
-                        _ => known.attempts.insert(id, u32::try_from(attempts).unwrap_or(u32::MAX)).is_none(),
+                        _ => {
+                            let rested = i64::from(planted(Mutation::RetryCountedWhilePaused));
+                            let made = u32::try_from(attempts + rested).unwrap_or(u32::MAX);
+                            known.attempts.insert(id, made).is_none()
+                        }
                     };
                     if code == "unreadable" {
                         known.unreadable.insert(id as u64);
@@ -214,7 +219,7 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
         runs::open(sql, job.id, number, kind.word(), now)?;
-        if number > 1 {
+        if number > 1 && !planted(Mutation::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, "void")?;
         }

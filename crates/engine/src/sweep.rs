@@ -9,6 +9,7 @@ use ingather_connector::model::limits;
 use ingather_connector::model::scope::Absence;
 use ingather_connector::repository::Presence;
 use ingather_store::documents::{self, Stored};
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
@@ -65,10 +66,14 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
         judged.kept += 1;
         judged.narrow.extend(stored.known.place);
     };
-    if shown.coverage.judge(&stored.name) != Absence::Proven {
+    if shown.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
         return keep(judged);
     }
-    match run.repository.probe(&run.call, &stored.name) {
+    let presence = match planted(Mutation::SingleProbeLeftOut) {
+        true => Presence::Absent,
+        false => run.repository.probe(&run.call, &stored.name),
+    };
+    match presence {
         Presence::Present | Presence::Unknown => keep(judged),
         Presence::Excluded => {
             judged.filtered.insert(id);
@@ -96,9 +101,14 @@ pub(crate) fn sweep(
     let Judged { absent, moved, filtered, kept, mut narrow } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // The root's emptiness is news only where something was before.
-    let held = guard.holds(absent.len(), known, shown.root_empty && known > 0);
+    let to_go = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { absent.len() };
+    let held = guard.holds(to_go, known, shown.root_empty && known > 0);
     let mut kept = kept;
-    let settled = if run.unsettled() { moved_to_unsettled(run, &moved)? } else { RoaringTreemap::new() };
+    let settled = if run.unsettled() && !planted(Mutation::MovedBeforeItsNewName) {
+        moved_to_unsettled(run, &moved)?
+    } else {
+        RoaringTreemap::new()
+    };
     kept += settled.len();
     let mut leaving: Vec<i64> =
         (&moved - &settled).iter().chain(filtered.iter()).map(|id| id as i64).collect();

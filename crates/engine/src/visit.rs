@@ -11,6 +11,7 @@ use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
 use ingather_store::deliveries::{self, Delivery};
 use ingather_store::documents::Visited;
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::Cause;
 use ingather_store::{Durability, StoreError};
 
@@ -314,7 +315,8 @@ impl<'r> Visiting<'r> {
     /// Access for the content that outputs hold while the new one was not read: as the document has it now, if its content
     /// is as it was; otherwise nobody's, for the new access was never meant for the old content.
     fn access_of_old_content(&self, visited: &Visited) -> Digest {
-        if self.holds_old_content(visited) { NOBODY } else { access_digest(visited.class, visited.place) }
+        let hidden = self.holds_old_content(visited) && !planted(Mutation::NewAccessOnOldContent);
+        if hidden { NOBODY } else { access_digest(visited.class, visited.place) }
     }
 
     fn holds_old_content(&self, visited: &Visited) -> bool {

@@ -15,6 +15,7 @@ pub mod explain;
 pub mod jobs;
 pub mod leases;
 pub mod migrate;
+pub mod mutations;
 pub mod places;
 mod postgres;
 pub mod queries;

@@ -4,6 +4,7 @@ use ingather_model::ids::JobId;
 
 use crate::db::{Column, Sql, Value};
 use crate::error::Result;
+use crate::mutations::{Mutation, planted};
 use crate::queries;
 
 /// Why a document is to be visited.
@@ -118,7 +119,12 @@ pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
 
 /// Takes work off that is done: `(document, wanted)`. What was wanted again meanwhile stays.
 pub fn done(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
-    let (documents, wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    let (documents, mut wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    if planted(Mutation::CompletionWithoutWanted) {
+        for (document, wanted) in documents.iter().zip(&mut wanted) {
+            *wanted = self::wanted(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
+        }
+    }
     sql.execute_many(&queries::WORK_DONE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
     Ok(())
 }

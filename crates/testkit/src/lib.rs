@@ -15,3 +15,5 @@ pub mod script_repository;
 pub mod script_transform;
 pub mod suites;
 pub mod world;
+
+pub use ingather_connector::model;

@@ -1,3 +1,0 @@
-//! Tests of the simulator as one program.
-
-mod seeds;

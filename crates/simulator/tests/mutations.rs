@@ -1,0 +1,100 @@
+//! Every planted fault is caught: by the seeds that each change is checked with, or by a text or suite that is named here.
+//!
+//! One fault at a time is planted in the whole process, so that this file has one test and a program of its own.
+
+use std::path::Path;
+
+use ingather_simulator::play::{self, wrong};
+use ingather_store::mutations::{ALL, Mutation, plant};
+use ingather_store::{Durability, Store, work};
+use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::model::ids::JobId;
+
+/// Seeds that are tried, the same as without a fault.
+const SEEDS: u64 = 200;
+
+/// What catches a fault that few seeds meet.
+enum Check {
+    /// A scenario of the engine.
+    Scenario(&'static str),
+    /// A suite of its own: true when it finds the fault.
+    Suite(&'static str, fn() -> bool),
+}
+
+/// Faults that random worlds meet too seldom, or not in every order of threads.
+const NAMED: &[(Mutation, Check)] = &[
+    (Mutation::BlindSpotIgnored, Check::Scenario("changing_folder")),
+    (Mutation::OlderRemovalCarriedOut, Check::Scenario("held_removals")),
+    (Mutation::GuardCountedAfterDeletion, Check::Scenario("held_removals")),
+    (Mutation::ConfirmationByNumber, Check::Scenario("confirmed_set")),
+    (Mutation::CompletionWithoutWanted, Check::Suite("wanted once more", wanted_once_more_is_lost)),
+    (Mutation::SecondOwnerOnContentAlone, Check::Scenario("two_owners_access")),
+    (Mutation::PlaceWidenedBeforeItIsProven, Check::Scenario("access_changes")),
+    (Mutation::HalfDoneRemovalForgotten, Check::Scenario("unconfirmed_twice")),
+    (Mutation::SettledByTheFirstOutput, Check::Suite("six outputs confirm at once", settled_too_early)),
+    (Mutation::NewAccessOnOldContent, Check::Scenario("new_access_old_content")),
+    (Mutation::AccessLeavesOtherOwners, Check::Scenario("two_owners_access")),
+    (Mutation::MovedBeforeItsNewName, Check::Scenario("moves")),
+];
+
+/// See `crates/engine/tests/it/crashes.rs`.
+fn settled_too_early() -> bool {
+    let names = ["one", "two", "three", "four", "five", "six"];
+    let outputs: String = names.iter().map(|name| format!("output {name}\n")).collect();
+    (2..=6).cycle().take(30).any(|nth| {
+        let job = format!("job docs to={}\nwatch\nsource a v1, b v1\n", names.join(","));
+        !wrong(&format!("{outputs}{job}crash before confirm {nth}\nrun docs\nquiet\n")).is_empty()
+    })
+}
+
+fn wanted_once_more_is_lost() -> bool {
+    let database = Database::fresh(Kind::Sqlite);
+    let store = Store::open(&database.target).expect("a fresh store opens");
+    let left = store.write(Durability::Relaxed, |sql| {
+        let job = JobId(1);
+        let wanted = [work::Wanted { document: 7, due: 0, cause: work::Cause::Changed }];
+        work::want(sql, job, 1, &wanted)?;
+        let taken = work::wanted(sql, &[7])?[0].1;
+        work::want(sql, job, 1, &wanted)?;
+        work::done(sql, &[(7, taken)])?;
+        work::waiting(sql, job)
+    });
+    left.is_ok_and(|left| left.is_empty())
+}
+
+/// Who catches a fault, in words; none when nobody does.
+fn caught(mutation: Mutation) -> Option<String> {
+    let named = NAMED.iter().filter(|(named, _)| *named == mutation).find_map(|(_, check)| match check {
+        Check::Scenario(name) => {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/scenarios");
+            let text =
+                std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("the scenario is there");
+            (!wrong(&text).is_empty()).then(|| format!("the scenario {name}"))
+        }
+        Check::Suite(name, finds) => finds().then(|| format!("the suite `{name}`")),
+    });
+    named.or_else(|| {
+        let (played, failures) = play::seeds(0, SEEDS, 8, &|_| {});
+        let failure = failures.first()?;
+        let what = failure.found[0].lines().nth(1).unwrap_or_default().trim();
+        Some(format!("the simulator, after {played} seeds (seed {}: {what})", failure.seed))
+    })
+}
+
+#[test]
+fn every_planted_fault_is_caught() {
+    let mut survived = Vec::new();
+    for (mutation, what) in ALL {
+        plant(Some(*mutation));
+        let caught = caught(*mutation);
+        plant(None);
+        match caught {
+            Some(by) => eprintln!("{mutation:?}: {what}\n  caught by {by}"),
+            None => {
+                eprintln!("{mutation:?}: {what}\n  SURVIVED");
+                survived.push(*mutation);
+            }
+        }
+    }
+    assert!(survived.is_empty(), "nobody caught {survived:?}");
+}

@@ -1,0 +1,87 @@
+//! table: faults that tests plant to see that they are caught; without the feature `mutations` none exists.
+//!
+//! A fault stands where it would be made: `if planted(Mutation::…)`. Which check catches which is in
+//! `crates/simulator/tests/it/mutations.rs` and in `docs/reliability.md`.
+
+/// Faults that can be planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the sentences of ALL say what each of them does")]
+pub enum Mutation {
+    DeleteBeforeConfirm,
+    MissingEpochCheck,
+    IntentAfterSend,
+    IntentNotDurable,
+    BlindSpotIgnored,
+    InterruptedListingContinued,
+    OlderRemovalCarriedOut,
+    BitmapWithoutItsPage,
+    GuardCountedAfterDeletion,
+    ConfirmationByNumber,
+    CompletionWithoutWanted,
+    LastOwnerOfAnotherOutput,
+    ExclusionByDocument,
+    SecondOwnerOnContentAlone,
+    PlaceWidenedBeforeItIsProven,
+    OlderSeqWins,
+    ConfirmationBeforeCommit,
+    ForeignIndexAccepted,
+    RetryCountedWhilePaused,
+    SingleProbeLeftOut,
+    HalfDoneRemovalForgotten,
+    SettledByTheFirstOutput,
+    NewAccessOnOldContent,
+    AccessLeavesOtherOwners,
+    MovedBeforeItsNewName,
+}
+
+/// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
+#[rustfmt::skip]
+pub const ALL: &[(Mutation, &str)] = &[
+    (Mutation::DeleteBeforeConfirm, "a removal counts as done although the output did not confirm it"),
+    (Mutation::MissingEpochCheck, "a process whose lease was taken over goes on writing"),
+    (Mutation::IntentAfterSend, "an intent is committed after its batch was sent"),
+    (Mutation::IntentNotDurable, "an intent is committed, and not synced before it is sent"),
+    (Mutation::BlindSpotIgnored, "what lies under a blind spot counts as looked at"),
+    (Mutation::InterruptedListingContinued, "a run takes over what an interrupted one had met"),
+    (Mutation::OlderRemovalCarriedOut, "the removals that an older run held can be confirmed after a later run"),
+    (Mutation::BitmapWithoutItsPage, "what a page found changed counts as met, and its work is not written (marks follow the page's rows today: the nearest is versions without work)"),
+    (Mutation::GuardCountedAfterDeletion, "the guard counts what is still to go after the removals"),
+    (Mutation::ConfirmationByNumber, "a confirmation removes whatever is absent then, not the set that was held"),
+    (Mutation::CompletionWithoutWanted, "a visit takes work off that was wanted once more meanwhile"),
+    (Mutation::LastOwnerOfAnotherOutput, "an owner of the address in another output keeps the entry"),
+    (Mutation::ExclusionByDocument, "owners are looked for by document: two jobs do not see each other"),
+    (Mutation::SecondOwnerOnContentAlone, "a second owner settles when the content is equal, whatever the access"),
+    (Mutation::PlaceWidenedBeforeItIsProven, "a folder that opens up opens as soon as it is listed"),
+    (Mutation::OlderSeqWins, "later intents have smaller numbers"),
+    (Mutation::ConfirmationBeforeCommit, "deliveries are confirmed before the output has committed them"),
+    (Mutation::ForeignIndexAccepted, "an output that does not fit the books is taken as it is"),
+    (Mutation::RetryCountedWhilePaused, "a rest between two runs counts as an attempt (jobs cannot be paused yet)"),
+    (Mutation::SingleProbeLeftOut, "what a listing does not name goes without being looked for singly"),
+    (Mutation::HalfDoneRemovalForgotten, "a document whose removal was sent and not confirmed counts as unchanged when it is met"),
+    (Mutation::SettledByTheFirstOutput, "a document is settled while another output's confirmation is not committed"),
+    (Mutation::NewAccessOnOldContent, "new access is given to old content"),
+    (Mutation::AccessLeavesOtherOwners, "an owner that tells about access leaves the other owners settled"),
+    (Mutation::MovedBeforeItsNewName, "a moved document goes before its new name is confirmed"),
+];
+
+#[cfg(feature = "mutations")]
+static PLANTED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(usize::MAX);
+
+/// Plants a fault in this process, or takes it out again.
+#[cfg(feature = "mutations")]
+pub fn plant(mutation: Option<Mutation>) {
+    let number = mutation.map_or(usize::MAX, |mutation| mutation as usize);
+    PLANTED.store(number, std::sync::atomic::Ordering::SeqCst);
+}
+
+/// Whether a fault is planted.
+#[cfg(feature = "mutations")]
+pub fn planted(mutation: Mutation) -> bool {
+    PLANTED.load(std::sync::atomic::Ordering::Relaxed) == mutation as usize
+}
+
+/// No fault can be planted in a program.
+#[cfg(not(feature = "mutations"))]
+pub const fn planted(_: Mutation) -> bool {
+    false
+}
