@@ -314,7 +314,8 @@ impl World {
 
     fn run(&mut self) {
         let job = self.some_job();
-        let how = self.dice.one(&["", "", "", "", "", " minimal", " guard-off", " dry-run"]);
+        let how =
+            self.dice.one(&["", "", "", "", "", " minimal", " guard-off", " accept-devices", " dry-run"]);
         self.tell(&format!("run {job}{how}"));
     }
 

@@ -40,7 +40,11 @@ impl Play {
         let mut still = true;
         for job in self.world.jobs() {
             let deleting = self.world.find(&job).is_some_and(|job| job.state == "deleting");
-            let line = if deleting { format!("delete {job}") } else { format!("run {job} guard-off") };
+            let line = if deleting {
+                format!("delete {job}")
+            } else {
+                format!("run {job} guard-off accept-devices")
+            };
             self.line(&line)?;
             still &= match &self.answer {
                 Answer::Ran(report) => {
