@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId};
+use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op, Output};
 use ingather_connector::repository::Repository;
@@ -460,7 +460,7 @@ fn is_confirmed(row: &Booked) -> bool {
 
 /// Whether the entry is what this owner had confirmed; access that is on its way is not asked for.
 fn is_held(row: &Booked, entry: &Entry) -> bool {
-    let digest = access_digest(row.class.unwrap_or(ClassId(0)), row.place);
+    let digest = access_digest(row.class, row.place);
     let settled = row.holding.held_access == Some(digest) && row.holding.sent_access == digest;
     let access = row.class.map_or(0, |class| class.0) == entry.class
         && row.place.map_or(0, |place| place.0) == entry.place;
