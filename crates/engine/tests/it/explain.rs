@@ -5,7 +5,7 @@ use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{Definition, Stage};
 use ingather_engine::inspect::explain::Explanation;
 use ingather_testkit::database::BOTH;
-use ingather_testkit::memory_output::{self, Trouble};
+use ingather_testkit::memory_output::{self, Effect, Trouble};
 use ingather_testkit::script_repository;
 use ingather_testkit::world::{FULL, World};
 use serde_json::json;
@@ -63,7 +63,7 @@ fn what_stages_outputs_and_sources_say_is_named() {
         let shelf = world.shelves["one"].clone();
         let troubles = [("no", Fault::refused("mapping", "field `x` is no number")), ("away", lasting)];
         for (name, fault) in troubles {
-            let trouble = Trouble { name: format!("/{name}"), fault, times: 9 };
+            let trouble = Trouble { name: format!("/{name}"), fault, times: 9, effect: Effect::None };
             memory_output::locked(&shelf).troubles.push(trouble);
         }
         world.run("docs", FULL).unwrap();
