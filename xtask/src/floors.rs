@@ -25,6 +25,7 @@ const CONNECTOR: &str = "ingather-connector";
 const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
+const EXTRACT: &str = "ingather-extract";
 const SERVER: &str = "ingather-server";
 const APP: &str = "ingather-app";
 const TESTKIT: &str = "ingather-testkit";
@@ -36,11 +37,12 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: CONNECTOR, uses: &[MODEL], tests_use: &[TESTKIT] },
     Floor { package: STORE, uses: &[MODEL], tests_use: &[TESTKIT] },
     Floor { package: ENGINE, uses: &[MODEL, CONNECTOR, STORE], tests_use: &[TESTKIT] },
-    Floor { package: CONNECTORS, uses: &[MODEL, CONNECTOR], tests_use: &[TESTKIT] },
+    Floor { package: EXTRACT, uses: &[MODEL], tests_use: &[] },
+    Floor { package: CONNECTORS, uses: &[MODEL, CONNECTOR, EXTRACT], tests_use: &[TESTKIT] },
     Floor { package: SERVER, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER],
+        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, EXTRACT, SERVER],
         tests_use: &[TESTKIT],
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
