@@ -409,6 +409,15 @@ pub fn media_type(head: &[u8], name: &str, declared: Option<&str>) -> String {
     }
 }
 
+/// Whether the document is text that is taken as it is, so that its beginning is enough.
+pub fn is_plain(head: &[u8], name: &str) -> bool {
+    let head = &head[..head.len().min(HEAD_BYTES)];
+    matches!(
+        media_type(head, name, None).as_str(),
+        PLAIN | "text/csv" | "text/markdown" | "application/json" | "application/jsonl"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 /// Bytes that can be read from any place.
 #[derive(Debug)]
@@ -9,7 +10,7 @@ pub enum Input {
     /// All of them in memory.
     Memory(Cursor<Vec<u8>>),
     /// In a file, with its length.
-    File(BufReader<File>, u64),
+    File(BufReader<Arc<File>>, u64),
 }
 
 impl Input {
@@ -22,7 +23,7 @@ impl Input {
     ///
     /// # Errors
     /// When its length cannot be told.
-    pub fn file(mut file: File) -> io::Result<Self> {
+    pub fn file(mut file: Arc<File>) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(0))?;
         Ok(Self::File(BufReader::with_capacity(64 << 10, file), length))

@@ -7,7 +7,7 @@ pub mod decode;
 pub mod detect;
 mod formats;
 mod input;
-//mod isolation;
+mod isolation;
 mod page;
 mod xml;
 
@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use input::Input;
-//pub use isolation::confine::{self, InForce};
-//pub use isolation::pool::{self, Pool};
-//pub use isolation::worker;
+pub use isolation::confine::{self, InForce};
+pub use isolation::pool::{Pool, Settings};
+pub use isolation::worker;
 
 /// What a file is, and what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -146,3 +146,9 @@ pub const EXTRACT_DOCUMENTS_MAX: u32 = 1_000;
 pub const EXTRACT_CHUNK_BYTES: usize = 256 << 10;
 /// Stack of the thread that reads in a child, bytes: formats nest, and nesting is bounded in readers of ours only.
 pub const EXTRACT_STACK_BYTES: usize = 64 << 20;
+/// Time that a child has to start, milliseconds: a busy machine starts processes slowly.
+pub const EXTRACT_START_MS_MAX: u64 = 30_000;
+/// Time beyond a document's own that a child has to answer, milliseconds; its own clock ends it before.
+pub const EXTRACT_GRACE_MS: u64 = 2_000;
+/// Bytes of a child's scratch file: the largest document (`FILE_BYTES_MAX`) and room for a setting above it.
+pub const EXTRACT_SCRATCH_BYTES_MAX: u64 = 4 << 30;

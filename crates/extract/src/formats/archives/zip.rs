@@ -361,16 +361,19 @@ pub(crate) mod tests {
 
     #[test]
     fn bombs_and_endless_nesting_end_with_a_reason() {
-        let zeros = vec![0u8; 40 << 20];
+        let zeros = vec![0u8; 20 << 20];
         let members: Vec<(String, &[u8])> =
             (0..8).map(|at| (format!("{at}.bin"), zeros.as_slice())).collect();
         let members: Vec<(&str, &[u8])> =
             members.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
-        let bomb = extract("bomb.zip", &zip(&members));
+        let mut request = crate::Request { name: "bomb.zip".to_owned(), ..crate::Request::default() };
+        request.limits.expanded_bytes = 64 << 20;
+        let bomb = crate::extract(&request, crate::Input::memory(zip(&members)));
         assert!(
             bomb.parts
                 .iter()
-                .any(|part| part.reason.as_deref().is_some_and(|reason| reason.contains("bomb")))
+                .any(|part| part.reason.as_deref().is_some_and(|reason| reason.contains("bomb"))),
+            "{bomb:?}"
         );
         let mut nested = zip(&[("x.txt", b"x")]);
         for _ in 0..20 {

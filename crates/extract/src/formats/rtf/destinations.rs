@@ -38,13 +38,13 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
         | "footnote" | "annotation" => Kind::Apart,
         "shptxt" | "shprslt" | "result" | "fldrslt" | "listtext" | "pntext" | "atnauthor" => Kind::Body,
         "objdata" => Kind::Object,
-        "colortbl" | "stylesheet" | "pict" | "fldinst" | "listtable" | "listoverridetable"
-        | "filetbl" | "revtbl" | "rsidtbl" | "generator" | "themedata" | "colorschememapping"
-        | "datastore" | "latentstyles" | "xmlnstbl" | "private" | "objclass" | "objname" | "nonshppict"
-        | "shppict" | "bkmkstart" | "bkmkend" | "pnseclvl" | "sp" | "atnid" | "atndate" | "atnref"
-        | "atntime" | "atrfstart" | "atrfend" | "tc" | "xe" | "operator" | "creatim" | "revtim"
-        | "printim" | "userprops" | "datafield" | "formfield" | "ftnsep" | "ftnsepc" | "aftnsep"
-        | "aftnsepc" | "listpicture" | "falt" | "panose" | "template" => Kind::Skipped,
+        "colortbl" | "stylesheet" | "pict" | "fldinst" | "listtable" | "listoverridetable" | "filetbl"
+        | "revtbl" | "rsidtbl" | "generator" | "themedata" | "colorschememapping" | "datastore"
+        | "latentstyles" | "xmlnstbl" | "private" | "objclass" | "objname" | "nonshppict" | "shppict"
+        | "bkmkstart" | "bkmkend" | "pnseclvl" | "sp" | "atnid" | "atndate" | "atnref" | "atntime"
+        | "atrfstart" | "atrfend" | "tc" | "xe" | "operator" | "creatim" | "revtim" | "printim"
+        | "userprops" | "datafield" | "formfield" | "ftnsep" | "ftnsepc" | "aftnsep" | "aftnsepc"
+        | "listpicture" | "falt" | "panose" | "template" => Kind::Skipped,
         "shpinst" | "shp" | "do" | "dptxbxtext" => Kind::Body,
         _ => return None,
     })
