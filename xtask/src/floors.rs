@@ -71,5 +71,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },
+    Heavy { library: "hayro-interpret", only: &[EXTRACT], instead: "ask the pool of readers" },
+    Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS], instead: "ask the pool of readers" },
     Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
 ];

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 mod ci;
 mod coverage;
+mod extract_quality;
 mod floors;
 mod generate;
 mod libraries;
@@ -22,6 +23,7 @@ const USE: &str = "use: cargo x COMMAND
   new-connector NAME [--role ROLE]      begins a connector; ROLE = repository (default), transform, output, authority
   new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
   libraries                             refuses licences and sources that the program must not have
+  extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
   ci                                    everything that is checked before a change is taken";
 
 fn main() -> ExitCode {
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         ["new-connector", "--try"] => new_connector::try_all(&root),
         ["new-connector", name] => new_connector::run(&root, name, "repository"),
         ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),
+        ["extract-quality"] => extract_quality::run(&root, None),
+        ["extract-quality", folder] => extract_quality::run(&root, Some(folder)),
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");

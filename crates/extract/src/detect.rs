@@ -409,13 +409,33 @@ pub fn media_type(head: &[u8], name: &str, declared: Option<&str>) -> String {
     }
 }
 
+/// Types whose text is for people only after reading, though it is text.
+const MARKUP: &[&str] = &[
+    HTML,
+    MAIL,
+    "application/xhtml+xml",
+    "application/mbox",
+    "application/rtf",
+    "application/vnd.ms-wordml",
+    "application/vnd.ms-word.flat-opc",
+    "application/vnd.ms-spreadsheetml",
+];
+
+/// Whether text of this type is taken as it is; there is more to do for the others.
+pub fn is_text(media: &str) -> bool {
+    !MARKUP.contains(&media)
+}
+
+/// Whether there is a reader for documents of this type.
+pub fn is_readable(media: &str) -> bool {
+    crate::formats::is_known(media)
+}
+
 /// Whether the document is text that is taken as it is, so that its beginning is enough.
-pub fn is_plain(head: &[u8], name: &str) -> bool {
+pub(crate) fn is_plain(head: &[u8], name: &str) -> bool {
     let head = &head[..head.len().min(HEAD_BYTES)];
-    matches!(
-        media_type(head, name, None).as_str(),
-        PLAIN | "text/csv" | "text/markdown" | "application/json" | "application/jsonl"
-    )
+    let media = media_type(head, name, None);
+    media.starts_with("text/") && is_text(&media) && by_content(head, name).is_none()
 }
 
 #[cfg(test)]

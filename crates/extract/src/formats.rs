@@ -52,6 +52,21 @@ const READERS: &[(&str, Reader)] = &[
     ("text/", plain::read),
 ];
 
+/// Whether a reader, or one of those for what comes in a ZIP file, takes this type.
+pub(crate) fn is_known(media: &str) -> bool {
+    let zipped = [
+        detect::ZIP,
+        "application/java-archive",
+        "application/epub",
+        "application/vnd.o",
+        "application/vnd.ms-",
+    ];
+    zipped
+        .into_iter()
+        .chain(READERS.iter().map(|(prefix, _)| *prefix))
+        .any(|prefix| media.starts_with(prefix))
+}
+
 /// Reads one document or part: finds its type, and calls the reader for it.
 pub(crate) fn read(page: &mut Page<'_>, declared: Option<&str>, mut input: Input) {
     let head = match input.head(detect::HEAD_BYTES) {

@@ -35,6 +35,9 @@ pub struct Extracted {
     pub parts: Vec<Extracted>,
     /// Why there is no text, or not all of it.
     pub reason: Option<String>,
+    /// The reader came to no end: it crashed, or took too much of something.
+    #[serde(default)]
+    pub lost: bool,
 }
 
 impl Extracted {

@@ -161,7 +161,8 @@ impl Reading<'_, '_> {
                     return at + 3;
                 }
             }
-            b'*' => self.starred = true,
+            // Only at the beginning of a group does it say that the group may be skipped.
+            b'*' => self.starred = at >= 2 && bytes[at - 2] == b'{',
             b'~' => self.character('\u{a0}'),
             b'_' => self.character('\u{2011}'),
             // An optional hyphen is no part of the word.

@@ -237,6 +237,7 @@ fn lost(request: &Request, head: &[u8], reason: String) -> Extracted {
         name: request.name.clone(),
         media_type: detect::media_type(head, &request.name, request.declared.as_deref()),
         reason: Some(reason),
+        lost: true,
         ..Extracted::default()
     }
 }
