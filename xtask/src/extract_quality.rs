@@ -47,9 +47,11 @@ struct Measured {
 pub(crate) fn run(root: &Path, folder: Option<&str>) -> Result<String, String> {
     let folder = match folder {
         Some(folder) => PathBuf::from(folder),
-        None => PLACES.iter().map(|place| root.join(place)).find(|place| place.is_dir()).ok_or_else(|| {
-            format!("there is none of {PLACES:?}; name a folder with `documents` and `tika-text` in it")
-        })?,
+        None => {
+            PLACES.iter().map(|place| root.join(place)).find(|place| place.is_dir()).ok_or_else(|| {
+                format!("there is none of {PLACES:?}; name a folder with `documents` and `tika-text` in it")
+            })?
+        }
     };
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder.join("documents"))
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
@@ -59,7 +61,8 @@ pub(crate) fn run(root: &Path, folder: Option<&str>) -> Result<String, String> {
     let mut all = Vec::new();
     for line in lines.lines() {
         let object: Value = serde_json::from_str(line).map_err(|error| format!("{error} in {line}"))?;
-        let name = object["file"].as_str().and_then(|file| file.rsplit('/').next()).unwrap_or_default().to_owned();
+        let name =
+            object["file"].as_str().and_then(|file| file.rsplit('/').next()).unwrap_or_default().to_owned();
         let text = folder.join("tika-text").join(format!("{name}.txt"));
         let Ok(bytes) = std::fs::read(&text) else { continue };
         all.extend(measure(&name, &String::from_utf8_lossy(&bytes), &object));
@@ -107,7 +110,8 @@ fn measure(name: &str, tika: &str, object: &Value) -> Option<Measured> {
     if total < WORDS_MIN {
         return None;
     }
-    let shared: usize = tika.iter().map(|(word, count)| (*count).min(ours.get(word).copied().unwrap_or(0))).sum();
+    let shared: usize =
+        tika.iter().map(|(word, count)| (*count).min(ours.get(word).copied().unwrap_or(0))).sum();
     let own: usize = ours.values().sum();
     Some(Measured {
         name: name.to_owned(),
@@ -133,7 +137,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn row(name: &str, all: &[&Measured]) -> String {
-    let mean = |of: fn(&Measured) -> f64| all.iter().map(|one| of(one)).sum::<f64>() / all.len().max(1) as f64;
+    let mean =
+        |of: fn(&Measured) -> f64| all.iter().map(|one| of(one)).sum::<f64>() / all.len().max(1) as f64;
     let middle = median(all.iter().map(|one| one.recall).collect());
     format!(
         "| {name} | {} | {middle:.3} | {:.3} | {:.3} |\n",
@@ -144,7 +149,9 @@ fn row(name: &str, all: &[&Measured]) -> String {
 }
 
 fn tables(all: &[Measured]) -> String {
-    let mut out = String::from("| Format | Files | Median recall | Mean recall | Mean precision |\n|---|---|---|---|---|\n");
+    let mut out = String::from(
+        "| Format | Files | Median recall | Mean recall | Mean precision |\n|---|---|---|---|---|\n",
+    );
     let mut families: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
     for one in all {
         families.entry(family(&one.name)).or_default().push(one);

@@ -103,12 +103,6 @@ fn name_of(record: &Record) -> &str {
     name.map_or_else(|| record.path.rsplit('/').next().unwrap_or_default(), String::as_str)
 }
 
-/// The last place at or before `at` where `text` can be cut.
-fn boundary(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
 /// The first heading of the first level that is not inside a block of code.
 fn heading(text: &str) -> Option<String> {
     let mut fence: Option<&str> = None;
@@ -121,7 +115,7 @@ fn heading(text: &str) -> Option<String> {
             (None, None) => {
                 let title = line.strip_prefix("# ").map(|title| title.trim_end_matches('#').trim());
                 if let Some(title) = title.filter(|title| !title.is_empty()) {
-                    return Some(title[..boundary(title, limits::TITLE_BYTES_MAX)].to_owned());
+                    return Some(title[..decode::boundary(title, limits::TITLE_BYTES_MAX)].to_owned());
                 }
             }
             _ => {}

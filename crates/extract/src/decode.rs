@@ -106,7 +106,7 @@ impl Text {
         }
         self.step(piece, last);
         if self.text.len() > limits::BODY_BYTES_MAX {
-            self.text.truncate(self.text.floor_char_boundary(limits::BODY_BYTES_MAX));
+            self.text.truncate(boundary(&self.text, limits::BODY_BYTES_MAX));
             self.truncated = true;
         }
     }
@@ -183,6 +183,12 @@ fn reserve(text: &mut String, more: usize) {
         let ample = (text.capacity() * 2).min(limits::BODY_BYTES_MAX + limits::READ_BUFFER_BYTES);
         text.reserve_exact(more.max(ample.saturating_sub(text.len())));
     }
+}
+
+/// The last place at or before `at` where `text` can be cut.
+pub fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// All of some bytes as text. A byte order mark decides; then UTF-8 when they are that; then `said`, which is what a

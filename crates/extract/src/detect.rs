@@ -298,7 +298,7 @@ fn named_xhtml(head: &str) -> bool {
 
 /// What kinds of XML say in their first element.
 fn of_xml(begin: &str) -> Option<&'static str> {
-    let begin = &begin[..begin.floor_char_boundary(HEAD_BYTES)];
+    let begin = &begin[..crate::decode::boundary(begin, HEAD_BYTES)];
     let root = begin.split('<').find(|piece| piece.starts_with(|c: char| c.is_alphabetic()))?;
     let name = root.split(|c: char| c.is_whitespace() || c == '>' || c == '/').next()?;
     let local = name.rsplit(':').next()?;
@@ -316,7 +316,7 @@ fn of_xml(begin: &str) -> Option<&'static str> {
 
 /// Tags that no other text has.
 fn looks_like_html(begin: &str) -> bool {
-    let begin = &begin[..begin.floor_char_boundary(1_024)];
+    let begin = &begin[..crate::decode::boundary(begin, 1_024)];
     let lower = begin.to_ascii_lowercase();
     begin.starts_with('<')
         && ["<html", "<head", "<body", "<title", "<table", "<div", "<p>", "<a href", "<script", "<!--"]

@@ -146,7 +146,7 @@ impl<'b> Page<'b> {
             true => text,
             false => {
                 self.reason("the text is longer than is kept; the rest was cut off");
-                &text[..text.floor_char_boundary(left)]
+                &text[..crate::decode::boundary(text, left)]
             }
         };
         self.budget.text.set(if kept.len() < text.len() { 0 } else { left - kept.len() });
@@ -200,7 +200,7 @@ impl<'b> Page<'b> {
     /// Adds a value to a field; empty and repeated ones are left out.
     pub(crate) fn field(&mut self, name: &str, value: &str) {
         let value = value.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        let value = &value[..value.floor_char_boundary(FIELD_BYTES_MAX)];
+        let value = &value[..crate::decode::boundary(value, FIELD_BYTES_MAX)];
         if value.is_empty() || (self.out.fields.len() >= FIELDS_MAX && !self.out.fields.contains_key(name)) {
             return;
         }

@@ -42,7 +42,7 @@ fn fill(record: &mut Record, mut found: Extracted) {
     }
     record.media_type = Some(found.media_type);
     if let Some(title) = found.fields.remove("title").and_then(|titles| titles.into_iter().next()) {
-        let end = title.floor_char_boundary(limits::TITLE_BYTES_MAX);
+        let end = ingather_extract::decode::boundary(&title, limits::TITLE_BYTES_MAX);
         title[..end].clone_into(&mut record.title);
     }
     if let Some(authors) = found.fields.remove("author") {
@@ -59,7 +59,7 @@ fn fill(record: &mut Record, mut found: Extracted) {
 
 fn append(body: &mut String, found: &Extracted) {
     let left = limits::BODY_BYTES_MAX.saturating_sub(body.len() + 1);
-    let end = found.text.floor_char_boundary(left);
+    let end = ingather_extract::decode::boundary(&found.text, left);
     if !body.is_empty() && end > 0 {
         body.push('\n');
     }

@@ -251,7 +251,7 @@ impl Reading<'_, '_> {
         if self.pre > 0 {
             return self.page.text(text);
         }
-        let mut words = text.split(|c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{c}'));
+        let mut words = text.split([' ', '\t', '\n', '\r', '\u{c}']);
         if let Some(first) = words.next() {
             self.word(first);
         }

@@ -18,7 +18,8 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
         return Some(book(zip, page));
     }
     let opendocument = kind.contains("opendocument") || kind.contains("vnd.sun.xml");
-    if !opendocument && !(zip.find("content.xml").is_some() && zip.find("META-INF/manifest.xml").is_some()) {
+    let parts = ["content.xml", "META-INF/manifest.xml"].iter().all(|name| zip.find(name).is_some());
+    if !opendocument && !parts {
         return None;
     }
     if opendocument {

@@ -111,6 +111,10 @@ impl Reading<'_, '_> {
                     let object = std::mem::take(&mut self.object);
                     legacy::object::from_hex(&object, self.page);
                 }
+                Kind::Picture => {
+                    let digits = std::mem::take(&mut self.object);
+                    legacy::object::picture_from_hex(&digits, self.page);
+                }
                 Kind::Apart => self.page.line_break(),
                 _ => {}
             }
@@ -142,7 +146,7 @@ impl Reading<'_, '_> {
         if name == "bin" {
             let length = usize::try_from(number.unwrap_or(0)).unwrap_or(0);
             let end = (at + length).min(bytes.len());
-            if self.state.kind == Kind::Object {
+            if matches!(self.state.kind, Kind::Object | Kind::Picture) {
                 self.object.extend(bytes[at..end].iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]));
             }
             return end;
@@ -177,7 +181,7 @@ impl Reading<'_, '_> {
     fn word(&mut self, name: &str, number: Option<i32>) {
         let starred = std::mem::take(&mut self.starred);
         match name {
-            "u" => return self.unicode(number.unwrap_or(0)),
+            "u" => self.unicode(number.unwrap_or(0)),
             "uc" => self.state.skip = usize::try_from(number.unwrap_or(1)).unwrap_or(1).min(16),
             "ansicpg" => {
                 if let Some(encoding) = number.and_then(codepage) {
@@ -225,7 +229,7 @@ impl Reading<'_, '_> {
         };
         self.flush();
         let inside = self.state.kind;
-        if inside == Kind::Skipped || (inside == Kind::Object && kind != Kind::Body) {
+        if inside == Kind::Skipped {
             return;
         }
         if kind == Kind::Apart {
@@ -262,7 +266,7 @@ impl Reading<'_, '_> {
 
     fn byte(&mut self, byte: u8) {
         self.starred = false;
-        if self.state.kind == Kind::Object {
+        if matches!(self.state.kind, Kind::Object | Kind::Picture) {
             if byte.is_ascii_hexdigit() {
                 self.object.push(byte);
             }
@@ -302,7 +306,7 @@ impl Reading<'_, '_> {
         match self.state.kind {
             Kind::Body | Kind::Apart => self.page.text(text),
             Kind::Information(_) => self.field.push_str(text),
-            Kind::Skipped | Kind::Document | Kind::Fonts | Kind::Object => {}
+            Kind::Skipped | Kind::Document | Kind::Fonts | Kind::Object | Kind::Picture => {}
         }
     }
 }

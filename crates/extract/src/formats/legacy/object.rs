@@ -6,18 +6,11 @@ use crate::page::Page;
 
 /// Opens an embedded object as a part, unless there is nothing to read in it.
 pub(super) fn part(object: &Storage<'_>, page: &mut Page<'_>) {
-    if let Some((name, bytes)) = packaged(object) {
-        return page.part(&name, None, bytes);
+    if let Some((name, bytes)) = packaged(object).or_else(|| wrapped(object)) {
+        let name = if name.is_empty() { object.name() } else { &name };
+        return page.part(name, None, bytes);
     }
-    let known = [
-        "WordDocument",
-        "Workbook",
-        "Book",
-        "PowerPoint Document",
-        "Package",
-        "CONTENTS",
-        "EncryptedPackage",
-    ];
+    let known = ["WordDocument", "Workbook", "Book", "PowerPoint Document", "EncryptedPackage"];
     let names = object.stream_names();
     if !names.iter().any(|name| known.iter().any(|known| known.eq_ignore_ascii_case(name))) {
         return;
@@ -32,17 +25,19 @@ pub(super) fn part(object: &Storage<'_>, page: &mut Page<'_>) {
 
 /// Reads a storage that wraps a single file; whether it does.
 pub(super) fn read(object: &Storage<'_>, page: &mut Page<'_>) -> bool {
-    let found = packaged(object).or_else(|| {
-        let bytes = ["Package", "CONTENTS"].iter().find_map(|name| object.stream(name))?;
-        Some((String::new(), bytes))
-    });
-    match found {
+    match packaged(object).or_else(|| wrapped(object)) {
         Some((name, bytes)) if !bytes.is_empty() => {
             page.part(&name, None, bytes);
             true
         }
         _ => false,
     }
+}
+
+/// The content of a file that a program put into a stream as it is.
+fn wrapped(object: &Storage<'_>) -> Option<(String, Vec<u8>)> {
+    let bytes = ["Package", "CONTENTS"].iter().find_map(|name| object.stream(name))?;
+    Some((String::new(), bytes)).filter(|(_, bytes)| !bytes.is_empty())
 }
 
 /// The name and content of a file that was dropped into a document.
@@ -77,10 +72,22 @@ fn ended(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..end], &bytes[end + 1..]))
 }
 
+fn unhex(digits: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+    digits.chunks_exact(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect()
+}
+
+/// Opens a drawing that rich text holds in hexadecimal digits; other pictures have no words.
+pub(crate) fn picture_from_hex(digits: &[u8], page: &mut Page<'_>) {
+    let bytes = unhex(digits);
+    if let Some(kind @ ("image/emf" | "image/wmf")) = crate::detect::by_content(&bytes, "") {
+        page.part(&format!("picture.{}", &kind[6..]), None, bytes);
+    }
+}
+
 /// Opens an object that rich text holds in hexadecimal digits.
 pub(crate) fn from_hex(digits: &[u8], page: &mut Page<'_>) {
-    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
-    let bytes: Vec<u8> = digits.chunks_exact(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect();
+    let bytes = unhex(digits);
     // Version, kind (2 = embedded), then three names with their lengths, then the content with its length.
     if u32_at(&bytes, 4) != 2 {
         return;

@@ -152,15 +152,14 @@ fn text(record: Record<'_>, page: &mut Page<'_>, of_master: bool, depth: usize) 
         TEXT_NARROW => write(&narrow(record.data, WINDOWS_1252), page),
         STRING if depth > 0 => write(&utf16(record.data), page),
         REMARK => remark(record.data, page),
-        SHAPE if of_master && holds(record.data, PLACEHOLDER, 0) => {}
+        SHAPE if of_master && asks_for_text(record.data, 0) => {}
         FOOTERS => {
             for string in records(record.data).filter(|record| record.kind == STRING) {
                 write(&utf16(string.data), page);
             }
         }
         // Names of programs, sounds, links and looks are no words of the slide.
-        0x0409 | 0x07d5 | 0x07e4 | 0x0fc8 | 0x1388 | 0x138a | 0x1772 | 0x03f2 | 0x0fb4 => {}
-        0x1389 | 0x138b if of_master => {}
+        0x0409 | 0x07d5 | 0x07e4 | 0x0fc8 | 0x1772 | 0x03f2 | 0x0fb4 => {}
         0x138b => {
             // Strings in here are names of tags; remarks are not.
             for inner in records(record.data).filter(|inner| inner.kind == REMARK) {
@@ -178,10 +177,13 @@ fn text(record: Record<'_>, page: &mut Page<'_>, of_master: bool, depth: usize) 
     }
 }
 
-fn holds(data: &[u8], kind: u16, depth: usize) -> bool {
+/// Whether a shape of a master only says where title or text go; headers and footers of a master are its own.
+fn asks_for_text(data: &[u8], depth: usize) -> bool {
     depth < 8
-        && records(data)
-            .any(|record| record.kind == kind || (record.container && holds(record.data, kind, depth + 1)))
+        && records(data).any(|record| match record.kind {
+            PLACEHOLDER => !matches!(record.data.get(4), Some(7..=10)),
+            _ => record.container && asks_for_text(record.data, depth + 1),
+        })
 }
 
 /// A remark: its author, its text.

@@ -105,19 +105,26 @@ fn of_language(language: u16) -> &'static Encoding {
 fn write(text: &str, page: &mut Page<'_>) {
     // For each open field, whether its result has begun.
     let mut fields: Vec<bool> = Vec::new();
+    let mut instruction = String::new();
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\u{13}' => fields.push(false),
+            '\u{13}' => {
+                instruction.clear();
+                fields.push(false);
+            }
             '\u{14}' => {
                 if let Some(result) = fields.last_mut() {
                     *result = true;
                 }
             }
             '\u{15}' => {
-                fields.pop();
+                // A formula is its instruction and has no result.
+                if fields.pop() == Some(false) && instruction.trim_start().starts_with("EQ ") {
+                    out.push_str(&instruction);
+                }
             }
-            _ if fields.contains(&false) => {}
+            c if fields.contains(&false) => instruction.push(c),
             '\r' | '\u{b}' | '\u{c}' | '\u{e}' => out.push('\n'),
             '\u{7}' => out.push('\t'),
             '\u{1e}' => out.push('\u{2011}'),
@@ -149,7 +156,7 @@ mod tests {
         for number in [0, first, first + second] {
             table.extend(number.to_le_bytes());
         }
-        for place in [0x4000_0000 | 0x400 * 2, wide_at] {
+        for place in [0x4000_0000 | (0x400 * 2), wide_at] {
             table.extend([0, 0]);
             table.extend(place.to_le_bytes());
             table.extend([0, 0]);

@@ -1,5 +1,8 @@
 //! Numbers of spreadsheets as people see them: number formats, dates and times.
 
+mod builtin;
+
+pub(crate) use self::builtin::builtin;
 use crate::dates;
 
 /// A number format, cut up once and used for many cells.
@@ -63,49 +66,14 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
-/// The code of a format that has a number only.
-pub(crate) fn builtin(id: u32) -> &'static str {
-    match id {
-        1 => "0",
-        2 => "0.00",
-        3 => "#,##0",
-        4 => "#,##0.00",
-        5 | 6 => "$#,##0_);($#,##0)",
-        7 | 8 => "$#,##0.00_);($#,##0.00)",
-        9 => "0%",
-        10 => "0.00%",
-        11 => "0.00E+00",
-        14 => "m/d/yy",
-        15 => "d-mmm-yy",
-        16 => "d-mmm",
-        17 => "mmm-yy",
-        18 => "h:mm AM/PM",
-        19 => "h:mm:ss AM/PM",
-        20 => "h:mm",
-        21 => "h:mm:ss",
-        22 => "m/d/yy h:mm",
-        37 | 38 => "#,##0_);(#,##0)",
-        39 | 40 => "#,##0.00_);(#,##0.00)",
-        41 => "_(* #,##0_);_(* (#,##0);_(* \"-\"_);_(@_)",
-        42 => "_($* #,##0_);_($* (#,##0);_($* \"-\"_);_(@_)",
-        43 => "_(* #,##0.00_);_(* (#,##0.00);_(* \"-\"??_);_(@_)",
-        44 => "_($* #,##0.00_);_($* (#,##0.00);_($* \"-\"??_);_(@_)",
-        45 => "mm:ss",
-        46 => "[h]:mm:ss",
-        47 => "mm:ss.0",
-        48 => "##0.0E+0",
-        _ => "General",
-    }
-}
-
-/// A number without a format: as few digits as tell it apart, at most ten after the point.
+/// A number without a format: the digits that it was written with, up to fifteen as spreadsheets keep them.
 pub(crate) fn general(value: f64) -> String {
     let size = value.abs();
-    if size != 0.0 && (size >= 1e11 || size < 1e-9) {
-        let text = format!("{value:.5E}");
+    if size != 0.0 && !(1e-9..1e15).contains(&size) {
+        let text = format!("{value:.14E}");
         let (digits, exponent) = text.split_once('E').unwrap_or((&text, "0"));
         let sign = if exponent.starts_with('-') { "-" } else { "+" };
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        let digits = trimmed(digits.to_owned(), 0);
         return format!("{digits}E{sign}{:0>2}", exponent.trim_start_matches('-'));
     }
     trimmed(format!("{value:.10}"), 0)
@@ -245,13 +213,10 @@ fn number(marks: &[Mark]) -> Number {
                 }
                 continue;
             }
-            Mark::Code('.') if number.digits && !after_point || !number.digits => {
-                if matches!(mark, Mark::Code('.')) {
-                    after_point = true;
-                    number.digits = true;
-                    continue;
-                }
-                String::new()
+            Mark::Code('.') if !after_point => {
+                after_point = true;
+                number.digits = true;
+                continue;
             }
             Mark::Code(',') => {
                 commas += 1;
@@ -330,7 +295,7 @@ fn rounded(value: f64, decimals: usize) -> String {
 fn grouped(whole: &str) -> String {
     let mut out = String::new();
     for (at, c) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at) % 3 == 0 {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);
@@ -459,9 +424,10 @@ mod tests {
     #[test]
     fn numbers_are_shown_as_in_a_spreadsheet() {
         for (code, value, shown) in [
-            ("General", 1.100_000_000_000_000_1, "1.1"),
+            ("General", 1.1, "1.1"),
             ("General", 42.0, "42"),
-            ("General", 123_456_789_012.0, "1.23457E+11"),
+            ("General", 123_456_789_012.0, "123456789012"),
+            ("General", 1.5e20, "1.5E+20"),
             ("0", 2.5, "3"),
             ("0.00", 2.675, "2.68"),
             ("#,##0", 1_234_567.0, "1,234,567"),

@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Fonts,
     /// An embedded object in hexadecimal digits.
     Object,
+    /// A picture in hexadecimal digits.
+    Picture,
     /// Nothing to read.
     Skipped,
 }
@@ -38,14 +40,16 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
         | "footnote" | "annotation" => Kind::Apart,
         "shptxt" | "shprslt" | "result" | "fldrslt" | "listtext" | "pntext" | "atnauthor" => Kind::Body,
         "objdata" => Kind::Object,
-        "colortbl" | "stylesheet" | "pict" | "fldinst" | "listtable" | "listoverridetable" | "filetbl"
-        | "revtbl" | "rsidtbl" | "generator" | "themedata" | "colorschememapping" | "datastore"
-        | "latentstyles" | "xmlnstbl" | "private" | "objclass" | "objname" | "nonshppict" | "shppict"
-        | "bkmkstart" | "bkmkend" | "pnseclvl" | "sp" | "atnid" | "atndate" | "atnref" | "atntime"
-        | "atrfstart" | "atrfend" | "tc" | "xe" | "operator" | "creatim" | "revtim" | "printim"
-        | "userprops" | "datafield" | "formfield" | "ftnsep" | "ftnsepc" | "aftnsep" | "aftnsepc"
-        | "listpicture" | "falt" | "panose" | "template" => Kind::Skipped,
-        "shpinst" | "shp" | "do" | "dptxbxtext" => Kind::Body,
+        "pict" => Kind::Picture,
+        "colortbl" | "stylesheet" | "fldinst" | "listtable" | "listoverridetable" | "filetbl" | "revtbl"
+        | "rsidtbl" | "generator" | "themedata" | "colorschememapping" | "datastore" | "latentstyles"
+        | "xmlnstbl" | "private" | "objclass" | "objname" | "nonshppict" | "bkmkstart" | "bkmkend"
+        | "pnseclvl" | "sp" | "atnid" | "atndate" | "atnref" | "atntime" | "atrfstart" | "atrfend" | "tc"
+        | "xe" | "operator" | "creatim" | "revtim" | "printim" | "userprops" | "datafield" | "formfield"
+        | "ftnsep" | "ftnsepc" | "aftnsep" | "aftnsepc" | "listpicture" | "falt" | "panose" | "template" => {
+            Kind::Skipped
+        }
+        "shppict" | "shpinst" | "shp" | "do" | "dptxbxtext" => Kind::Body,
         _ => return None,
     })
 }
@@ -85,7 +89,7 @@ pub(super) fn charset(number: i32) -> Option<&'static Encoding> {
         162 => 1254,
         163 => 1258,
         177 => 1255,
-        178 | 179 | 180 => 1256,
+        178..=180 => 1256,
         186 => 1257,
         204 => 1251,
         222 => 874,
