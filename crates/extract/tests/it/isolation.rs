@@ -92,7 +92,8 @@ fn no_child_is_left_over() {
 
 #[test]
 fn more_callers_than_children_wait_for_their_turn() {
-    let pool = pool(2, 100);
+    // Fewer documents than a child may read, so that none is replaced.
+    let pool = pool(2, 1_000);
     let done = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {
