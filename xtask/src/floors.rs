@@ -25,6 +25,7 @@ const CONNECTOR: &str = "ingather-connector";
 const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
+const EXTRACT: &str = "ingather-extract";
 const SERVER: &str = "ingather-server";
 const APP: &str = "ingather-app";
 const TESTKIT: &str = "ingather-testkit";
@@ -37,11 +38,12 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: CONNECTOR, uses: &[MODEL], tests_use: &[TESTKIT] },
     Floor { package: STORE, uses: &[MODEL], tests_use: &[TESTKIT] },
     Floor { package: ENGINE, uses: &[MODEL, CONNECTOR, STORE], tests_use: &[TESTKIT] },
-    Floor { package: CONNECTORS, uses: &[MODEL, CONNECTOR], tests_use: &[TESTKIT] },
+    Floor { package: EXTRACT, uses: &[MODEL], tests_use: &[] },
+    Floor { package: CONNECTORS, uses: &[MODEL, CONNECTOR, EXTRACT], tests_use: &[TESTKIT] },
     Floor { package: SERVER, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER],
+        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, EXTRACT, SERVER],
         tests_use: &[TESTKIT],
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
@@ -71,5 +73,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },
+    Heavy { library: "hayro-interpret", only: &[EXTRACT], instead: "ask the pool of readers" },
+    Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS], instead: "ask the pool of readers" },
     Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
 ];

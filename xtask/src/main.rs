@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 
 mod ci;
 mod coverage;
+mod extract_quality;
 mod floors;
 mod generate;
 mod libraries;
@@ -23,6 +24,7 @@ const USE: &str = "use: cargo x COMMAND
   new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
   simulate [--seeds N] [--from S]       plays random worlds against the engine; `--seed S` plays one, with a trace
   libraries                             refuses licences and sources that the program must not have
+  extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
   ci                                    everything that is checked before a change is taken";
 
 fn main() -> ExitCode {
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         ["new-connector", name] => new_connector::run(&root, name, "repository"),
         ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),
         ["simulate", options @ ..] => simulate(&root, options),
+        ["extract-quality"] => extract_quality::run(&root, None),
+        ["extract-quality", folder] => extract_quality::run(&root, Some(folder)),
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");

@@ -136,6 +136,11 @@ pub(crate) enum Command {
     /// Try the program on this machine
     #[command(subcommand, after_help = "Example:\n  ingather selftest kill")]
     Selftest(Selftest),
+    /// Show what is read out of files: text, fields and parts
+    Extract(Extract),
+    /// The process that reads files for the others
+    #[command(hide = true)]
+    ExtractWorker,
     /// Write completions for a shell to standard output
     #[command(
         after_help = "Example:\n  ingather completions bash > ~/.local/share/bash-completion/completions/ingather"
@@ -144,6 +149,27 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Show what is read out of files.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather extract report.pdf\n  \
+    ingather extract --json mails/*.eml        one object for each file, parts inside\n\n\
+    Exit codes: 0 done · 1 files could not be read · 2 wrong use · 3 could not work")]
+pub(crate) struct Extract {
+    /// Files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Leave out hidden sheets and slides
+    #[arg(long)]
+    pub(crate) skip_hidden_sheets: bool,
+    /// Leave out navigation, headers and footers of web pages
+    #[arg(long)]
+    pub(crate) skip_boilerplate: bool,
+    /// Leave out members, attachments and embedded objects
+    #[arg(long)]
+    pub(crate) skip_parts: bool,
 }
 
 /// Bring an output up to date with a source, once.

@@ -4,6 +4,7 @@ mod backup;
 mod doctor;
 mod document;
 mod export;
+mod extract;
 mod job;
 mod search;
 mod sync;
@@ -31,6 +32,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Restore { file } => backup::restore(&global, &file),
         Command::Export => export::run(&global),
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
+        Command::Extract(extract) => extract::run(&global, &extract),
+        Command::ExtractWorker => extract::serve(),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut std::io::stdout());
             Ok(exit::DONE)

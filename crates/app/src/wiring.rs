@@ -33,6 +33,16 @@ pub(crate) fn call() -> Call {
     Call { clock: Arc::new(SystemClock), cancel: interrupt::cancel() }
 }
 
+/// Says how files are read: by children of this program. Without a path of its own it reads plain text only.
+fn readers(threads: usize) {
+    match ingather_extract::Settings::of_this_program(threads) {
+        Ok(settings) => ingather_connectors::read_files_with(ingather_extract::Pool::new(settings)),
+        Err(error) => crate::show::stderr(&format!(
+            "ingather: only plain text is read, for this program's own path cannot be told: {error}"
+        )),
+    }
+}
+
 /// Threads when nobody says how many.
 const THREADS_MAX: usize = 8;
 
@@ -48,6 +58,9 @@ pub(crate) fn engine(
         || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
         usize::from,
     );
+    if writing.is_some() {
+        readers(threads);
+    }
     let mut own: Vec<(u64, u64)> = data.identity().into_iter().collect();
     own.extend(own_files.iter().filter_map(|file| crate::data::identity(file.as_ref())));
     Engine {

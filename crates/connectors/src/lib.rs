@@ -14,6 +14,8 @@ mod null;
 mod text;
 pub mod unix;
 
+pub use text::read_files_with;
+
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
 /// Transforms, by name.

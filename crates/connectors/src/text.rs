@@ -1,7 +1,7 @@
-//! Plain text of every common charset, Markdown and source code, decoded in this process within fixed bounds.
+//! The text of documents: plain text, Markdown and source code decoded in this process within fixed bounds, everything
+//! else by readers in processes of their own.
 
-mod decode;
-mod media;
+mod files;
 
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
@@ -13,13 +13,16 @@ use ingather_connector::model::limits;
 use ingather_connector::settings::{self, NoSettings};
 use ingather_connector::transform::{Transform, TransformKind, Verdict};
 
-use self::decode::Text;
+use ingather_extract::decode::{self, Text};
+use ingather_extract::detect;
+
+pub use self::files::read_files_with;
 
 /// The `text` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
-    about: "Finds the media type of a document, and the text of those that are plain text.",
-    version: "1",
+    about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
+    version: "2",
     schema: settings::schema_of::<NoSettings>,
     open,
 };
@@ -37,20 +40,18 @@ impl Transform for PlainText {
         let (length, mut ended) = fill(content, &mut buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
-        if let Some(media) = media::by_content(head, &name) {
+        let data = detect::by_content(head, &name)
+            .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
+        if let Some(media) = data {
             record.media_type = Some(media.to_owned());
-            return Ok(Verdict::Pass);
-        }
-        if decode::is_binary(head) {
-            record.media_type = Some(media::of_binary(&name).to_owned());
-            return Ok(Verdict::Pass);
+            return files::read(&name, record, &mut head.chain(content));
         }
         let mut text = Text::new();
         text.push(head, ended);
-        let media = media::of_text(&text.text, &name);
+        let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());
-        if !media::readable(media) {
-            return Ok(Verdict::Pass);
+        if !detect::is_text(media) {
+            return files::read(&name, record, &mut head.chain(content));
         }
         while !ended && !text.is_full() {
             let length;
@@ -58,7 +59,7 @@ impl Transform for PlainText {
             text.push(&buffer[..length], ended);
         }
         if text.binary {
-            record.media_type = Some(media::of_binary(&name).to_owned());
+            record.media_type = Some(detect::of_binary(&name).to_owned());
             return Ok(Verdict::Pass);
         }
         if text.truncated {
@@ -102,12 +103,6 @@ fn name_of(record: &Record) -> &str {
     name.map_or_else(|| record.path.rsplit('/').next().unwrap_or_default(), String::as_str)
 }
 
-/// The last place at or before `at` where `text` can be cut.
-fn boundary(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
 /// The first heading of the first level that is not inside a block of code.
 fn heading(text: &str) -> Option<String> {
     let mut fence: Option<&str> = None;
@@ -120,7 +115,7 @@ fn heading(text: &str) -> Option<String> {
             (None, None) => {
                 let title = line.strip_prefix("# ").map(|title| title.trim_end_matches('#').trim());
                 if let Some(title) = title.filter(|title| !title.is_empty()) {
-                    return Some(title[..boundary(title, limits::TITLE_BYTES_MAX)].to_owned());
+                    return Some(title[..decode::boundary(title, limits::TITLE_BYTES_MAX)].to_owned());
                 }
             }
             _ => {}

@@ -122,3 +122,33 @@ pub const VERIFY_ENTRIES_MAX: usize = 1_000_000;
 pub const VERIFY_UNKNOWN_MAX: usize = 1_000_000;
 /// Entries and deliveries that `verify` reads at once.
 pub const VERIFY_PAGE: usize = 4_096;
+/// Containers inside each other that are opened (`push-side.md` CMP-6).
+pub const EXTRACT_DEPTH_MAX: usize = 8;
+/// Parts of one document, at all depths: each costs some memory in the child and in the answer.
+pub const EXTRACT_PARTS_MAX: usize = 10_000;
+/// Bytes that may come out of the compression of one document (`push-side.md` CMP-6).
+pub const EXTRACT_EXPANDED_BYTES_MAX: u64 = 4 << 30;
+/// Bytes out of compression for each byte of a document (`push-side.md` CMP-6).
+pub const EXTRACT_RATIO_MAX: u64 = 200;
+/// Bytes of a document that a child holds in memory; a larger one goes through its scratch folder.
+pub const EXTRACT_MEMORY_INPUT_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of a document or part of a format that must be in memory as a whole: a quarter of a child's memory.
+pub const EXTRACT_WHOLE_BYTES_MAX: u64 = 256 << 20;
+/// Memory of a child, bytes of address space.
+pub const EXTRACT_MEMORY_BYTES_MAX: u64 = 1 << 30;
+/// Time for one document, milliseconds; children that need more are ended.
+pub const EXTRACT_MS_MAX: u64 = 60_000;
+/// Bytes of one answer of a child beside its text: fields, names and the marks between them, escaped.
+pub const EXTRACT_ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Documents that a child reads before another one takes its place, so that what leaks stays small.
+pub const EXTRACT_DOCUMENTS_MAX: u32 = 1_000;
+/// Bytes that a child is given at once.
+pub const EXTRACT_CHUNK_BYTES: usize = 256 << 10;
+/// Stack of the thread that reads in a child, bytes: formats nest, and nesting is bounded in readers of ours only.
+pub const EXTRACT_STACK_BYTES: usize = 64 << 20;
+/// Time that a child has to start, milliseconds: a busy machine starts processes slowly.
+pub const EXTRACT_START_MS_MAX: u64 = 30_000;
+/// Time beyond a document's own that a child has to answer, milliseconds; its own clock ends it before.
+pub const EXTRACT_GRACE_MS: u64 = 2_000;
+/// Bytes of a child's scratch file: the largest document (`FILE_BYTES_MAX`) and room for a setting above it.
+pub const EXTRACT_SCRATCH_BYTES_MAX: u64 = 4 << 30;

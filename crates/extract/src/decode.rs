@@ -2,13 +2,13 @@
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Decoder, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
-use ingather_connector::model::limits;
+use ingather_model::limits;
 
 /// Share of control characters from which on bytes are no text: one in twenty.
 const CONTROL_SHARE: usize = 20;
 
 /// Whether the first bytes of something are those of data and not of text.
-pub(super) fn is_binary(head: &[u8]) -> bool {
+pub fn is_binary(head: &[u8]) -> bool {
     if Mark::of(head).is_some() {
         return false;
     }
@@ -56,18 +56,26 @@ enum State {
 }
 
 /// Decodes a stream of bytes; the text never grows beyond [`limits::BODY_BYTES_MAX`].
-pub(super) struct Text {
+pub struct Text {
     state: State,
-    pub(super) text: String,
+    /// What was decoded so far.
+    pub text: String,
     begun: bool,
     /// There was more than fits.
-    pub(super) truncated: bool,
+    pub truncated: bool,
     /// A zero byte came after all, in a charset that has none.
-    pub(super) binary: bool,
+    pub binary: bool,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Text {
-    pub(super) fn new() -> Text {
+    /// Nothing yet.
+    pub fn new() -> Text {
         Text {
             state: State::Ascii(Vec::new()),
             text: String::new(),
@@ -78,12 +86,12 @@ impl Text {
     }
 
     /// Whether more bytes would change anything.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.truncated || self.binary
     }
 
     /// Takes the next piece, of at most [`limits::READ_BUFFER_BYTES`]; `last` when none follows.
-    pub(super) fn push(&mut self, piece: &[u8], last: bool) {
+    pub fn push(&mut self, piece: &[u8], last: bool) {
         let mut piece = piece;
         if !self.begun {
             self.begun = true;
@@ -98,7 +106,7 @@ impl Text {
         }
         self.step(piece, last);
         if self.text.len() > limits::BODY_BYTES_MAX {
-            self.text.truncate(super::boundary(&self.text, limits::BODY_BYTES_MAX));
+            self.text.truncate(boundary(&self.text, limits::BODY_BYTES_MAX));
             self.truncated = true;
         }
     }
@@ -175,6 +183,48 @@ fn reserve(text: &mut String, more: usize) {
         let ample = (text.capacity() * 2).min(limits::BODY_BYTES_MAX + limits::READ_BUFFER_BYTES);
         text.reserve_exact(more.max(ample.saturating_sub(text.len())));
     }
+}
+
+/// The last place at or before `at` where `text` can be cut.
+pub fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// All of some bytes as text. A byte order mark decides; then UTF-8 when they are that; then `said`, which is what a
+/// document says of itself; then the likeliest charset.
+pub(crate) fn whole(bytes: &[u8], said: Option<&'static Encoding>) -> String {
+    match Mark::of(bytes) {
+        Some((Mark::Utf32(big), length)) => return utf32(&bytes[length..], big),
+        Some((Mark::Utf16(encoding), length)) => {
+            return encoding.decode_without_bom_handling(&bytes[length..]).0.into_owned();
+        }
+        Some((Mark::Utf8, length)) => return String::from_utf8_lossy(&bytes[length..]).into_owned(),
+        None => {}
+    }
+    let escapes = said.is_some_and(|said| [ISO_2022_JP, UTF_16LE, UTF_16BE].contains(&said));
+    if !escapes
+        && !bytes.contains(&0x1b)
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return text.to_owned();
+    }
+    let first = Encoding::ascii_valid_up_to(bytes);
+    let sample = &bytes[first..bytes.len().min(first + limits::READ_BUFFER_BYTES)];
+    let said = said.filter(|said| *said != UTF_8);
+    let encoding = said.unwrap_or_else(|| guess(sample, sample.len() + first == bytes.len()));
+    encoding.decode_without_bom_handling(bytes).0.into_owned()
+}
+
+fn utf32(bytes: &[u8], big: bool) -> String {
+    let number = |four: &[u8]| match (big, [four[0], four[1], four[2], four[3]]) {
+        (true, four) => u32::from_be_bytes(four),
+        (false, four) => u32::from_le_bytes(four),
+    };
+    bytes
+        .chunks_exact(4)
+        .map(|four| char::from_u32(number(four)).unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 #[cfg(test)]

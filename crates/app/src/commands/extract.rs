@@ -1,0 +1,90 @@
+//! `ingather extract`: what becomes of files, read as a run would read them.
+
+use std::fs::File;
+use std::path::Path;
+
+use ingather_extract::{Extracted, Options, Pool, Request, Settings, worker};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Extract, Global};
+use crate::exit::{self, Failure, Result};
+use crate::show;
+
+pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
+    let settings = Settings::of_this_program(1)
+        .map_err(|error| Failure::unable(format!("no reader can be started: {error}")))?;
+    let pool = Pool::new(settings);
+    let mut code = exit::DONE;
+    for path in &extract.files {
+        match read(&pool, extract, path) {
+            Ok(found) if global.json => show::line(&object(&path.to_string_lossy(), &found).to_string()),
+            Ok(found) => tell(&path.to_string_lossy(), &found, 0),
+            Err(error) => {
+                show::stderr(&format!("ingather: {} cannot be read: {error}", path.display()));
+                code = exit::TROUBLED;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// The other side: reads what the parent gives it, until that one is gone.
+pub(crate) fn serve() -> Result<u8> {
+    worker::serve(ingather_extract::extract).map_err(|error| {
+        Failure::unable(format!(
+            "{error}; this command is for `ingather` itself, people use `ingather extract FILE`"
+        ))
+    })?;
+    Ok(exit::DONE)
+}
+
+fn read(pool: &Pool, extract: &Extract, path: &Path) -> std::io::Result<Extracted> {
+    let request = Request {
+        name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        options: Options {
+            hidden: !extract.skip_hidden_sheets,
+            boilerplate: !extract.skip_boilerplate,
+            parts: !extract.skip_parts,
+        },
+        ..Request::default()
+    };
+    if path.is_dir() {
+        return Err(std::io::Error::other("it is a folder; `ingather sync` reads folders"));
+    }
+    pool.extract(&request, &mut File::open(path)?)
+}
+
+/// One file or part as an object; a title is one value, other fields are lists.
+fn object(file: &str, found: &Extracted) -> Value {
+    let fields: Map<String, Value> = found
+        .fields
+        .iter()
+        .map(|(name, values)| match name.as_str() {
+            "title" => (name.clone(), values.join(" ").into()),
+            _ => (name.clone(), values.as_slice().into()),
+        })
+        .collect();
+    let parts: Vec<Value> = found.parts.iter().map(|part| object(&part.name, part)).collect();
+    json!({
+        "file": file, "media_type": found.media_type, "text": found.text, "fields": fields, "parts": parts,
+        "reason": found.reason,
+    })
+}
+
+/// One file or part for people, parts further in.
+fn tell(file: &str, found: &Extracted, depth: usize) {
+    let margin = "  ".repeat(depth);
+    show::line(&format!("{margin}{file}  {}", found.media_type));
+    if let Some(reason) = &found.reason {
+        show::line(&format!("{margin}  ! {reason}"));
+    }
+    for (name, values) in &found.fields {
+        show::line(&format!("{margin}  {name}: {}", values.join(", ")));
+    }
+    for line in found.text.lines() {
+        show::line(&format!("{margin}  | {line}"));
+    }
+    for part in &found.parts {
+        tell(&part.name, part, depth + 1);
+    }
+}

@@ -1,0 +1,483 @@
+//! Media types: from the first bytes where they speak, from the name where they do not.
+
+use crate::decode;
+
+/// Bytes of the beginning that are looked at.
+pub const HEAD_BYTES: usize = 8 << 10;
+
+/// ZIP container.
+pub(crate) const ZIP: &str = "application/zip";
+/// OLE compound file.
+pub(crate) const OLE: &str = "application/x-ole-storage";
+/// A mail.
+pub(crate) const MAIL: &str = "message/rfc822";
+/// A web page.
+pub(crate) const HTML: &str = "text/html";
+/// Any other XML.
+pub(crate) const XML: &str = "application/xml";
+/// Text of no other type.
+pub(crate) const PLAIN: &str = "text/plain";
+/// Nobody knows.
+pub(crate) const BYTES: &str = "application/octet-stream";
+
+/// Types that begin with fixed bytes.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"%!PS", "application/postscript"),
+    (b"{\\rtf", "application/rtf"),
+    (b"PK\x03\x04", ZIP),
+    (b"PK\x05\x06", ZIP),
+    (b"PK\x07\x08", ZIP),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"),
+    (b"8BPS", "image/vnd.adobe.photoshop"),
+    (b"\xd7\xcd\xc6\x9a", "image/wmf"),
+    (b"\x01\0\x09\0\0\x03", "image/wmf"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"BZh", "application/x-bzip2"),
+    (b"\xfd7zXZ\0", "application/x-xz"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"!<arch>\n", "application/x-archive"),
+    (b"\x7fELF", "application/x-executable"),
+    (b"MZ", "application/x-msdownload"),
+    (b"\xca\xfe\xba\xbe", "application/java-vm"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE),
+    (b"SQLite format 3\0", "application/vnd.sqlite3"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+    (b"\0asm", "application/wasm"),
+    (b"FWS", "application/x-shockwave-flash"),
+    (b"CWS", "application/x-shockwave-flash"),
+    (b"\xffWPC", "application/vnd.wordperfect"),
+    (b"\xdb\xa5", "application/msword"),
+    (b"\x31\xbe\0\0", "application/msword"),
+    (b"\x09\x00\x04\x00", "application/vnd.ms-excel"),
+    (b"\x09\x02\x06\x00", "application/vnd.ms-excel"),
+    (b"\x09\x04\x06\x00", "application/vnd.ms-excel"),
+    (b"\x09\x08\x10\x00", "application/vnd.ms-excel"),
+    (b"\x09\x08\x08\x00", "application/vnd.ms-excel"),
+    (b"\x78\x9f\x3e\x22", "application/vnd.ms-tnef"),
+];
+
+/// Types of text, by lower-case extension.
+const TEXT: &[(&str, &str)] = &[
+    ("txt", PLAIN),
+    ("text", PLAIN),
+    ("log", PLAIN),
+    ("md", "text/markdown"),
+    ("markdown", "text/markdown"),
+    ("rst", "text/x-rst"),
+    ("adoc", "text/asciidoc"),
+    ("org", "text/org"),
+    ("tex", "text/x-tex"),
+    ("html", HTML),
+    ("htm", HTML),
+    ("xhtml", "application/xhtml+xml"),
+    ("xht", "application/xhtml+xml"),
+    ("mht", MAIL),
+    ("mhtml", MAIL),
+    ("xml", XML),
+    ("svg", "image/svg+xml"),
+    ("rss", "application/rss+xml"),
+    ("atom", "application/atom+xml"),
+    ("json", "application/json"),
+    ("jsonl", "application/jsonl"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("toml", "application/toml"),
+    ("csv", "text/csv"),
+    ("tsv", "text/tab-separated-values"),
+    ("css", "text/css"),
+    ("js", "text/javascript"),
+    ("mjs", "text/javascript"),
+    ("ts", "text/x-typescript"),
+    ("tsx", "text/x-typescript"),
+    ("rs", "text/x-rust"),
+    ("py", "text/x-python"),
+    ("rb", "text/x-ruby"),
+    ("go", "text/x-go"),
+    ("java", "text/x-java"),
+    ("kt", "text/x-kotlin"),
+    ("scala", "text/x-scala"),
+    ("c", "text/x-c"),
+    ("h", "text/x-c"),
+    ("cc", "text/x-c++"),
+    ("cpp", "text/x-c++"),
+    ("hpp", "text/x-c++"),
+    ("cs", "text/x-csharp"),
+    ("swift", "text/x-swift"),
+    ("php", "text/x-php"),
+    ("pl", "text/x-perl"),
+    ("lua", "text/x-lua"),
+    ("sh", "text/x-shellscript"),
+    ("bash", "text/x-shellscript"),
+    ("sql", "application/sql"),
+    ("ini", PLAIN),
+    ("cfg", PLAIN),
+    ("conf", PLAIN),
+    ("diff", "text/x-diff"),
+    ("patch", "text/x-diff"),
+    ("eml", MAIL),
+    ("mbox", "application/mbox"),
+    ("vcf", "text/vcard"),
+    ("ics", "text/calendar"),
+];
+
+/// Types of files that are no text, by lower-case extension; consulted where the first bytes leave it open.
+const BINARY: &[(&str, &str)] = &[
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("docm", "application/vnd.ms-word.document.macroenabled.12"),
+    ("xlsm", "application/vnd.ms-excel.sheet.macroenabled.12"),
+    ("pptm", "application/vnd.ms-powerpoint.presentation.macroenabled.12"),
+    ("odt", "application/vnd.oasis.opendocument.text"),
+    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
+    ("odp", "application/vnd.oasis.opendocument.presentation"),
+    ("odg", "application/vnd.oasis.opendocument.graphics"),
+    ("epub", "application/epub+zip"),
+    ("jar", "application/java-archive"),
+    ("doc", "application/msword"),
+    ("dot", "application/msword"),
+    ("xls", "application/vnd.ms-excel"),
+    ("xlt", "application/vnd.ms-excel"),
+    ("ppt", "application/vnd.ms-powerpoint"),
+    ("pps", "application/vnd.ms-powerpoint"),
+    ("msg", "application/vnd.ms-outlook"),
+    ("tar", "application/x-tar"),
+    ("mp3", "audio/mpeg"),
+    ("mp4", "video/mp4"),
+    ("m4a", "audio/mp4"),
+    ("mov", "video/quicktime"),
+    ("mkv", "video/x-matroska"),
+    ("avif", "image/avif"),
+    ("heic", "image/heic"),
+    ("ico", "image/vnd.microsoft.icon"),
+    ("bmp", "image/bmp"),
+    ("emf", "image/emf"),
+    ("wmf", "image/wmf"),
+    ("woff2", "font/woff2"),
+    ("ttf", "font/ttf"),
+];
+
+fn by_extension(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    let extension = name.rsplit_once('.')?.1.to_lowercase();
+    table.iter().find(|(known, _)| *known == extension).map(|(_, media)| *media)
+}
+
+/// The type that the first bytes alone tell; `name` only tells containers apart.
+pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
+    let at = |place: usize, bytes: &[u8]| head.get(place..).is_some_and(|rest| rest.starts_with(bytes));
+    if at(0, b"RIFF") {
+        match head.get(8..12) {
+            Some(b"WEBP") => return Some("image/webp"),
+            Some(b"WAVE") => return Some("audio/wav"),
+            Some(b"AVI ") => return Some("video/x-msvideo"),
+            _ => {}
+        }
+    }
+    if at(0, b"\x01\0\0\0") && at(40, b" EMF") {
+        return Some("image/emf");
+    }
+    if at(0, b"BM") && at(6, &[0; 4]) {
+        return Some("image/bmp");
+    }
+    if at(4, b"ftyp") {
+        return Some(match head.get(8..12) {
+            Some(b"M4A " | b"M4B ") => "audio/mp4",
+            Some(b"heic" | b"heix" | b"mif1") => "image/heic",
+            Some(b"avif") => "image/avif",
+            Some(b"qt  ") => "video/quicktime",
+            _ => "video/mp4",
+        });
+    }
+    // Readers look for the mark of PDF within the first kilobyte.
+    if head[..head.len().min(1_024)].windows(5).any(|five| five == b"%PDF-") && !looks_like_text_before(head)
+    {
+        return Some("application/pdf");
+    }
+    if is_tar(head) {
+        return Some("application/x-tar");
+    }
+    let media = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, media)| *media)?;
+    match media {
+        ZIP => Some(packaged(head).or_else(|| by_extension(BINARY, name)).unwrap_or(ZIP)),
+        OLE => Some(by_extension(BINARY, name).unwrap_or(OLE)),
+        // Two letters are little to go by.
+        "application/x-msdownload" if !head.contains(&0) => None,
+        media => Some(media),
+    }
+}
+
+/// Whether the mark of PDF comes only after markup, as in a page or mail about PDF.
+fn looks_like_text_before(head: &[u8]) -> bool {
+    let begin = head.trim_ascii_start();
+    !begin.starts_with(b"%PDF-") && (begin.starts_with(b"<") || is_mail(head) || begin.starts_with(b"From "))
+}
+
+/// The type that OpenDocument and EPUB write into the first member of the ZIP, uncompressed.
+fn packaged(head: &[u8]) -> Option<&'static str> {
+    let name_length = usize::from(u16::from_le_bytes([*head.get(26)?, *head.get(27)?]));
+    let extra = usize::from(u16::from_le_bytes([*head.get(28)?, *head.get(29)?]));
+    if head.get(30..30 + name_length)? != b"mimetype" {
+        return None;
+    }
+    let rest = head.get(30 + name_length + extra..)?;
+    let known = BINARY.iter().map(|(_, media)| *media).filter(|media| rest.starts_with(media.as_bytes()));
+    known.max_by_key(|media| media.len())
+}
+
+/// A tape archive: by its mark, or by the sum of its first header.
+fn is_tar(head: &[u8]) -> bool {
+    let Some(header) = head.get(..512) else { return false };
+    if &header[257..262] == b"ustar" {
+        return true;
+    }
+    let sum: u64 = header
+        .iter()
+        .enumerate()
+        .map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) })
+        .sum();
+    let written = std::str::from_utf8(&header[148..156]).ok().map(|text| text.trim_matches(['\0', ' ']));
+    header[0] != 0 && written.is_some_and(|text| u64::from_str_radix(text, 8) == Ok(sum))
+}
+
+/// The type of something that is not text.
+pub fn of_binary(name: &str) -> &'static str {
+    by_extension(BINARY, name).unwrap_or(BYTES)
+}
+
+/// The type of text that begins with `head`.
+pub fn of_text(head: &str, name: &str) -> &'static str {
+    let begin = head.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let bytes = begin.as_bytes();
+    let begins = |word: &[u8]| bytes.get(..word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word));
+    if begins(b"<!doctype html") || begins(b"<html") {
+        return if begins(b"<html") && named_xhtml(head) { "application/xhtml+xml" } else { HTML };
+    }
+    let named = by_extension(TEXT, name);
+    if begins(b"<?xml") {
+        return of_xml(begin).or(named.filter(|media| media.ends_with("xml"))).unwrap_or(XML);
+    }
+    if begins(b"{\\rtf") {
+        return "application/rtf";
+    }
+    if begins(b"<svg") {
+        return "image/svg+xml";
+    }
+    if begin.starts_with("From ") && begin.lines().skip(1).take(30).any(is_header) && named != Some(PLAIN) {
+        return "application/mbox";
+    }
+    if begins(b"BEGIN:VCARD") {
+        return "text/vcard";
+    }
+    if begins(b"BEGIN:VCALENDAR") {
+        return "text/calendar";
+    }
+    if named.is_none_or(|media| media == PLAIN || media == MAIL) && is_mail(head.as_bytes()) {
+        return MAIL;
+    }
+    if named.is_none() && looks_like_html(begin) {
+        return HTML;
+    }
+    named.unwrap_or(PLAIN)
+}
+
+fn named_xhtml(head: &str) -> bool {
+    head.get(..512.min(head.len()))
+        .is_some_and(|begin| begin.contains("\"http://www.w3.org/1999/xhtml\"") && begin.contains("<?xml"))
+}
+
+/// What kinds of XML say in their first element.
+fn of_xml(begin: &str) -> Option<&'static str> {
+    let begin = &begin[..crate::decode::boundary(begin, HEAD_BYTES)];
+    let root = begin.split('<').find(|piece| piece.starts_with(|c: char| c.is_alphabetic()))?;
+    let name = root.split(|c: char| c.is_whitespace() || c == '>' || c == '/').next()?;
+    let local = name.rsplit(':').next()?;
+    Some(match local {
+        "html" => "application/xhtml+xml",
+        "svg" => "image/svg+xml",
+        "rss" => "application/rss+xml",
+        "feed" if root.contains("2005/Atom") => "application/atom+xml",
+        "wordDocument" => "application/vnd.ms-wordml",
+        "package" if root.contains("xmlPackage") => "application/vnd.ms-word.flat-opc",
+        "Workbook" if root.contains("office:spreadsheet") => "application/vnd.ms-spreadsheetml",
+        _ => return None,
+    })
+}
+
+/// Tags that no other text has.
+fn looks_like_html(begin: &str) -> bool {
+    let begin = &begin[..crate::decode::boundary(begin, 1_024)];
+    let lower = begin.to_ascii_lowercase();
+    begin.starts_with('<')
+        && ["<html", "<head", "<body", "<title", "<table", "<div", "<p>", "<a href", "<script", "<!--"]
+            .iter()
+            .any(|tag| lower.contains(tag))
+}
+
+/// Headers that mails begin with.
+const MAIL_HEADERS: &[&str] = &[
+    "received",
+    "return-path",
+    "delivered-to",
+    "message-id",
+    "mime-version",
+    "from",
+    "to",
+    "subject",
+    "date",
+    "sender",
+    "reply-to",
+    "cc",
+    "x-mozilla-status",
+    "x-originating-ip",
+    "envelope-to",
+    "newsgroups",
+    "path",
+    "content-type",
+    "dkim-signature",
+    "x-mailer",
+    "bcc",
+    "in-reply-to",
+    "references",
+    "organization",
+    "user-agent",
+    "content-transfer-encoding",
+    "relay-version",
+];
+
+/// Whether a line is a header, known or not.
+fn is_header(line: &str) -> bool {
+    line.split_once(':')
+        .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()))
+}
+
+/// Whether text begins as a mail does: headers only, at least two of them known.
+fn is_mail(head: &[u8]) -> bool {
+    let head = &head[..head.len().min(4_096)];
+    let head = String::from_utf8_lossy(head);
+    let mut known = 0;
+    for (at, line) in head.lines().enumerate() {
+        if line.is_empty() {
+            break;
+        }
+        if at > 0 && line.starts_with([' ', '\t']) {
+            continue;
+        }
+        if !is_header(line) {
+            // A single line of an envelope may come first; the last line may be cut.
+            if (at == 0 && line.starts_with("From ")) || known > 3 {
+                continue;
+            }
+            return false;
+        }
+        let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        known += usize::from(MAIL_HEADERS.contains(&name.as_str()));
+    }
+    known >= 2
+}
+
+/// The type of a document: by content first, by name second, by what the source declares last.
+pub fn media_type(head: &[u8], name: &str, declared: Option<&str>) -> String {
+    if let Some(media) = by_content(head, name) {
+        return media.to_owned();
+    }
+    let declared =
+        declared.map(|media| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    if decode::is_binary(head) {
+        return match of_binary(name) {
+            BYTES => declared
+                .filter(|media| media.contains('/') && !media.starts_with("text/"))
+                .unwrap_or_else(|| BYTES.to_owned()),
+            media => media.to_owned(),
+        };
+    }
+    let mut text = decode::Text::new();
+    text.push(head, false);
+    match of_text(&text.text, name) {
+        PLAIN => declared.filter(|media| media.starts_with("text/")).unwrap_or_else(|| PLAIN.to_owned()),
+        media => media.to_owned(),
+    }
+}
+
+/// Types whose text is for people only after reading, though it is text.
+const MARKUP: &[&str] = &[
+    HTML,
+    MAIL,
+    "application/xhtml+xml",
+    "application/mbox",
+    "application/rtf",
+    "application/vnd.ms-wordml",
+    "application/vnd.ms-word.flat-opc",
+    "application/vnd.ms-spreadsheetml",
+];
+
+/// Whether text of this type is taken as it is; there is more to do for the others.
+pub fn is_text(media: &str) -> bool {
+    !MARKUP.contains(&media)
+}
+
+/// Whether there is a reader for documents of this type.
+pub fn is_readable(media: &str) -> bool {
+    crate::formats::is_known(media)
+}
+
+/// Whether the document is text that is taken as it is, so that its beginning is enough.
+pub(crate) fn is_plain(head: &[u8], name: &str) -> bool {
+    let head = &head[..head.len().min(HEAD_BYTES)];
+    let media = media_type(head, name, None);
+    media.starts_with("text/") && is_text(&media) && by_content(head, name).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_goes_before_the_name() {
+        assert_eq!(by_content(b"%PDF-1.7", "a.txt"), Some("application/pdf"));
+        assert_eq!(by_content(b"\n\n%PDF-1.7", "a.txt"), Some("application/pdf"));
+        assert_eq!(by_content(b"PK\x03\x04....", "a.ZIP"), Some(ZIP));
+        assert!(
+            by_content(b"PK\x03\x04....", "a.Docx").is_some_and(|media| media.contains("wordprocessingml"))
+        );
+        assert_eq!(by_content(b"hello", "a.pdf"), None);
+        assert_eq!(of_text("hello", "a.pdf"), PLAIN);
+        assert_eq!(of_text(" <!DOCTYPE HTML>", "a.txt"), HTML);
+        assert_eq!(of_text("<?xml version", "a.svg"), "image/svg+xml");
+        assert_eq!(of_text("<?xml version", "a.txt"), XML);
+        assert_eq!(of_text("fn main", "main.RS"), "text/x-rust");
+        assert_eq!(of_binary("a.unknown"), BYTES);
+    }
+
+    #[test]
+    fn text_tells_what_it_is() {
+        let mail = "Received: from a\n by b\nFrom: a@b\nTo: c@d\n\nhello";
+        assert_eq!(of_text(mail, "x"), MAIL);
+        assert_eq!(of_text(&format!("From a@b Mon Jan 1\n{mail}"), "x"), "application/mbox");
+        assert_eq!(of_text("note: one\nother: two\n", "x"), PLAIN);
+        assert_eq!(
+            of_text("<?xml version='1.0'?>\n<!-- c -->\n<rss version='2.0'>", "x"),
+            "application/rss+xml"
+        );
+        assert_eq!(of_text("<p>Hello</p>", "x"), HTML);
+        assert_eq!(of_text("<p>Hello</p>", "x.rs"), "text/x-rust");
+    }
+
+    #[test]
+    fn a_declared_type_counts_least() {
+        assert_eq!(media_type(b"%PDF-1.4", "a", Some("text/html")), "application/pdf");
+        assert_eq!(media_type(b"hello", "a.md", Some("text/html")), "text/markdown");
+        assert_eq!(media_type(b"hello", "a", Some("Text/HTML; charset=x")), "text/html");
+        assert_eq!(media_type(b"a\0b", "a", Some("application/x-thing")), "application/x-thing");
+    }
+}

@@ -1,0 +1,129 @@
+//! The readers of formats, and which of them reads what.
+
+mod archives;
+mod html;
+mod legacy;
+mod mail;
+mod media;
+mod odf;
+mod office;
+mod pdf;
+mod plain;
+mod rtf;
+
+use crate::Input;
+use crate::detect;
+use crate::page::{Outcome, Page, Trouble};
+
+type Reader = fn(Input, &mut Page<'_>) -> Outcome;
+
+/// Which reader reads which type; the first prefix that fits counts.
+const READERS: &[(&str, Reader)] = &[
+    (detect::HTML, html::read),
+    ("application/xhtml+xml", html::read),
+    ("application/vnd.ms-wordml", office::wordml::read),
+    ("application/vnd.ms-word.flat-opc", office::wordml::read),
+    ("application/vnd.ms-spreadsheetml", office::spreadsheetml::read),
+    ("application/xml", plain::xml),
+    ("application/rss+xml", plain::xml),
+    ("application/atom+xml", plain::xml),
+    ("image/svg+xml", plain::xml),
+    (detect::MAIL, mail::read),
+    ("application/mbox", mail::mailbox),
+    ("application/rtf", rtf::read),
+    ("application/pdf", pdf::read),
+    ("application/gzip", archives::packed::gzip),
+    ("application/x-bzip2", archives::packed::bzip2),
+    ("application/x-xz", archives::packed::xz),
+    ("application/x-tar", archives::tar::read),
+    ("application/x-7z-compressed", archives::seven::read),
+    ("application/vnd.ms-excel", legacy::read),
+    ("application/msword", legacy::read),
+    ("application/vnd.ms-powerpoint", legacy::read),
+    ("application/vnd.ms-outlook", legacy::read),
+    (detect::OLE, legacy::read),
+    ("application/json", plain::read),
+    ("application/jsonl", plain::read),
+    ("application/yaml", plain::read),
+    ("application/toml", plain::read),
+    ("application/sql", plain::read),
+    ("image/", media::image),
+    ("audio/", media::audio),
+    ("text/", plain::read),
+];
+
+/// Whether a reader, or one of those for what comes in a ZIP file, takes this type.
+pub(crate) fn is_known(media: &str) -> bool {
+    let zipped = [
+        detect::ZIP,
+        "application/java-archive",
+        "application/epub",
+        "application/vnd.o",
+        "application/vnd.ms-",
+    ];
+    zipped
+        .into_iter()
+        .chain(READERS.iter().map(|(prefix, _)| *prefix))
+        .any(|prefix| media.starts_with(prefix))
+}
+
+/// Reads one document or part: finds its type, and calls the reader for it.
+pub(crate) fn read(page: &mut Page<'_>, declared: Option<&str>, mut input: Input) {
+    let head = match input.head(detect::HEAD_BYTES) {
+        Ok(head) => head,
+        Err(error) => return page.reason(Trouble::from(error).0),
+    };
+    let media = detect::media_type(&head, page.name(), declared);
+    page.set_media_type(&media);
+    if head.is_empty() {
+        return page.reason("it is empty");
+    }
+    let zipped =
+        head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") || head.starts_with(b"PK\x07\x08");
+    // A mistake in a reader, of ours or of a library, costs this part and no other.
+    let container = head.starts_with(&legacy::MAGIC);
+    let guarded = std::panic::AssertUnwindSafe(|| call(&media, zipped, container, input, page));
+    match std::panic::catch_unwind(guarded) {
+        Ok(Ok(())) => {}
+        Ok(Err(Trouble(reason))) => page.reason(reason),
+        Err(_) => page.reason("its reader met something that it cannot cope with"),
+    }
+    page.settle();
+}
+
+fn call(media: &str, zipped: bool, container: bool, input: Input, page: &mut Page<'_>) -> Outcome {
+    match READERS.iter().find(|(prefix, _)| media.starts_with(prefix)) {
+        _ if zipped => archives::zipped(input, page),
+        _ if container => legacy::read(input, page),
+        Some((_, reader)) => reader(input, page),
+        None => Err(Trouble(format!("there is no reader for {media}"))),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::{Extracted, Input, Request};
+
+    /// Reads bytes under a name with the usual bounds.
+    pub(crate) fn extract(name: &str, bytes: &[u8]) -> Extracted {
+        let request = Request { name: name.to_owned(), ..Request::default() };
+        crate::extract(&request, Input::memory(bytes.to_vec()))
+    }
+
+    #[test]
+    fn every_file_ends_with_text_or_a_reason() {
+        for bytes in [
+            b"".as_slice(),
+            b"\0\0\0\0",
+            b"PK\x03\x04",
+            b"%PDF-",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+            b"BZh9",
+            b"{\\rtf",
+        ] {
+            let found = extract("a", bytes);
+            assert!(found.reason.is_some(), "{bytes:?} {found:?}");
+            assert!(!found.media_type.is_empty());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Single files that are packed: GZ, BZ2, XZ. What is inside is a part named as the file without its ending.
+
+use std::io::{BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+use ingather_model::limits;
+
+use crate::Input;
+use crate::page::{Expanding, Outcome, Page};
+
+/// A file packed by gzip; several one after the other count as one.
+pub(crate) fn gzip(mut input: Input, page: &mut Page<'_>) -> Outcome {
+    let head = input.head(512)?;
+    let name = gzip_name(&head);
+    unpack(MultiGzDecoder::new(BufReader::new(input)), name, page)
+}
+
+/// A file packed by bzip2.
+pub(crate) fn bzip2(input: Input, page: &mut Page<'_>) -> Outcome {
+    unpack(bzip2_rs::DecoderReader::new(BufReader::new(input)), None, page)
+}
+
+/// A file packed by xz.
+pub(crate) fn xz(input: Input, page: &mut Page<'_>) -> Outcome {
+    unpack(lzma_rust2::XzReader::new(BufReader::new(input), true), None, page)
+}
+
+fn unpack(packed: impl Read, name: Option<String>, page: &mut Page<'_>) -> Outcome {
+    let mut bytes = Vec::new();
+    let most = limits::EXTRACT_WHOLE_BYTES_MAX;
+    let outcome = Expanding::over(page.budget(), packed).take(most).read_to_end(&mut bytes);
+    if bytes.len() as u64 == most {
+        page.reason("what comes out of it is larger than can be read; the rest was cut off");
+    }
+    if outcome.is_err() && bytes.is_empty() {
+        return Ok(outcome.map(|_| ())?);
+    }
+    let name = name.unwrap_or_else(|| inner_name(page.name()));
+    page.part(&name, None, bytes);
+    Ok(outcome.map(|_| ())?)
+}
+
+/// The name without the ending that says how it is packed.
+fn inner_name(name: &str) -> String {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if matches!(ending.to_lowercase().as_str(), "tgz" | "tbz" | "tbz2" | "txz") => {
+            format!("{stem}.tar")
+        }
+        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The name that gzip writes beside the content.
+fn gzip_name(head: &[u8]) -> Option<String> {
+    let flags = *head.get(3)?;
+    if flags & 8 == 0 {
+        return None;
+    }
+    let mut rest = head.get(10..)?;
+    if flags & 4 != 0 {
+        let length = usize::from(u16::from_le_bytes([*rest.first()?, *rest.get(1)?]));
+        rest = rest.get(2 + length..)?;
+    }
+    let end = rest.iter().position(|byte| *byte == 0)?;
+    let name = crate::decode::whole(&rest[..end], None);
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::archives::tar::tests::tar;
+    use crate::formats::tests::extract;
+    use std::io::Write;
+
+    fn gz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_packed_archive_is_opened_twice() {
+        let page = extract("a.tgz", &gz(&tar(&[("x.txt", b'0', b"inside")])));
+        assert_eq!(page.parts[0].name, "a.tar");
+        assert_eq!(page.parts[0].parts[0].text, "inside");
+    }
+
+    #[test]
+    fn several_packed_files_in_a_row_are_one_and_a_cut_is_said() {
+        let bytes = [gz(b"one "), gz(b"two")].concat();
+        assert_eq!(extract("a.txt.gz", &bytes).parts[0].text, "one two");
+        let noise: Vec<u8> = (0..5_000u32).map(|at| b'a' + (at.wrapping_mul(at) >> 7) as u8 % 26).collect();
+        let bytes = gz(&noise);
+        let cut = extract("a.txt.gz", &bytes[..bytes.len() / 2]);
+        assert!(!cut.parts[0].text.is_empty());
+        assert!(cut.reason.is_some());
+    }
+
+    #[test]
+    fn names_lose_their_last_ending() {
+        assert_eq!(inner_name("dir/a.txt.gz"), "a.txt");
+        assert_eq!(inner_name("a.TGZ"), "a.tar");
+        assert_eq!(inner_name("plain"), "plain");
+    }
+}

@@ -1,0 +1,401 @@
+//! ZIP files: by their directory, or member by member when it is damaged.
+
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use flate2::read::DeflateDecoder;
+use ingather_model::limits;
+
+use crate::Input;
+use crate::page::{Budget, Expanding, Trouble};
+
+/// Members that are listed.
+const MEMBERS_MAX: usize = 100_000;
+/// Bytes of a directory.
+const DIRECTORY_BYTES_MAX: u64 = 32 << 20;
+
+struct Member {
+    name: String,
+    raw_name: Vec<u8>,
+    encrypted: bool,
+    method: u16,
+    /// Bytes as stored; nothing when they are only known after reading.
+    packed: Option<u64>,
+    /// Where its own header begins.
+    at: u64,
+}
+
+/// A ZIP file.
+pub(crate) struct Zip {
+    input: Input,
+    members: Vec<Member>,
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 2).map_or(0, |two| u64::from(u16::from_le_bytes([two[0], two[1]])))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u64 {
+    u16_at(bytes, at) | u16_at(bytes, at + 2) << 16
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u32_at(bytes, at) | u32_at(bytes, at + 4) << 32
+}
+
+impl Zip {
+    /// Reads the directory, or looks for members from the beginning.
+    pub(crate) fn open(mut input: Input) -> Result<Self, Trouble> {
+        let members = match directory(&mut input) {
+            Ok(members) if !members.is_empty() => members,
+            _ => scan(&mut input)?,
+        };
+        if members.is_empty() {
+            return Err("it begins as a ZIP file and has no members".into());
+        }
+        let mut zip = Self { input, members };
+        zip.decode_names();
+        Ok(zip)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(crate) fn name(&self, index: usize) -> &str {
+        &self.members[index].name
+    }
+
+    /// All names, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.name.as_str())
+    }
+
+    /// The member of that name, whatever its case.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        let name = name.trim_start_matches('/');
+        self.members
+            .iter()
+            .position(|member| member.name == name)
+            .or_else(|| self.members.iter().position(|member| member.name.eq_ignore_ascii_case(name)))
+    }
+
+    /// All bytes of a member.
+    pub(crate) fn read(&mut self, index: usize, budget: &Budget) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let most = limits::EXTRACT_WHOLE_BYTES_MAX;
+        let outcome = self.stream(index, budget)?.take(most + 1).read_to_end(&mut bytes);
+        if bytes.len() as u64 > most {
+            return Err(io::Error::other("this member is larger than can be read"));
+        }
+        match outcome {
+            // What came out of a damaged member is still worth reading, unless a bound was met.
+            Err(error) if bytes.is_empty() || error.kind() == io::ErrorKind::Other => Err(error),
+            _ => Ok(bytes),
+        }
+    }
+
+    /// All bytes of the member of that name, if there is one that can be read.
+    pub(crate) fn find_read(&mut self, name: &str, budget: &Budget) -> Option<Vec<u8>> {
+        let index = self.find(name)?;
+        self.read(index, budget).ok()
+    }
+
+    /// The bytes of a member as a stream that ends with an error at the bounds.
+    pub(crate) fn stream<'z>(
+        &'z mut self,
+        index: usize,
+        budget: &'z Budget,
+    ) -> io::Result<Box<dyn Read + 'z>> {
+        let member = &self.members[index];
+        if member.encrypted {
+            return Err(io::Error::other("it is encrypted"));
+        }
+        let (method, packed) = (member.method, member.packed);
+        let header = self.input.range(member.at, 30)?;
+        if !header.starts_with(b"PK\x03\x04") {
+            return Err(io::Error::other("its header is damaged"));
+        }
+        let data = member.at + 30 + u16_at(&header, 26) + u16_at(&header, 28);
+        self.input.seek(SeekFrom::Start(data))?;
+        let raw = BufReader::with_capacity(32 << 10, (&mut self.input).take(packed.unwrap_or(u64::MAX)));
+        Ok(match method {
+            0 => Box::new(Expanding::over(budget, raw)),
+            8 => Box::new(Expanding::over(budget, DeflateDecoder::new(raw))),
+            12 => Box::new(Expanding::over(budget, bzip2_rs::DecoderReader::new(raw))),
+            method => return Err(io::Error::other(format!("compression method {method} is not known"))),
+        })
+    }
+
+    /// Names that are not UTF-8 are in the charset that all of them together look like.
+    fn decode_names(&mut self) {
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        let mut odd = false;
+        for member in &self.members {
+            if std::str::from_utf8(&member.raw_name).is_err() {
+                odd = true;
+                detector.feed(&member.raw_name, false);
+            }
+        }
+        let encoding = odd.then(|| {
+            detector.feed(b"", true);
+            detector.guess(None, Utf8Detection::Deny)
+        });
+        for member in &mut self.members {
+            member.name = match (std::str::from_utf8(&member.raw_name), encoding) {
+                (Ok(name), _) => name.to_owned(),
+                (Err(_), Some(encoding)) => {
+                    encoding.decode_without_bom_handling(&member.raw_name).0.into_owned()
+                }
+                (Err(_), None) => String::from_utf8_lossy(&member.raw_name).into_owned(),
+            };
+            // Some programs write the other slash.
+            if !member.name.contains('/') {
+                member.name = member.name.replace('\\', "/");
+            }
+        }
+    }
+}
+
+/// The members by the directory at the end.
+fn directory(input: &mut Input) -> io::Result<Vec<Member>> {
+    let length = input.len();
+    let tail_at = length.saturating_sub(66_000);
+    // The tail is at most 66,000 bytes.
+    let tail = input.range(tail_at, (length - tail_at) as usize)?;
+    let Some(end) = tail.windows(4).rposition(|four| four == b"PK\x05\x06") else { return Ok(Vec::new()) };
+    let record = &tail[end..];
+    let (mut size, mut at) = (u32_at(record, 12), u32_at(record, 16));
+    let mut end_at = tail_at + end as u64;
+    if at == 0xffff_ffff || size == 0xffff_ffff {
+        let Some(large) = tail[..end].windows(4).rposition(|four| four == b"PK\x06\x06") else {
+            return Ok(Vec::new());
+        };
+        let record = &tail[large..];
+        (size, at) = (u64_at(record, 40), u64_at(record, 48));
+        end_at = tail_at + large as u64;
+    }
+    if size > DIRECTORY_BYTES_MAX || size > end_at {
+        return Ok(Vec::new());
+    }
+    // Bytes before the archive, such as a program that unpacks it, move everything.
+    let moved = (end_at - size).saturating_sub(at);
+    // The size was checked.
+    let directory = input.range(at + moved, size as usize)?;
+    let mut members = Vec::new();
+    let mut rest = directory.as_slice();
+    while rest.starts_with(b"PK\x01\x02") && rest.len() >= 46 && members.len() < MEMBERS_MAX {
+        let (name, extra, comment) =
+            (u16_at(rest, 28) as usize, u16_at(rest, 30) as usize, u16_at(rest, 32) as usize);
+        let Some(raw_name) = rest.get(46..46 + name) else { break };
+        let extras = rest.get(46 + name..46 + name + extra).unwrap_or_default();
+        let (packed, offset) = large_fields(rest, extras);
+        members.push(Member {
+            name: String::new(),
+            raw_name: unicode_name(extras).unwrap_or(raw_name).to_vec(),
+            encrypted: u16_at(rest, 8) & 1 == 1,
+            method: u16_at(rest, 10) as u16,
+            packed: Some(packed),
+            at: offset + moved,
+        });
+        rest = rest.get(46 + name + extra + comment..).unwrap_or_default();
+    }
+    Ok(members)
+}
+
+/// Packed size and place of a member, from the directory or from its extra field for large files.
+fn large_fields(record: &[u8], extras: &[u8]) -> (u64, u64) {
+    let (mut packed, unpacked, mut at) = (u32_at(record, 20), u32_at(record, 24), u32_at(record, 42));
+    if let Some(large) = extra_field(extras, 1) {
+        let mut place = if unpacked == 0xffff_ffff { 8 } else { 0 };
+        if packed == 0xffff_ffff {
+            packed = u64_at(large, place);
+            place += 8;
+        }
+        if at == 0xffff_ffff {
+            at = u64_at(large, place);
+        }
+    }
+    (packed, at)
+}
+
+fn extra_field(extras: &[u8], wanted: u64) -> Option<&[u8]> {
+    let mut rest = extras;
+    while rest.len() >= 4 {
+        let (id, length) = (u16_at(rest, 0), u16_at(rest, 2) as usize);
+        let value = rest.get(4..4 + length)?;
+        if id == wanted {
+            return Some(value);
+        }
+        rest = &rest[4 + length..];
+    }
+    None
+}
+
+/// The name in UTF-8 that some programs write beside the other one.
+fn unicode_name(extras: &[u8]) -> Option<&[u8]> {
+    extra_field(extras, 0x7075)?.get(5..).filter(|name| !name.is_empty())
+}
+
+/// The members by their own headers, for files that are cut off or damaged.
+fn scan(input: &mut Input) -> io::Result<Vec<Member>> {
+    let mut members = Vec::new();
+    let mut at = 0;
+    while let Some(found) = find_header(input, at)? {
+        let header = input.range(found, 30)?;
+        let (name, extra) = (u16_at(&header, 26), u16_at(&header, 28));
+        let Ok(raw_name) = input.range(found + 30, name as usize) else { break };
+        let data = found + 30 + name + extra;
+        let (flags, method) = (u16_at(&header, 6), u16_at(&header, 8) as u16);
+        let mut packed = Some(u32_at(&header, 18));
+        if flags & 8 != 0 || packed.is_some_and(|packed| data + packed > input.len()) {
+            packed = None;
+        }
+        let end = match (packed, method) {
+            (Some(packed), _) => data + packed,
+            (None, 8) => data + inflated_length(input, data)?.max(1),
+            (None, _) => data + 1,
+        };
+        members.push(Member {
+            name: String::new(),
+            raw_name,
+            encrypted: flags & 1 == 1,
+            method,
+            packed,
+            at: found,
+        });
+        if members.len() >= MEMBERS_MAX {
+            break;
+        }
+        at = end;
+    }
+    Ok(members)
+}
+
+/// Where the next header of a member begins.
+fn find_header(input: &mut Input, from: u64) -> io::Result<Option<u64>> {
+    let mut at = from;
+    while at + 30 <= input.len() {
+        let length = (input.len() - at).min(64 << 10);
+        // At most 64 KiB.
+        let piece = input.range(at, length as usize)?;
+        if let Some(found) = piece.windows(4).position(|four| four == b"PK\x03\x04") {
+            let found = at + found as u64;
+            return Ok((found + 30 <= input.len()).then_some(found));
+        }
+        at += length.saturating_sub(3).max(1);
+    }
+    Ok(None)
+}
+
+/// Packed bytes of a deflated stream whose header does not say.
+fn inflated_length(input: &mut Input, at: u64) -> io::Result<u64> {
+    input.seek(SeekFrom::Start(at))?;
+    let mut decoder = DeflateDecoder::new(BufReader::new(&mut *input));
+    let most = limits::EXTRACT_WHOLE_BYTES_MAX;
+    let _ = io::copy(&mut (&mut decoder).take(most), &mut io::sink());
+    Ok(decoder.total_in())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::formats::tests::extract;
+    use std::io::Write;
+
+    /// A ZIP file with these members, deflated.
+    pub(crate) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+        let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+        for (name, content) in members {
+            let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(content).unwrap();
+            let packed = encoder.finish().unwrap();
+            let at = bytes.len() as u32;
+            let mut shared = vec![20, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            shared.extend((packed.len() as u32).to_le_bytes());
+            shared.extend((content.len() as u32).to_le_bytes());
+            shared.extend((name.len() as u16).to_le_bytes());
+            shared.extend([0, 0]);
+            bytes.extend(b"PK\x03\x04");
+            bytes.extend(&shared);
+            bytes.extend(name.as_bytes());
+            bytes.extend(packed);
+            directory.extend(b"PK\x01\x02\x14\0");
+            directory.extend(&shared);
+            directory.extend([0; 10]);
+            directory.extend(at.to_le_bytes());
+            directory.extend(name.as_bytes());
+        }
+        let at = bytes.len() as u32;
+        let count = (members.len() as u16).to_le_bytes();
+        bytes.extend(&directory);
+        bytes.extend(b"PK\x05\x06\0\0\0\0");
+        bytes.extend(count);
+        bytes.extend(count);
+        bytes.extend((directory.len() as u32).to_le_bytes());
+        bytes.extend(at.to_le_bytes());
+        bytes.extend([0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn members_are_parts_with_their_path() {
+        let inner = zip(&[("deep.txt", b"deep words")]);
+        let page = extract("a.zip", &zip(&[("dir/", b""), ("dir/a.txt", b"hello"), ("inner.zip", &inner)]));
+        assert_eq!(page.text, "dir/a.txt\ninner.zip");
+        assert_eq!(page.parts.len(), 2);
+        assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("dir/a.txt", "hello"));
+        assert_eq!(page.parts[1].parts[0].text, "deep words");
+    }
+
+    #[test]
+    fn a_file_without_its_end_gives_what_is_there() {
+        let whole = zip(&[("a.txt", b"first words"), ("b.txt", b"second words")]);
+        let cut = extract("a.zip", &whole[..whole.len() - 60]);
+        assert_eq!(
+            cut.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>(),
+            ["first words", "second words"]
+        );
+        let prefixed = [b"#!/bin/sh\n".as_slice(), &whole].concat();
+        assert_eq!(extract("a.zip", &prefixed[10..]).parts.len(), 2);
+    }
+
+    #[test]
+    fn bombs_and_endless_nesting_end_with_a_reason() {
+        let zeros = vec![0u8; 20 << 20];
+        let members: Vec<(String, &[u8])> =
+            (0..8).map(|at| (format!("{at}.bin"), zeros.as_slice())).collect();
+        let members: Vec<(&str, &[u8])> =
+            members.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+        let mut request = crate::Request { name: "bomb.zip".to_owned(), ..crate::Request::default() };
+        request.limits.expanded_bytes = 64 << 20;
+        let bomb = crate::extract(&request, crate::Input::memory(zip(&members)));
+        assert!(
+            bomb.parts
+                .iter()
+                .any(|part| part.reason.as_deref().is_some_and(|reason| reason.contains("bomb"))),
+            "{bomb:?}"
+        );
+        let mut nested = zip(&[("x.txt", b"x")]);
+        for _ in 0..20 {
+            nested = zip(&[("n.zip", &nested)]);
+        }
+        let mut page = &extract("n.zip", &nested);
+        let mut depth = 0;
+        while let Some(part) = page.parts.first() {
+            page = part;
+            depth += 1;
+        }
+        assert_eq!(depth, ingather_model::limits::EXTRACT_DEPTH_MAX);
+        assert!(page.reason.as_deref().is_some_and(|reason| reason.contains("deeper")));
+    }
+
+    #[test]
+    fn an_encrypted_member_has_a_reason_and_the_others_are_read() {
+        let mut bytes = zip(&[("a.txt", b"secret"), ("b.txt", b"open")]);
+        let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+        bytes[directory + 8] |= 1;
+        let page = extract("a.zip", &bytes);
+        assert_eq!(page.parts[0].reason.as_deref(), Some("it is encrypted"));
+        assert_eq!(page.parts[1].text, "open");
+    }
+}

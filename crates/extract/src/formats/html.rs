@@ -1,0 +1,330 @@
+//! Web pages: readable text, title, links, language and what their head says, straight from the tags.
+
+mod tokens;
+
+use std::io::Read;
+
+use encoding_rs::Encoding;
+
+use self::tokens::{Attributes, Token, Tokens};
+use crate::decode;
+use crate::page::{Outcome, Page};
+use crate::{Input, xml};
+
+/// Bytes of a page that are read.
+const PAGE_BYTES_MAX: u64 = 64 << 20;
+/// Links that are kept.
+const LINKS_MAX: usize = 256;
+
+/// Elements that begin a line of their own.
+const BLOCKS: &[&str] = &[
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "br",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "frame",
+    "frameset",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "html",
+    "legend",
+    "li",
+    "main",
+    "menu",
+    "nav",
+    "ol",
+    "optgroup",
+    "option",
+    "p",
+    "pre",
+    "section",
+    "select",
+    "summary",
+    "table",
+    "tbody",
+    "tfoot",
+    "thead",
+    "tr",
+    "ul",
+    "title",
+];
+/// Elements whose text nobody reads.
+const SILENT: &[&str] = &["script", "style", "template", "noembed", "noframes", "object", "applet"];
+/// Elements around what a page is about.
+const BOILERPLATE: &[&str] = &["nav", "header", "footer", "aside", "form", "menu"];
+
+/// Reads a page.
+pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+    let mut bytes = Vec::new();
+    input.take(PAGE_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = decode::whole(&bytes, said(&bytes));
+    drop(bytes);
+    Reading { page, title: None, silent: Vec::new(), pre: 0, links: 0, pending: false }.read(&text);
+    Ok(())
+}
+
+/// Writes the text of a piece of a page, such as the body of a mail.
+pub(crate) fn fragment(text: &str, page: &mut Page<'_>) {
+    Reading { page, title: None, silent: Vec::new(), pre: 0, links: 0, pending: false }.read(text);
+}
+
+/// Writes the text of a page in bytes.
+pub(crate) fn fragment_bytes(bytes: &[u8], page: &mut Page<'_>) {
+    fragment(&decode::whole(bytes, said(bytes)), page);
+}
+
+/// The charset that a page says it has.
+fn said(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = &bytes[..bytes.len().min(8 << 10)];
+    let mut tokens = String::from_utf8_lossy(head).into_owned();
+    tokens.make_ascii_lowercase();
+    let mut rest = tokens.as_str();
+    while let Some(at) = rest.find("charset").or_else(|| rest.find("encoding")) {
+        let word = if rest[at..].starts_with("charset") { 7 } else { 8 };
+        rest = &rest[at + word..];
+        let value = rest.trim_start();
+        if let Some(value) = value.strip_prefix('=') {
+            let value = value.trim_start().trim_start_matches(['"', '\'']);
+            let end = value
+                .find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)))
+                .unwrap_or(value.len());
+            if let Some(encoding) = Encoding::for_label(&value.as_bytes()[..end]) {
+                // A page that can say so in ASCII is not UTF-16.
+                let wide = encoding == encoding_rs::UTF_16LE || encoding == encoding_rs::UTF_16BE;
+                return Some(if wide { encoding_rs::UTF_8 } else { encoding });
+            }
+        }
+    }
+    None
+}
+
+struct Reading<'p, 'b> {
+    page: &'p mut Page<'b>,
+    title: Option<String>,
+    /// Elements that are open and whose text is left out.
+    silent: Vec<String>,
+    pre: usize,
+    links: usize,
+    /// White space was met that counts if a word follows.
+    pending: bool,
+}
+
+impl Reading<'_, '_> {
+    fn read(mut self, source: &str) {
+        let mut in_title = false;
+        for token in Tokens::new(source) {
+            match token {
+                Token::Open { name, attributes } => {
+                    if name == "title" && self.title.is_none() {
+                        in_title = true;
+                        self.title = Some(String::new());
+                    }
+                    self.open(&name, &attributes);
+                }
+                Token::Close(name) => {
+                    in_title &= name != "title";
+                    self.close(&name);
+                }
+                Token::Text(raw) if in_title => {
+                    self.title.get_or_insert_default().push_str(&xml::unescape(raw));
+                }
+                Token::Text(raw) if self.silent.is_empty() => self.text(&xml::unescape(raw)),
+                Token::Text(_) => {}
+            }
+            if self.page.is_full() {
+                break;
+            }
+        }
+        if let Some(title) = self.title.take() {
+            let words: Vec<&str> = title.split_whitespace().collect();
+            self.page.field("title", &words.join(" "));
+        }
+    }
+
+    fn open(&mut self, name: &str, attributes: &Attributes<'_>) {
+        match name {
+            "html" | "body" => {
+                if let Some(language) = attributes.get("lang").or_else(|| attributes.get("xml:lang")) {
+                    self.page.field("language", &language);
+                }
+            }
+            "meta" => self.meta(attributes),
+            "link" => {
+                if attributes.get("rel").is_some_and(|rel| rel.eq_ignore_ascii_case("canonical"))
+                    && let Some(address) = attributes.get("href")
+                {
+                    self.page.field("canonical", &address);
+                }
+            }
+            "base" => {
+                if let Some(address) = attributes.get("href") {
+                    self.page.field("base", &address);
+                }
+            }
+            "a" | "area" | "frame" | "iframe" => self.link(attributes),
+            "pre" | "textarea" => self.pre += 1,
+            "td" | "th" => {
+                self.pending = false;
+                self.page.tab();
+            }
+            _ => {}
+        }
+        if BLOCKS.contains(&name) {
+            self.pending = false;
+            self.page.line_break();
+        }
+        let unwanted = !self.page.options().boilerplate && BOILERPLATE.contains(&name);
+        if (SILENT.contains(&name) || unwanted) && !attributes.closed {
+            self.silent.push(name.to_owned());
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        if let Some(at) = self.silent.iter().rposition(|open| open == name) {
+            self.silent.truncate(at);
+        }
+        match name {
+            "pre" | "textarea" => self.pre = self.pre.saturating_sub(1),
+            _ => {}
+        }
+        if BLOCKS.contains(&name) {
+            self.pending = false;
+            self.page.line_break();
+        }
+    }
+
+    fn meta(&mut self, attributes: &Attributes<'_>) {
+        let name = attributes.get("name").or_else(|| attributes.get("property"));
+        let (Some(name), Some(content)) = (name, attributes.get("content")) else { return };
+        let field = match name.to_ascii_lowercase().as_str() {
+            "author" | "dc.creator" | "article:author" => "author",
+            "description" | "og:description" | "dc.description" => "description",
+            "keywords" => "keywords",
+            "robots" => "robots",
+            "generator" => "generator",
+            "dc.title" | "og:title" => "headline",
+            "article:published_time" | "dc.date" => "published",
+            "article:modified_time" => "modified",
+            "dc.language" => "language",
+            _ => return,
+        };
+        self.page.field(field, &content);
+    }
+
+    fn link(&mut self, attributes: &Attributes<'_>) {
+        if let Some(page) = attributes.get("srcdoc") {
+            self.page.part("srcdoc", Some("text/html"), page.into_bytes());
+        }
+        let address = attributes.get("href").or_else(|| attributes.get("src"));
+        if let Some(address) = address.filter(|address| !address.starts_with("data:"))
+            && self.links < LINKS_MAX
+        {
+            self.links += 1;
+            self.page.field("links", &address);
+        }
+    }
+
+    /// Text with its white space drawn together, unless it is laid out.
+    fn text(&mut self, text: &str) {
+        if self.pre > 0 {
+            return self.page.text(text);
+        }
+        let mut words = text.split([' ', '\t', '\n', '\r', '\u{c}']);
+        if let Some(first) = words.next() {
+            self.word(first);
+        }
+        for word in words {
+            self.pending = true;
+            self.word(word);
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        if word.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.pending) {
+            self.page.space();
+        }
+        self.page.text(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::extract;
+
+    #[test]
+    fn a_page_gives_its_readable_text() {
+        let page = extract(
+            "a.html",
+            b"<!DOCTYPE html><html lang=de><head><title>A &amp; B</title><meta name=robots content=noindex>\
+              <link rel=canonical href='http://x/'><style>p{}</style></head><body><p>Hello <b>bo</b>ld\n  world</p>\
+              <script>var a = '<p>no</p>';</script><!-- no --><table><tr><td>1<td>2</table><a href=/l>link</a>\
+              <pre> a\n  b</pre>&lt;x&gt; &eacute;&#8364;</body></html>",
+        );
+        assert_eq!(page.text, "Hello bold world\n1\t2\nlink\n a\n  b\n<x> \u{e9}\u{20ac}");
+        assert_eq!(page.field("title"), Some("A & B"));
+        assert_eq!(page.field("language"), Some("de"));
+        assert_eq!(page.field("robots"), Some("noindex"));
+        assert_eq!(page.field("canonical"), Some("http://x/"));
+        assert_eq!(page.field("links"), Some("/l"));
+    }
+
+    #[test]
+    fn the_charset_that_a_page_says_is_believed_unless_it_is_utf8() {
+        let text = |bytes: &[u8]| extract("a.html", bytes).text;
+        assert_eq!(text(b"<meta charset=windows-1251><p>\xcf\xf0\xe8</p>"), "\u{41f}\u{440}\u{438}");
+        assert_eq!(text("<meta charset=windows-1251><p>Grüße</p>".as_bytes()), "Grüße");
+        assert_eq!(
+            text(b"<meta http-equiv=Content-Type content='text/html; charset=Shift_JIS'><p>\x83\x65</p>"),
+            "\u{30c6}"
+        );
+    }
+
+    #[test]
+    fn tags_that_never_end_lose_nothing_but_themselves() {
+        for (source, text) in [
+            ("<p>a<p>b<", "a\nb<"),
+            ("<p>a</x>b<div", "ab"),
+            ("<html><p>a < b & c &unknown; d</p>", "a < b & c &unknown; d"),
+            ("<p>a<!-- b", "a"),
+            ("<p>one<script>never closed", "one"),
+        ] {
+            assert_eq!(extract("a.html", source.as_bytes()).text, text, "{source}");
+        }
+    }
+
+    #[test]
+    fn boilerplate_is_left_out_when_asked() {
+        let request = crate::Request {
+            name: "a.html".to_owned(),
+            options: crate::Options { boilerplate: false, ..crate::Options::default() },
+            ..crate::Request::default()
+        };
+        let page = b"<html><nav>menu<p>more</nav><main>story</main><footer>legal</footer></html>";
+        assert_eq!(crate::extract(&request, crate::Input::memory(page.to_vec())).text, "story");
+    }
+}

@@ -1,0 +1,132 @@
+//! Files in OLE containers: Word, Excel, PowerPoint and Outlook before 2007, and embedded objects.
+
+mod container;
+pub(crate) mod object;
+mod outlook;
+mod properties;
+mod slides;
+mod word;
+mod workbook;
+
+use encoding_rs::Encoding;
+
+pub(crate) use self::container::MAGIC;
+use self::container::{Container, Storage};
+use crate::Input;
+use crate::page::{Outcome, Page};
+
+/// Reads whatever an OLE file holds, or an old workbook without a container.
+pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+    let bytes = input.into_bytes()?;
+    if !bytes.starts_with(&container::MAGIC) {
+        if bytes.first() == Some(&9) {
+            page.set_media_type("application/vnd.ms-excel");
+            return workbook::stream(&bytes, page);
+        }
+        return Err("this version of the format is too old to be read".into());
+    }
+    let container = Container::open(bytes)?;
+    storage(&container.root(), page)
+}
+
+/// Reads what a storage holds, by the names of its streams.
+fn storage(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
+    properties::read(storage, page);
+    if storage.stream("EncryptedPackage").is_some() {
+        return Err("it is encrypted".into());
+    }
+    let outcome = if let Some(bytes) = storage.stream("WordDocument") {
+        page.set_media_type("application/msword");
+        word::read(storage, &bytes, page)
+    } else if let Some(bytes) = storage.stream("Workbook").or_else(|| storage.stream("Book")) {
+        page.set_media_type("application/vnd.ms-excel");
+        workbook::stream(&bytes, page)
+    } else if let Some(bytes) = storage.stream("PowerPoint Document") {
+        page.set_media_type("application/vnd.ms-powerpoint");
+        slides::read(storage, &bytes, page)
+    } else if storage.stream("__properties_version1.0").is_some() {
+        page.set_media_type("application/vnd.ms-outlook");
+        return outlook::read(storage, page);
+    } else if object::read(storage, page) {
+        Ok(())
+    } else {
+        Err("nothing in this container can be read".into())
+    };
+    embedded(storage, page);
+    outcome
+}
+
+/// Opens the objects that programs embed in storages of their own.
+fn embedded(storage: &Storage<'_>, page: &mut Page<'_>) {
+    for child in storage.storages() {
+        let name = child.name();
+        if name == "ObjectPool" {
+            for object in child.storages() {
+                object::part(&object, page);
+            }
+        } else if name.starts_with("MBD") || name.starts_with("Object ") {
+            object::part(&child, page);
+        }
+    }
+}
+
+/// The charset with a Windows number.
+pub(crate) fn codepage(number: i32) -> Option<&'static Encoding> {
+    use encoding_rs as known;
+    Some(match number {
+        437 | 850 | 1252 | 1200 | 20_127 | 28_591 | 32_768 | 367 => known::WINDOWS_1252,
+        866 => known::IBM866,
+        874 => known::WINDOWS_874,
+        932 | 20_932 => known::SHIFT_JIS,
+        936 => known::GBK,
+        949 | 1361 => known::EUC_KR,
+        950 => known::BIG5,
+        1250 | 852 => known::WINDOWS_1250,
+        1251 => known::WINDOWS_1251,
+        1253 => known::WINDOWS_1253,
+        1254 => known::WINDOWS_1254,
+        1255 => known::WINDOWS_1255,
+        1256 => known::WINDOWS_1256,
+        1257 => known::WINDOWS_1257,
+        1258 => known::WINDOWS_1258,
+        10_000 => known::MACINTOSH,
+        10_007 => known::X_MAC_CYRILLIC,
+        20_866 => known::KOI8_R,
+        21_866 => known::KOI8_U,
+        28_592 => known::ISO_8859_2,
+        28_595 => known::ISO_8859_5,
+        28_605 => known::ISO_8859_15,
+        50_220..=50_222 => known::ISO_2022_JP,
+        51_932 => known::EUC_JP,
+        51_949 => known::EUC_KR,
+        54_936 => known::GB18030,
+        65_001 => known::UTF_8,
+        _ => return None,
+    })
+}
+
+/// Two bytes, the lower one first; zero where there are none.
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(|rest| rest.get(..2)).map_or(0, |two| u16::from_le_bytes([two[0], two[1]]))
+}
+
+/// Four bytes, the lowest one first; zero where there are none.
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at.saturating_add(2))) << 16
+}
+
+/// Eight bytes as a number with a point.
+fn f64_at(bytes: &[u8], at: usize) -> f64 {
+    f64::from_bits(u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32)
+}
+
+/// Text in sixteen bits, up to its end or a zero.
+fn utf16(bytes: &[u8]) -> String {
+    let units = bytes.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// Text in bytes of a charset.
+fn narrow(bytes: &[u8], encoding: &'static Encoding) -> String {
+    encoding.decode_without_bom_handling(bytes).0.into_owned()
+}

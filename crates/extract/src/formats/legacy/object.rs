@@ -1,0 +1,157 @@
+//! Embedded objects: packages, documents of other programs, and how rich text writes them.
+
+use super::container::Storage;
+use super::{narrow, storage, u16_at, u32_at};
+use crate::page::Page;
+
+/// Opens an embedded object as a part, unless there is nothing to read in it.
+pub(super) fn part(object: &Storage<'_>, page: &mut Page<'_>) {
+    if let Some((name, bytes)) = packaged(object).or_else(|| wrapped(object)) {
+        let name = if name.is_empty() { object.name() } else { &name };
+        return page.part(name, None, bytes);
+    }
+    let known = ["WordDocument", "Workbook", "Book", "PowerPoint Document", "EncryptedPackage"];
+    let names = object.stream_names();
+    if !names.iter().any(|name| known.iter().any(|known| known.eq_ignore_ascii_case(name))) {
+        return;
+    }
+    page.part_by(object.name(), |page| {
+        if let Err(trouble) = storage(object, page) {
+            page.reason(trouble.0);
+        }
+        page.settle();
+    });
+}
+
+/// Reads a storage that wraps a single file; whether it does.
+pub(super) fn read(object: &Storage<'_>, page: &mut Page<'_>) -> bool {
+    match packaged(object).or_else(|| wrapped(object)) {
+        Some((name, bytes)) if !bytes.is_empty() => {
+            page.part(&name, None, bytes);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The content of a file that a program put into a stream as it is.
+fn wrapped(object: &Storage<'_>) -> Option<(String, Vec<u8>)> {
+    let bytes = ["Package", "CONTENTS"].iter().find_map(|name| object.stream(name))?;
+    Some((String::new(), bytes)).filter(|(_, bytes)| !bytes.is_empty())
+}
+
+/// The name and content of a file that was dropped into a document.
+fn packaged(object: &Storage<'_>) -> Option<(String, Vec<u8>)> {
+    let bytes = object.stream("\u{1}Ole10Native")?;
+    let package = bytes.get(4..)?;
+    package_of(package).or_else(|| Some((String::new(), package.to_vec())))
+}
+
+/// Label, name and content: two bytes, two names, four bytes, a path, the content.
+fn package_of(bytes: &[u8]) -> Option<(String, Vec<u8>)> {
+    if u16_at(bytes, 0) != 2 {
+        return None;
+    }
+    let (label, rest) = ended(bytes.get(2..)?)?;
+    let (path, rest) = ended(rest)?;
+    let rest = rest.get(4..)?;
+    let path_length = u32_at(rest, 0) as usize;
+    let rest = rest.get(4usize.checked_add(path_length)?..)?;
+    let length = u32_at(rest, 0) as usize;
+    let content = rest.get(4..)?;
+    let content = content.get(..length).unwrap_or(content);
+    let name = [label, path].into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    let name = narrow(name, encoding_rs::WINDOWS_1252);
+    let name = name.rsplit(['\\', '/']).next().unwrap_or_default().to_owned();
+    Some((name, content.to_vec()))
+}
+
+/// Bytes up to a zero, and what follows it.
+fn ended(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().take(1_024).position(|byte| *byte == 0)?;
+    Some((&bytes[..end], &bytes[end + 1..]))
+}
+
+fn unhex(digits: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+    digits.chunks_exact(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect()
+}
+
+/// Opens a drawing that rich text holds in hexadecimal digits; other pictures have no words.
+pub(crate) fn picture_from_hex(digits: &[u8], page: &mut Page<'_>) {
+    let bytes = unhex(digits);
+    if let Some(kind @ ("image/emf" | "image/wmf")) = crate::detect::by_content(&bytes, "") {
+        page.part(&format!("picture.{}", &kind[6..]), None, bytes);
+    }
+}
+
+/// Opens an object that rich text holds in hexadecimal digits.
+pub(crate) fn from_hex(digits: &[u8], page: &mut Page<'_>) {
+    let bytes = unhex(digits);
+    // Version, kind (2 = embedded), then three names with their lengths, then the content with its length.
+    if u32_at(&bytes, 4) != 2 {
+        return;
+    }
+    let class_length = u32_at(&bytes, 8) as usize;
+    let class = bytes.get(12..).and_then(|rest| rest.get(..class_length)).unwrap_or_default();
+    let class = narrow(class, encoding_rs::WINDOWS_1252);
+    let class = class.trim_end_matches('\0').to_owned();
+    let mut at = 12usize.saturating_add(class_length);
+    for _ in 0..2 {
+        at = at.saturating_add(4).saturating_add(u32_at(&bytes, at) as usize);
+    }
+    let length = u32_at(&bytes, at) as usize;
+    let Some(content) = bytes.get(at.saturating_add(4)..) else { return };
+    let content = content.get(..length).unwrap_or(content);
+    match package_of(content).filter(|_| class == "Package") {
+        Some((name, content)) => page.part(&name, None, content),
+        None if content.starts_with(&super::container::MAGIC) => page.part(&class, None, content.to_vec()),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::container::tests::container;
+    use crate::formats::tests::extract;
+
+    fn package(name: &str, content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![2, 0];
+        bytes.extend(name.as_bytes());
+        bytes.extend(b"\0C:\\tmp\\x\0\0\0\x03\0");
+        bytes.extend(3u32.to_le_bytes());
+        bytes.extend(b"p\0\0");
+        bytes.extend((content.len() as u32).to_le_bytes());
+        bytes.extend(content);
+        bytes
+    }
+
+    #[test]
+    fn a_dropped_file_keeps_its_name() {
+        let package = package("note.txt", b"dropped words");
+        let native = [(package.len() as u32).to_le_bytes().as_slice(), &package].concat();
+        let page = extract("oleObject1.bin", &container(&[("\u{1}Ole10Native", &native)]));
+        assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("note.txt", "dropped words"));
+    }
+
+    #[test]
+    fn rich_text_holds_objects_in_digits() {
+        let package = package("note.txt", b"dropped words");
+        let mut object = [1u32.to_le_bytes(), 2u32.to_le_bytes(), 8u32.to_le_bytes()].concat();
+        object.extend(b"Package\0");
+        object.extend([0; 8]);
+        object.extend((package.len() as u32).to_le_bytes());
+        object.extend(&package);
+        let digits: String = object.iter().map(|byte| format!("{byte:02x}")).collect();
+        let page =
+            extract("a.rtf", format!("{{\\rtf1 text{{\\object{{\\*\\objdata {digits}}}}}}}").as_bytes());
+        assert_eq!(page.parts[0].text, "dropped words");
+        assert_eq!(page.text, "text\nnote.txt");
+    }
+
+    #[test]
+    fn an_encrypted_package_says_so() {
+        let page = extract("a.docx", &container(&[("EncryptedPackage", b"x"), ("EncryptionInfo", b"y")]));
+        assert_eq!(page.reason.as_deref(), Some("it is encrypted"));
+    }
+}

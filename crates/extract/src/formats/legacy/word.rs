@@ -1,0 +1,187 @@
+//! Word before 2007 ([MS-DOC]) and Word 6 and 95: the pieces that make up the text, and what its marks mean.
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+
+use super::container::Storage;
+use super::{narrow, u16_at, u32_at, utf16};
+use crate::page::{Outcome, Page, Trouble};
+
+/// Version of the format from which on text may have sixteen bits (Word 97).
+const WORD_97: u16 = 0xc1;
+
+/// A run of text in the file.
+struct Piece {
+    /// Where it begins.
+    at: usize,
+    characters: usize,
+    wide: bool,
+}
+
+/// Reads a document.
+pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+    let flags = u16_at(bytes, 10);
+    if flags & 0x0100 != 0 {
+        return Err("it is encrypted".into());
+    }
+    let modern = u16_at(bytes, 2) >= WORD_97;
+    let pieces = match modern {
+        true => {
+            let table = storage.stream(if flags & 0x0200 != 0 { "1Table" } else { "0Table" });
+            pieces(&table.unwrap_or_default(), u32_at(bytes, 0x1a2), u32_at(bytes, 0x1a6), true)
+        }
+        false if flags & 4 != 0 => pieces(bytes, u32_at(bytes, 0x160), u32_at(bytes, 0x164), false),
+        false => Vec::new(),
+    };
+    // The main text, notes, headers, remarks, boxes: one after the other.
+    let counts: &[usize] = if modern {
+        &[0x4c, 0x50, 0x54, 0x5c, 0x60, 0x64, 0x68]
+    } else {
+        &[0x34, 0x38, 0x3c, 0x44, 0x48, 0x4c, 0x50]
+    };
+    let lengths: Vec<usize> = counts.iter().map(|at| u32_at(bytes, *at) as usize).collect();
+    let total = lengths.iter().fold(0usize, |sum, length| sum.saturating_add(*length));
+    let pieces = match pieces.is_empty() {
+        false => pieces,
+        true => vec![Piece { at: u32_at(bytes, 0x18) as usize, characters: total, wide: false }],
+    };
+    let encoding = if modern { WINDOWS_1252 } else { of_language(u16_at(bytes, 6)) };
+    let mut text = String::new();
+    let mut left = total;
+    for piece in &pieces {
+        let characters = piece.characters.min(left);
+        let length = if piece.wide { characters.saturating_mul(2) } else { characters };
+        let Some(rest) = bytes.get(piece.at..) else {
+            write(&text, page);
+            return Err(Trouble("the file is cut off".to_owned()));
+        };
+        let raw = &rest[..length.min(rest.len())];
+        text.push_str(&if piece.wide { utf16(raw) } else { narrow(raw, encoding) });
+        left -= characters;
+    }
+    write(&text, page);
+    Ok(())
+}
+
+/// The pieces that a table lists: a prefix of formatting, then places in the text, then places in the file.
+fn pieces(table: &[u8], at: u32, length: u32, modern: bool) -> Vec<Piece> {
+    let Some(mut rest) = table.get(at as usize..).map(|rest| &rest[..rest.len().min(length as usize)]) else {
+        return Vec::new();
+    };
+    while rest.first() == Some(&1) {
+        rest = rest.get(3 + usize::from(u16_at(rest, 1))..).unwrap_or_default();
+    }
+    if rest.first() != Some(&2) {
+        return Vec::new();
+    }
+    let plc = rest.get(5..).unwrap_or_default();
+    let plc = &plc[..plc.len().min(u32_at(rest, 1) as usize)];
+    let count = plc.len().saturating_sub(4) / 12;
+    (0..count)
+        .map(|piece| {
+            let (begin, end) = (u32_at(plc, piece * 4), u32_at(plc, piece * 4 + 4));
+            let place = u32_at(plc, (count + 1) * 4 + piece * 8 + 2);
+            let narrow = !modern || place & 0x4000_0000 != 0;
+            let at = if modern && narrow { (place & 0x3fff_ffff) / 2 } else { place };
+            Piece { at: at as usize, characters: end.saturating_sub(begin) as usize, wide: !narrow }
+        })
+        .collect()
+}
+
+/// The charset that old versions used for a language.
+fn of_language(language: u16) -> &'static Encoding {
+    match language & 0x3ff {
+        0x02 | 0x19 | 0x22 | 0x23 => encoding_rs::WINDOWS_1251,
+        0x05 | 0x0e | 0x15 | 0x18 | 0x1a | 0x1b | 0x24 => encoding_rs::WINDOWS_1250,
+        0x08 => encoding_rs::WINDOWS_1253,
+        0x11 => encoding_rs::SHIFT_JIS,
+        0x1f => encoding_rs::WINDOWS_1254,
+        0x04 => encoding_rs::GBK,
+        0x12 => encoding_rs::EUC_KR,
+        _ => WINDOWS_1252,
+    }
+}
+
+/// Writes text without the instructions of fields and with what its marks stand for.
+fn write(text: &str, page: &mut Page<'_>) {
+    // For each open field, whether its result has begun.
+    let mut fields: Vec<bool> = Vec::new();
+    let mut instruction = String::new();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{13}' => {
+                instruction.clear();
+                fields.push(false);
+            }
+            '\u{14}' => {
+                if let Some(result) = fields.last_mut() {
+                    *result = true;
+                }
+            }
+            '\u{15}' => {
+                // A formula is its instruction and has no result.
+                if fields.pop() == Some(false) && instruction.trim_start().starts_with("EQ ") {
+                    out.push_str(&instruction);
+                }
+            }
+            c if fields.contains(&false) => instruction.push(c),
+            '\r' | '\u{b}' | '\u{c}' | '\u{e}' => out.push('\n'),
+            '\u{7}' => out.push('\t'),
+            '\u{1e}' => out.push('\u{2011}'),
+            '\t' => out.push('\t'),
+            c if c < ' ' => {}
+            c => out.push(c),
+        }
+    }
+    page.text(&out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::container::tests::container;
+    use crate::formats::tests::extract;
+
+    /// A document of two pieces, the second one in sixteen bits.
+    fn document(narrow: &[u8], wide: &str) -> Vec<u8> {
+        let units: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut stream = vec![0u8; 0x400];
+        stream[..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0]);
+        let (first, second) = (narrow.len() as u32, wide.encode_utf16().count() as u32);
+        stream[0x4c..0x50].copy_from_slice(&(first + second).to_le_bytes());
+        stream.extend(narrow);
+        let wide_at = stream.len() as u32;
+        stream.extend(units);
+        let mut table = vec![1, 2, 0, 9, 9, 2];
+        table.extend(28u32.to_le_bytes());
+        for number in [0, first, first + second] {
+            table.extend(number.to_le_bytes());
+        }
+        for place in [0x4000_0000 | (0x400 * 2), wide_at] {
+            table.extend([0, 0]);
+            table.extend(place.to_le_bytes());
+            table.extend([0, 0]);
+        }
+        stream[0x1a6..0x1aa].copy_from_slice(&(table.len() as u32).to_le_bytes());
+        container(&[("WordDocument", &stream), ("0Table", &table)])
+    }
+
+    #[test]
+    fn pieces_are_joined_and_fields_show_their_result() {
+        let page = extract(
+            "a.doc",
+            &document(b"caf\xe9 \x13 HYPERLINK x \x14link\x15 \x13 INDEX \x15\r", "Прив\u{7}ет\r"),
+        );
+        assert_eq!(page.media_type, "application/msword");
+        assert_eq!(page.text, "caf\u{e9} link \nПрив\tет");
+    }
+
+    #[test]
+    fn an_encrypted_document_says_so() {
+        let mut stream = vec![0u8; 0x400];
+        stream[11] = 1;
+        assert_eq!(
+            extract("a.doc", &container(&[("WordDocument", &stream)])).reason.as_deref(),
+            Some("it is encrypted")
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! Excel before 2007 ([MS-XLS]), back to its second version: records of globals, sheets and charts.
+
+mod strings;
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+
+use self::strings::{Shared, text};
+use super::{codepage, f64_at, u16_at, u32_at};
+use crate::formats::office::number::{Format, builtin};
+use crate::formats::office::sheet_header;
+use crate::page::{Outcome, Page};
+
+/// A record: its kind, and its bytes with those of the records that continue it.
+pub(super) struct Record<'r> {
+    kind: u16,
+    /// The record itself, then each one that continues it.
+    pieces: Vec<&'r [u8]>,
+}
+
+/// What holds for the whole book.
+struct Book<'r> {
+    /// Text is in sixteen bits where it says so.
+    modern: bool,
+    encoding: &'static Encoding,
+    shared: Shared<'r>,
+    codes: Vec<(u16, String)>,
+    /// Format of each style, by number.
+    styles: Vec<u16>,
+    formats: Vec<Option<Format>>,
+    since_1904: bool,
+    /// Place of the first record of each sheet, its name, and whether it is hidden.
+    sheets: Vec<(usize, String, bool)>,
+}
+
+/// Reads the stream of a workbook.
+pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+    let mut book = Book {
+        modern: false,
+        encoding: WINDOWS_1252,
+        shared: Shared::default(),
+        codes: Vec::new(),
+        styles: Vec::new(),
+        formats: Vec::new(),
+        since_1904: false,
+        sheets: Vec::new(),
+    };
+    let mut depth = 0usize;
+    let mut sheet = Sheet::default();
+    let hidden_too = page.options().hidden;
+    let mut shown = true;
+    for (at, record) in Records::new(bytes) {
+        let data = record.pieces[0];
+        match record.kind {
+            0x09 | 0x209 | 0x409 | 0x809 => {
+                depth += 1;
+                book.modern = record.kind == 0x809 && u16_at(data, 0) >= 0x600;
+                if let Some((_, name, hidden)) = book.sheets.iter().find(|(place, _, _)| *place == at) {
+                    shown = hidden_too || !*hidden;
+                    sheet = Sheet::default();
+                    if shown {
+                        page.line(&name.clone());
+                    }
+                }
+            }
+            0x0a => {
+                depth = depth.saturating_sub(1);
+                page.line_break();
+            }
+            0x2f if data.len() >= 2 => return Err("it is encrypted".into()),
+            _ if !global(&mut book, &record) && shown => sheet.record(&mut book, &record, page),
+            _ => {}
+        }
+        if page.is_full() {
+            break;
+        }
+    }
+    if depth > 0 { Err("the file is cut off".into()) } else { Ok(()) }
+}
+
+/// Takes what holds for the whole book; whether it was that.
+fn global<'r>(book: &mut Book<'r>, record: &Record<'r>) -> bool {
+    let data = record.pieces[0];
+    match record.kind {
+        0x22 => book.since_1904 = u16_at(data, 0) == 1,
+        0x42 => book.encoding = codepage(i32::from(u16_at(data, 0))).unwrap_or(WINDOWS_1252),
+        0x85 => {
+            let name = text(data.get(6..).unwrap_or_default(), book.modern, true, book.encoding);
+            book.sheets.push((
+                u32_at(data, 0) as usize,
+                name,
+                data.get(4).is_some_and(|state| state & 3 != 0),
+            ));
+        }
+        0xfc => book.shared = Shared::read(&record.pieces),
+        0x41e => {
+            let code = text(data.get(2..).unwrap_or_default(), book.modern, !book.modern, book.encoding);
+            book.codes.push((u16_at(data, 0), code));
+        }
+        0xe0 => {
+            book.styles.push(u16_at(data, 2));
+            book.formats.push(None);
+        }
+        _ => return false,
+    }
+    true
+}
+
+impl Book<'_> {
+    /// A number in a style.
+    fn number(&mut self, style: u16, value: f64) -> String {
+        let style = usize::from(style);
+        let Some(id) = self.styles.get(style).copied() else {
+            return crate::formats::office::number::general(value);
+        };
+        let codes = &self.codes;
+        let format = self.formats[style].get_or_insert_with(|| {
+            let code = codes.iter().find(|(known, _)| *known == id);
+            Format::parse(code.map_or_else(|| builtin(u32::from(id)), |(_, code)| code.as_str()))
+        });
+        format.show(value, self.since_1904)
+    }
+}
+
+/// The sheet that is being read.
+#[derive(Default)]
+struct Sheet {
+    row: Option<u16>,
+    /// The next text is the result of a formula.
+    formula: bool,
+}
+
+impl Sheet {
+    fn record(&mut self, book: &mut Book<'_>, record: &Record<'_>, page: &mut Page<'_>) {
+        let data = record.pieces[0];
+        let style = u16_at(data, 4);
+        let rest = data.get(6..).unwrap_or_default();
+        match record.kind {
+            0xfd => self.cell(data, &book.shared.get(u32_at(data, 6) as usize), page),
+            0x204 | 0xd6 => self.cell(data, &text(rest, book.modern, false, book.encoding), page),
+            // Version 2 has three bytes of looks before the value.
+            0x04 => {
+                self.cell(data, &text(data.get(7..).unwrap_or_default(), false, true, book.encoding), page)
+            }
+            0x02 => self.cell(data, &u16_at(data, 7).to_string(), page),
+            0x03 if data.len() >= 15 => {
+                let shown = crate::formats::office::number::general(f64_at(data, 7));
+                self.cell(data, &shown, page);
+            }
+            0x203 if data.len() >= 14 => {
+                let shown = book.number(style, f64_at(data, 6));
+                self.cell(data, &shown, page);
+            }
+            0x27e => {
+                let shown = book.number(style, packed_number(u32_at(data, 6)));
+                self.cell(data, &shown, page);
+            }
+            0xbd => {
+                for at in (4..data.len().saturating_sub(7)).step_by(6) {
+                    let shown = book.number(u16_at(data, at), packed_number(u32_at(data, at + 2)));
+                    self.cell(data, &shown, page);
+                }
+            }
+            0x06 | 0x206 | 0x406 => self.formula(book, style, data, page),
+            0x207 | 0x07 if self.formula => {
+                self.formula = false;
+                page.tab();
+                page.text(&text(data, book.modern, record.kind == 0x07, book.encoding));
+            }
+            0x205 if data.len() >= 8 && data[7] == 0 => {
+                self.cell(data, if data[6] == 0 { "FALSE" } else { "TRUE" }, page);
+            }
+            0x1b6 => page.line(&strings::of_box(&record.pieces, book.encoding)),
+            0x1c if book.modern => {
+                page.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding))
+            }
+            0x1c => page.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding)),
+            0x14 | 0x15 => sheet_header(&text(data, book.modern, !book.modern, book.encoding), page),
+            0x100d => page.line(&text(data.get(2..).unwrap_or_default(), book.modern, true, book.encoding)),
+            _ => {}
+        }
+    }
+
+    /// A cell of a row; another row is another line.
+    fn cell(&mut self, data: &[u8], shown: &str, page: &mut Page<'_>) {
+        let row = u16_at(data, 0);
+        if self.row.replace(row) != Some(row) {
+            page.line_break();
+        }
+        self.formula = false;
+        page.tab();
+        page.text(shown);
+    }
+
+    fn formula(&mut self, book: &mut Book<'_>, style: u16, data: &[u8], page: &mut Page<'_>) {
+        // Version 2 has three bytes of looks and no style.
+        let at = if book.styles.is_empty() && data.len() > 16 && u16_at(data, 13) != 0xffff && data.len() < 20
+        {
+            7
+        } else {
+            6
+        };
+        if u16_at(data, at + 6) != 0xffff {
+            let shown = book.number(style, f64_at(data, at));
+            return self.cell(data, &shown, page);
+        }
+        match data.get(at) {
+            Some(1) => self.cell(data, if data.get(at + 2) == Some(&0) { "FALSE" } else { "TRUE" }, page),
+            Some(0) => {
+                self.cell(data, "", page);
+                self.formula = true;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A number in four bytes: thirty bits of a number with a point or a whole one, perhaps a hundred times too large.
+fn packed_number(packed: u32) -> f64 {
+    let value = match packed & 2 {
+        0 => f64::from_bits(u64::from(packed & 0xffff_fffc) << 32),
+        _ => f64::from((packed as i32) >> 2),
+    };
+    if packed & 1 == 1 { value / 100.0 } else { value }
+}
+
+/// The records of a stream with their places.
+struct Records<'r> {
+    bytes: &'r [u8],
+    at: usize,
+}
+
+impl<'r> Records<'r> {
+    fn new(bytes: &'r [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    fn piece(&mut self) -> Option<(u16, &'r [u8])> {
+        let head = self.bytes.get(self.at..self.at + 4)?;
+        let length = usize::from(u16_at(head, 2));
+        let begin = self.at + 4;
+        let end = (begin + length).min(self.bytes.len());
+        self.at = begin + length;
+        Some((u16_at(head, 0), &self.bytes[begin..end]))
+    }
+}
+
+impl<'r> Iterator for Records<'r> {
+    type Item = (usize, Record<'r>);
+
+    fn next(&mut self) -> Option<(usize, Record<'r>)> {
+        let at = self.at;
+        let (kind, first) = self.piece()?;
+        if kind == 0 && first.is_empty() {
+            // Nothing but zeros follows the last record.
+            return None;
+        }
+        let mut pieces = vec![first];
+        while self.bytes.get(self.at..self.at + 2) == Some(&[0x3c, 0]) {
+            pieces.extend(self.piece().map(|(_, piece)| piece));
+        }
+        Some((at, Record { kind, pieces }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::container::tests::container;
+    use super::*;
+    use crate::formats::tests::extract;
+
+    fn record(kind: u16, data: &[u8]) -> Vec<u8> {
+        [kind.to_le_bytes().as_slice(), &(data.len() as u16).to_le_bytes(), data].concat()
+    }
+
+    fn cell(row: u16, style: u16, value: &[u8]) -> Vec<u8> {
+        [row.to_le_bytes().as_slice(), &[0, 0], &style.to_le_bytes(), value].concat()
+    }
+
+    #[test]
+    fn packed_numbers_are_unpacked() {
+        assert_eq!(packed_number(0x3ff0_0000), 1.0);
+        assert_eq!(packed_number(0x3ff0_0001), 0.01);
+        assert_eq!(packed_number((12_345 << 2) | 2), 12_345.0);
+        assert_eq!(packed_number((12_345 << 2) | 3), 123.45);
+        assert_eq!(packed_number(((-5i32 << 2) | 2) as u32), -5.0);
+    }
+
+    #[test]
+    fn sheets_cells_formats_and_continued_strings_are_read() {
+        let bof = record(0x809, &[0, 6, 5, 0, 0, 0, 0, 0]);
+        let mut globals = bof.clone();
+        globals.extend(record(0x41e, &[164, 0, 4, 0, 0, b'0', b'.', b'0', b'0']));
+        globals.extend(record(0xe0, &[0, 0, 0, 0]));
+        globals.extend(record(0xe0, &[0, 0, 164, 0]));
+        // Two strings; the second one goes on in the next record, there in sixteen bits.
+        globals
+            .extend(record(0xfc, &[2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, b'o', b'n', b'e', 4, 0, 0, b't', b'w']));
+        globals.extend(record(0x3c, &[1, 0x1f, 0x04, 0x40, 0x04]));
+        let sheet_at = (globals.len() + 4 + 9 + 4) as u32;
+        globals.extend(record(0x85, &[sheet_at.to_le_bytes().as_slice(), &[0, 0, 1, 0, b'S']].concat()));
+        globals.extend(record(0x0a, &[]));
+        let mut sheet = bof;
+        sheet.extend(record(0xfd, &cell(0, 0, &0u32.to_le_bytes())));
+        sheet.extend(record(0xfd, &cell(0, 0, &1u32.to_le_bytes())));
+        sheet.extend(record(0x203, &cell(1, 1, &1.5f64.to_le_bytes())));
+        sheet.extend(record(0x06, &cell(2, 0, &[0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0])));
+        sheet.extend(record(0x207, &[2, 0, 0, b'o', b'k']));
+        sheet.extend(record(0x0a, &[]));
+        let page = extract("a.xls", &container(&[("Workbook", &[globals, sheet].concat())]));
+        assert_eq!(page.text, "S\none\ttwПр\n1.50\nok");
+        assert_eq!(page.reason, None);
+    }
+}

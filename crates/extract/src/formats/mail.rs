@@ -1,0 +1,180 @@
+//! Mails and mailboxes: what they say, to whom, and what is attached.
+
+use std::io::{BufRead, BufReader, Read};
+
+use ingather_model::limits;
+use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+
+use crate::formats::html;
+use crate::page::{Outcome, Page};
+use crate::{Input, dates};
+
+/// Reads one mail.
+pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+    let bytes = input.into_bytes()?;
+    let start = if bytes.starts_with(b"From ") {
+        bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+    } else {
+        0
+    };
+    let message =
+        MessageParser::default().parse(&bytes[start..]).ok_or("it begins as a mail and has no headers")?;
+    write(&message, page);
+    Ok(())
+}
+
+/// Reads a mailbox; each message is a part.
+pub(crate) fn mailbox(input: Input, page: &mut Page<'_>) -> Outcome {
+    let mut lines = BufReader::new(input);
+    let (mut message, mut line): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
+    let (mut after_blank, mut begun) = (true, false);
+    loop {
+        line.clear();
+        let length = lines.by_ref().take(limits::EXTRACT_WHOLE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        if length == 0 || (after_blank && line.starts_with(b"From ")) {
+            if begun && !message.trim_ascii().is_empty() {
+                one(std::mem::take(&mut message), page);
+            }
+            if length == 0 {
+                return Ok(());
+            }
+            begun = true;
+            after_blank = false;
+            continue;
+        }
+        after_blank = line.trim_ascii().is_empty();
+        // Lines that begin like a message are quoted by one more bracket.
+        let quotes = line.iter().take_while(|byte| **byte == b'>').count();
+        let quoted = quotes > 0 && line[quotes..].starts_with(b"From ");
+        if (message.len() + line.len()) as u64 <= limits::EXTRACT_WHOLE_BYTES_MAX {
+            message.extend_from_slice(if quoted { &line[1..] } else { &line });
+        }
+    }
+}
+
+/// One message of a mailbox, named by its subject.
+fn one(bytes: Vec<u8>, page: &mut Page<'_>) {
+    let name = MessageParser::default()
+        .parse_headers(&bytes)
+        .and_then(|message| message.subject().map(str::to_owned));
+    page.part_by(&name.unwrap_or_default(), |page| {
+        page.set_media_type("message/rfc822");
+        if let Err(trouble) = read(Input::memory(bytes), page) {
+            page.reason(trouble.0);
+        }
+        page.settle();
+    });
+}
+
+fn write(message: &Message<'_>, page: &mut Page<'_>) {
+    page.field("title", message.subject().unwrap_or_default());
+    people(page, "author", "From", message.from());
+    people(page, "to", "To", message.to());
+    people(page, "cc", "Cc", message.cc());
+    if let Some(date) = message.date() {
+        page.field("created", &dates::from_unix(date.to_timestamp()));
+    }
+    page.field("message_id", message.message_id().unwrap_or_default());
+    let mut written = Vec::new();
+    // Where a mail says the same twice, the richer form is what people see.
+    for id in
+        message.html_body.iter().chain(message.text_body.iter().filter(|_| message.html_body.is_empty()))
+    {
+        if let Some(part) = message.part(*id) {
+            written.push(*id);
+            page.line_break();
+            match &part.body {
+                PartType::Html(text) => html::fragment(text, page),
+                PartType::Text(text) => page.text(text),
+                _ => attachment(message, *id, page),
+            }
+        }
+    }
+    for id in &message.attachments {
+        if !written.contains(id) {
+            attachment(message, *id, page);
+        }
+    }
+}
+
+/// Writes who it is from or to, as a line and as a field.
+fn people(page: &mut Page<'_>, field: &str, word: &str, address: Option<&Address<'_>>) {
+    let named = |address: &mail_parser::Addr<'_>| match (address.name(), address.address()) {
+        (Some(name), Some(address)) if name != address => Some(format!("{name} <{address}>")),
+        (name, address) => address.or(name).map(str::to_owned),
+    };
+    let all: Vec<String> = address.map(|all| all.iter().filter_map(named).collect()).unwrap_or_default();
+    for one in &all {
+        page.field(field, one);
+    }
+    if !all.is_empty() {
+        page.line(&format!("{word}: {}", all.join(", ")));
+    }
+}
+
+fn attachment(message: &Message<'_>, id: u32, page: &mut Page<'_>) {
+    let Some(part) = message.part(id) else { return };
+    let name = part.attachment_name().unwrap_or_default().to_owned();
+    let declared = part.content_type().map(|media| match media.subtype() {
+        Some(kind) => format!("{}/{kind}", media.ctype()),
+        None => media.ctype().to_owned(),
+    });
+    match &part.body {
+        PartType::Message(inner) => {
+            let name = if name.is_empty() { inner.subject().unwrap_or_default().to_owned() } else { name };
+            page.part_by(&name, |page| {
+                page.set_media_type("message/rfc822");
+                write(inner, page);
+                page.settle();
+            });
+        }
+        PartType::Multipart(_) => {}
+        _ => page.part(&name, declared.as_deref(), bytes_of(part)),
+    }
+}
+
+fn bytes_of(part: &MessagePart<'_>) -> Vec<u8> {
+    match &part.body {
+        PartType::Text(text) | PartType::Html(text) => text.as_bytes().to_vec(),
+        PartType::Binary(bytes) | PartType::InlineBinary(bytes) => bytes.to_vec(),
+        PartType::Message(_) | PartType::Multipart(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::extract;
+
+    const MAIL: &str = "From: =?utf-8?q?J=C3=B6rg?= <j@example.org>\r\nTo: a@example.org, b@example.org\r\nSubject: Hello\r\n\
+        Date: Wed, 31 Jan 2024 13:00:00 +0100\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n\
+        --x\r\nContent-Type: multipart/alternative; boundary=y\r\n\r\n--y\r\nContent-Type: text/plain\r\n\r\nplain words\r\n\
+        --y\r\nContent-Type: text/html\r\n\r\n<p>rich <b>words</b></p>\r\n--y--\r\n\
+        --x\r\nContent-Type: text/csv; name=t.csv\r\nContent-Disposition: attachment; filename=t.csv\r\n\
+        Content-Transfer-Encoding: base64\r\n\r\nYSxiCg==\r\n\
+        --x\r\nContent-Type: message/rfc822\r\n\r\nSubject: Inner\r\nFrom: c@example.org\r\n\r\ninner words\r\n--x--\r\n";
+
+    #[test]
+    fn a_mail_gives_its_people_its_richest_text_and_its_attachments() {
+        let page = extract("a.eml", MAIL.as_bytes());
+        assert_eq!(
+            page.text,
+            "From: J\u{f6}rg <j@example.org>\nTo: a@example.org, b@example.org\nrich words\nt.csv\nInner"
+        );
+        assert_eq!(page.field("title"), Some("Hello"));
+        assert_eq!(page.field("created"), Some("2024-01-31T12:00:00Z"));
+        assert_eq!(page.fields["to"].len(), 2);
+        assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("t.csv", "a,b"));
+        assert_eq!(page.parts[1].text, "From: c@example.org\ninner words");
+    }
+
+    #[test]
+    fn each_message_of_a_mailbox_is_a_part() {
+        let mailbox = "From a Mon Jan 1 00:00:00 2024\nSubject: One\nFrom: a@b\n\nfirst\n>From quoted\nFrom the middle\n\n\
+            From b Mon Jan 1 00:00:00 2024\nSubject: Two\nFrom: a@b\n\nsecond\n";
+        let page = extract("a.mbox", mailbox.as_bytes());
+        assert_eq!(page.media_type, "application/mbox");
+        assert_eq!(page.text, "One\nTwo");
+        assert_eq!(page.parts[0].text, "From: a@b\nfirst\nFrom quoted\nFrom the middle");
+        assert_eq!(page.parts[1].field("title"), Some("Two"));
+    }
+}

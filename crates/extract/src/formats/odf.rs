@@ -1,0 +1,289 @@
+//! OpenDocument texts, sheets and slides, and EPUB books.
+
+use std::io::Read;
+
+use crate::formats::archives::zip::Zip;
+use crate::formats::html;
+use crate::page::{Outcome, Page};
+use crate::xml::{self, Go, Met};
+
+/// Reads a document or book; nothing when the ZIP file is none.
+pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
+    let kind = zip.find_read("mimetype", page.budget()).unwrap_or_default();
+    let kind = String::from_utf8_lossy(&kind).trim().to_owned();
+    if kind == "application/epub+zip"
+        || zip.find("META-INF/container.xml").is_some() && page.name().ends_with("epub")
+    {
+        page.set_media_type("application/epub+zip");
+        return Some(book(zip, page));
+    }
+    let opendocument = kind.contains("opendocument") || kind.contains("vnd.sun.xml");
+    let parts = ["content.xml", "META-INF/manifest.xml"].iter().all(|name| zip.find(name).is_some());
+    if !opendocument && !parts {
+        return None;
+    }
+    if opendocument {
+        page.set_media_type(&kind);
+    }
+    Some(document(zip, page))
+}
+
+fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
+    if let Some(meta) = zip.find_read("meta.xml", page.budget()) {
+        properties(&meta, page);
+    }
+    let manifest = zip.find_read("META-INF/manifest.xml", page.budget()).unwrap_or_default();
+    if manifest.windows(15).any(|word| word == b"encryption-data") {
+        return Err("it is encrypted".into());
+    }
+    let index = zip.find("content.xml").ok_or("its content is missing")?;
+    let budget = page.budget();
+    let outcome = body(zip.stream(index, budget)?, page);
+    if let Some(styles) = zip.find_read("styles.xml", page.budget()) {
+        page.line_break();
+        // Headers and footers; damage there costs only them.
+        let _ = body(styles.as_slice(), page);
+    }
+    let names: Vec<String> = zip.names().map(str::to_owned).collect();
+    for name in names {
+        let Some(index) = zip.find(&name) else { continue };
+        if let Some(object) = name.strip_suffix("/content.xml") {
+            let bytes = zip.read(index, page.budget());
+            page.part_by(object, |page| {
+                page.set_media_type("application/vnd.oasis.opendocument.text");
+                let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), page));
+                if let Err(trouble) = outcome {
+                    page.reason(trouble.0);
+                }
+                page.settle();
+            });
+        } else if name.starts_with("Pictures/") || name.starts_with("Object ") && !name.contains('/') {
+            match zip.read(index, page.budget()) {
+                Ok(bytes) if bytes.is_empty() => {}
+                Ok(bytes) => page.part(name.rsplit('/').next().unwrap_or(&name), None, bytes),
+                Err(error) => page.lost_part(&name, &error.to_string()),
+            }
+        }
+    }
+    outcome
+}
+
+/// Elements whose text is left out: what was deleted, and how things look.
+const SILENT: &[&str] = &["tracked-changes", "script", "automatic-styles", "binary-data", "forms"];
+
+/// Writes the text of one part.
+fn body(source: impl Read, page: &mut Page<'_>) -> Outcome {
+    let (mut silent, mut paragraphs, mut depth_of_notes) = (0usize, 0usize, 0usize);
+    let outcome = xml::walk(source, |met| {
+        match met {
+            Met::Open(tag) => match tag.name() {
+                "p" | "h" => paragraphs += 1,
+                "s" if paragraphs > 0 => {
+                    let count = tag.attribute("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
+                    page.text(&" ".repeat(count.min(64)));
+                }
+                "tab" if paragraphs > 0 => page.text("\t"),
+                "line-break" if paragraphs > 0 => page.text("\n"),
+                "table" => {
+                    if let Some(name) =
+                        tag.attribute("name").filter(|_| page.media_type().contains("spreadsheet"))
+                    {
+                        page.line(&name);
+                    }
+                }
+                "note" | "annotation" | "text-box" => {
+                    depth_of_notes += 1;
+                    page.space();
+                }
+                "title" | "desc" if paragraphs > 0 => silent += 1,
+                name if SILENT.contains(&name) => silent += 1,
+                _ => {}
+            },
+            Met::Close(name) => match name {
+                "p" | "h" => {
+                    paragraphs = paragraphs.saturating_sub(1);
+                    if silent == 0 {
+                        page.line_break();
+                    }
+                }
+                "table-cell" | "covered-table-cell" => {
+                    // A paragraph in a cell ends the cell and not the line; rows do that.
+                    page.tab();
+                }
+                "table-row" => page.line_break(),
+                "note" | "annotation" | "text-box" => depth_of_notes = depth_of_notes.saturating_sub(1),
+                "title" | "desc" if paragraphs > 0 => silent = silent.saturating_sub(1),
+                name if SILENT.contains(&name) => silent = silent.saturating_sub(1),
+                _ => {}
+            },
+            Met::Text(text) if paragraphs > 0 && silent == 0 => page.text(text),
+            Met::Text(_) => {}
+        }
+        if page.is_full() { Go::Stop } else { Go::On }
+    });
+    page.line_break();
+    outcome
+}
+
+fn properties(meta: &[u8], page: &mut Page<'_>) {
+    let (mut value, mut custom) = (String::new(), None);
+    let _ = xml::walk(meta, |met| {
+        match met {
+            Met::Open(tag) => {
+                value.clear();
+                if tag.name() == "user-defined" {
+                    custom = tag.attribute("name");
+                }
+            }
+            Met::Text(text) => value.push_str(text),
+            Met::Close(name) => {
+                let custom_name;
+                let field = match name {
+                    "title" => "title",
+                    "initial-creator" | "creator" => "author",
+                    "subject" => "subject",
+                    "description" => "description",
+                    "keyword" => "keywords",
+                    "language" => "language",
+                    "creation-date" => "created",
+                    "date" => "modified",
+                    "publisher" => "publisher",
+                    "identifier" => "identifier",
+                    "generator" => "generator",
+                    "user-defined" => {
+                        custom_name = format!("custom:{}", custom.take().unwrap_or_default());
+                        &custom_name
+                    }
+                    _ => "",
+                };
+                if !field.is_empty() {
+                    page.field(field, &value);
+                }
+            }
+        }
+        Go::On
+    });
+}
+
+/// Reads a book: its chapters in the order of reading.
+fn book(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
+    let container = zip.find_read("META-INF/container.xml", page.budget()).unwrap_or_default();
+    let mut package = None;
+    xml::walk(container.as_slice(), |met| {
+        if let Met::Open(tag) = met
+            && tag.name() == "rootfile"
+        {
+            package = package.take().or(tag.attribute("full-path"));
+        }
+        Go::On
+    })?;
+    let package = package.ok_or("it does not say where its content is")?;
+    let bytes = zip.find_read(&package, page.budget()).ok_or("its list of content is missing")?;
+    properties(&bytes, page);
+    let folder = package.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let (mut items, mut order) = (Vec::new(), Vec::new());
+    xml::walk(bytes.as_slice(), |met| {
+        if let Met::Open(tag) = met {
+            match tag.name() {
+                "item" => items.push((
+                    tag.attribute("id").unwrap_or_default(),
+                    tag.attribute("href").unwrap_or_default(),
+                )),
+                "itemref" => order.extend(tag.attribute("idref")),
+                _ => {}
+            }
+        }
+        Go::On
+    })?;
+    for id in order {
+        let Some((_, address)) = items.iter().find(|(known, _)| *known == id) else { continue };
+        let path = format!("{folder}{}", percent_decoded(address.split('#').next().unwrap_or_default()));
+        if let Some(bytes) = zip.find_read(&path, page.budget()) {
+            page.line_break();
+            html::fragment_bytes(&bytes, page);
+        }
+        if page.is_full() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn percent_decoded(address: &str) -> String {
+    let mut out = Vec::new();
+    let mut bytes = address.as_bytes().iter();
+    while let Some(&byte) = bytes.next() {
+        let rest = bytes.as_slice();
+        let digits = rest.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match digits.filter(|_| byte == b'%').and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(decoded) => {
+                out.push(decoded);
+                bytes.nth(1);
+            }
+            None => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::archives::zip::tests::zip;
+    use crate::formats::tests::extract;
+
+    #[test]
+    fn a_text_gives_its_body_notes_and_headers() {
+        let content = b"<office:document-content><office:automatic-styles><number:text>no</number:text></office:automatic-styles>\
+            <text:tracked-changes><text:p>gone</text:p></text:tracked-changes>\
+            <text:h>Head</text:h><text:p>one<text:s text:c='2'/>two<text:tab/>three<text:note><text:note-body><text:p>note</text:p></text:note-body></text:note></text:p>\
+            <table:table table:name='T'><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table></office:document-content>";
+        let page = extract(
+            "a.odt",
+            &zip(&[
+                ("mimetype", b"application/vnd.oasis.opendocument.text"),
+                ("content.xml", content),
+                ("styles.xml", b"<s><style:header><text:p>top</text:p></style:header></s>"),
+                (
+                    "meta.xml",
+                    b"<m><dc:title>T</dc:title><meta:initial-creator>Ann</meta:initial-creator></m>",
+                ),
+            ]),
+        );
+        assert_eq!(page.media_type, "application/vnd.oasis.opendocument.text");
+        assert_eq!(
+            page.text.split_whitespace().collect::<Vec<_>>(),
+            ["Head", "one", "two", "three", "note", "a", "b", "top"]
+        );
+        assert_eq!((page.field("title"), page.field("author")), (Some("T"), Some("Ann")));
+    }
+
+    #[test]
+    fn a_book_is_read_in_its_order() {
+        let package = b"<package><metadata><dc:title>Book</dc:title></metadata><manifest><item id='b' href='two%20.xhtml'/><item id='a' href='one.xhtml'/></manifest>\
+            <spine><itemref idref='a'/><itemref idref='b'/></spine></package>";
+        let page = extract(
+            "a.epub",
+            &zip(&[
+                ("mimetype", b"application/epub+zip"),
+                ("META-INF/container.xml", b"<c><rootfile full-path='O/p.opf'/></c>"),
+                ("O/p.opf", package),
+                ("O/two .xhtml", b"<html><body>second</body></html>"),
+                ("O/one.xhtml", b"<html><head><title>x</title></head><body>first</body></html>"),
+            ]),
+        );
+        assert_eq!((page.text.as_str(), page.field("title")), ("first\nsecond", Some("Book")));
+    }
+
+    #[test]
+    fn an_encrypted_document_says_so() {
+        let page = extract(
+            "a.odt",
+            &zip(&[
+                ("mimetype", b"application/vnd.oasis.opendocument.text"),
+                ("content.xml", b"\x01\x02"),
+                ("META-INF/manifest.xml", b"<m><manifest:encryption-data/></m>"),
+            ]),
+        );
+        assert_eq!(page.reason.as_deref(), Some("it is encrypted"));
+    }
+}

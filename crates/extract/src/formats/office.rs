@@ -1,0 +1,232 @@
+//! Office Open XML: documents, workbooks and slides, their properties, and everything embedded in them.
+
+mod document;
+mod drawing;
+pub(crate) mod number;
+mod relations;
+mod sheet;
+mod slides;
+pub(crate) mod spreadsheetml;
+pub(crate) mod wordml;
+mod workbook;
+
+use std::collections::HashSet;
+
+pub(crate) use self::sheet::header_text as sheet_header;
+
+use self::relations::Relations;
+use crate::formats::archives::zip::Zip;
+use crate::page::{Outcome, Page};
+use crate::xml::{self, Go, Met};
+
+/// Kinds of relation whose targets are opened as parts.
+const EMBEDDED: &[&str] = &[
+    "oleObject",
+    "package",
+    "image",
+    "aFChunk",
+    "subDocument",
+    "thumbnail",
+    "control",
+    "video",
+    "audio",
+    "media",
+];
+
+/// Reads an office document; nothing when the ZIP file is none.
+pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
+    let kinds = zip.find_read("[Content_Types].xml", page.budget())?;
+    let root = Relations::of(zip, "", page.budget());
+    let main = root.kind("officeDocument").map(|relation| relation.target.clone());
+    let main = main.or_else(|| {
+        ["word/document.xml", "xl/workbook.xml", "ppt/presentation.xml"]
+            .into_iter()
+            .find(|name| zip.find(name).is_some())
+            .map(str::to_owned)
+    })?;
+    let kind = content_type(&kinds, &main).unwrap_or_default();
+    let reader: fn(&mut Zip, &str, &mut Page<'_>) -> Outcome = if kind.contains("wordprocessingml")
+        || kind.contains("ms-word")
+        || main.starts_with("word/")
+    {
+        document::read
+    } else if kind.contains("spreadsheetml") || kind.contains("ms-excel") || main.starts_with("xl/") {
+        workbook::read
+    } else if kind.contains("presentationml") || kind.contains("ms-powerpoint") || main.starts_with("ppt/") {
+        slides::read
+    } else {
+        return None;
+    };
+    if let Some(media) = media_type(&kind) {
+        page.set_media_type(&media);
+    }
+    properties(zip, &root, page);
+    let outcome = reader(zip, &main, page);
+    embedded(zip, page);
+    Some(outcome)
+}
+
+/// The media type of a package by that of its main part.
+fn media_type(kind: &str) -> Option<String> {
+    let stem = kind.strip_suffix(".main+xml")?.to_ascii_lowercase();
+    Some(if stem.contains("macroenabled") && !stem.ends_with(".12") { format!("{stem}.12") } else { stem })
+}
+
+/// What the list of content types says of a part.
+fn content_type(list: &[u8], part: &str) -> Option<String> {
+    let mut found = None;
+    let _ = xml::walk(list, |met| {
+        if let Met::Open(tag) = met
+            && tag.name() == "Override"
+            && tag
+                .attribute("PartName")
+                .is_some_and(|name| name.trim_start_matches('/').eq_ignore_ascii_case(part))
+        {
+            found = tag.attribute("ContentType");
+        }
+        Go::On
+    });
+    found
+}
+
+/// Title, author, dates and the like.
+fn properties(zip: &mut Zip, root: &Relations, page: &mut Page<'_>) {
+    for kind in ["core-properties", "extended-properties", "custom-properties"] {
+        let Some(target) = root.kind(kind).map(|relation| relation.target.clone()) else { continue };
+        let Some(bytes) = zip.find_read(&target, page.budget()) else { continue };
+        let (mut value, mut custom) = (String::new(), None);
+        let _ = xml::walk(bytes.as_slice(), |met| {
+            match met {
+                Met::Open(tag) => {
+                    value.clear();
+                    if tag.name() == "property" {
+                        custom = tag.attribute("name");
+                    }
+                }
+                Met::Text(text) => value.push_str(text),
+                Met::Close(name) => {
+                    let field = property_field(name).map(str::to_owned);
+                    let field = match &custom {
+                        Some(custom) if kind == "custom-properties" => Some(format!("custom:{custom}")),
+                        _ => field,
+                    };
+                    if let Some(field) = field {
+                        page.field(&field, &value);
+                    }
+                    value.clear();
+                }
+            }
+            Go::On
+        });
+    }
+}
+
+/// The field of a property.
+fn property_field(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "title" => "title",
+        "creator" => "author",
+        "subject" => "subject",
+        "description" => "description",
+        "keywords" => "keywords",
+        "category" => "category",
+        "language" => "language",
+        "lastModifiedBy" => "last_author",
+        "created" => "created",
+        "modified" => "modified",
+        "Company" => "company",
+        "Manager" => "manager",
+        "Application" => "generator",
+        _ => return None,
+    })
+}
+
+/// Opens what is embedded anywhere in the package, each thing once.
+fn embedded(zip: &mut Zip, page: &mut Page<'_>) {
+    let lists: Vec<String> =
+        zip.names().filter(|name| name.ends_with(".rels")).filter_map(relations::owner_of).collect();
+    let mut met = HashSet::new();
+    let mut order = Vec::new();
+    for owner in lists {
+        for relation in Relations::of(zip, &owner, page.budget()).all {
+            if EMBEDDED.contains(&relation.kind.as_str())
+                && !relation.external
+                && met.insert(relation.target.clone())
+            {
+                order.push((relation.kind == "image" || relation.kind == "thumbnail", relation.target));
+            }
+        }
+    }
+    // Documents before pictures: what is bounded goes to those with words.
+    order.sort_by_key(|(picture, _)| *picture);
+    for (_, target) in order {
+        let Some(index) = zip.find(&target) else { continue };
+        let name = target.rsplit('/').next().unwrap_or(&target).to_owned();
+        match zip.read(index, page.budget()) {
+            Ok(bytes) if bytes.is_empty() => {}
+            Ok(bytes) => page.part(&name, None, bytes),
+            Err(error) => page.lost_part(&name, &error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::formats::archives::zip::tests::zip;
+    use crate::formats::tests::extract;
+
+    const RELATION: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+
+    /// A list of relations: id, kind, target.
+    pub(crate) fn relations(all: &[(&str, &str, &str)]) -> String {
+        let each: String = all
+            .iter()
+            .map(|(id, kind, target)| {
+                format!("<Relationship Id='{id}' Type='{RELATION}/{kind}' Target='{target}'/>")
+            })
+            .collect();
+        format!("<Relationships>{each}</Relationships>")
+    }
+
+    /// A package whose main part is `main`, of this content type.
+    pub(crate) fn package(main: &str, kind: &str, parts: &[(&str, &str)]) -> Vec<u8> {
+        let kinds = format!("<Types><Override PartName='/{main}' ContentType='{kind}'/></Types>");
+        let root =
+            relations(&[("r1", "officeDocument", main), ("r2", "core-properties", "docProps/core.xml")]);
+        let core = "<cp:coreProperties><dc:title>The title</dc:title><dc:creator>Ann</dc:creator></cp:coreProperties>";
+        let mut all = vec![
+            ("[Content_Types].xml", kinds.as_bytes()),
+            ("_rels/.rels", root.as_bytes()),
+            ("docProps/core.xml", core.as_bytes()),
+        ];
+        all.extend(parts.iter().map(|(name, text)| (*name, text.as_bytes())));
+        zip(&all)
+    }
+
+    #[test]
+    fn a_package_with_macros_says_so_and_opens_what_is_embedded() {
+        let bytes = package(
+            "word/document.xml",
+            "application/vnd.ms-word.document.macroEnabled.main+xml",
+            &[
+                (
+                    "word/document.xml",
+                    "<w:document><w:body><w:p><w:r><w:t>body</w:t></w:r></w:p></w:body></w:document>",
+                ),
+                (
+                    "word/_rels/document.xml.rels",
+                    &relations(&[
+                        ("r1", "package", "embeddings/inner.txt"),
+                        ("r2", "image", "/word/media/gone.png"),
+                    ]),
+                ),
+                ("word/embeddings/inner.txt", "inner words"),
+            ],
+        );
+        let page = extract("a.docm", &bytes);
+        assert_eq!(page.media_type, "application/vnd.ms-word.document.macroenabled.12");
+        assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
+        assert_eq!(page.text, "body\ninner.txt");
+        assert_eq!(page.parts[0].text, "inner words");
+    }
+}

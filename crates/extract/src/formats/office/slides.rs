@@ -1,0 +1,157 @@
+//! Slides: their text, notes, comments and diagrams, and what their layouts and masters add.
+
+use std::collections::HashSet;
+
+use super::drawing;
+use super::relations::Relations;
+use crate::formats::archives::zip::Zip;
+use crate::page::{Outcome, Page};
+use crate::xml::{self, Go, Met};
+
+/// Reads a presentation.
+pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
+    let relations = Relations::of(zip, main, page.budget());
+    let bytes = zip.find_read(main, page.budget()).ok_or("its main part is missing")?;
+    let mut slides = Vec::new();
+    xml::walk(bytes.as_slice(), |met| {
+        if let Met::Open(tag) = met
+            && tag.name() == "sldId"
+        {
+            slides.extend(tag.exact("r:id").and_then(|id| relations.target(&id).map(str::to_owned)));
+        }
+        Go::On
+    })?;
+    let (mut drawn, mut masters) = (HashSet::new(), HashSet::new());
+    for slide in slides {
+        one(zip, &slide, page, &mut drawn, &mut masters);
+    }
+    for kind in ["notesMaster", "handoutMaster"] {
+        for target in relations.targets(kind) {
+            master(zip, &target, page, &mut masters);
+        }
+    }
+    Ok(())
+}
+
+/// A slide with everything that belongs to it.
+fn one(
+    zip: &mut Zip,
+    slide: &str,
+    page: &mut Page<'_>,
+    drawn: &mut HashSet<String>,
+    masters: &mut HashSet<String>,
+) {
+    let Some(bytes) = zip.find_read(slide, page.budget()) else { return };
+    if !shapes(&bytes, page, false) {
+        return;
+    }
+    drawing::all_of(zip, slide, page, drawn);
+    let relations = Relations::of(zip, slide, page.budget());
+    for layout in relations.targets("slideLayout") {
+        master(zip, &layout, page, masters);
+        for target in Relations::of(zip, &layout, page.budget()).targets("slideMaster") {
+            master(zip, &target, page, masters);
+        }
+    }
+    for kind in ["notesSlide", "comments", "comment"] {
+        for target in relations.targets(kind) {
+            if let Some(bytes) = zip.find_read(&target, page.budget()) {
+                shapes(&bytes, page, false);
+            }
+        }
+    }
+}
+
+/// What a layout or master writes on every slide; once.
+fn master(zip: &mut Zip, part: &str, page: &mut Page<'_>, met: &mut HashSet<String>) {
+    if met.insert(part.to_owned())
+        && let Some(bytes) = zip.find_read(part, page.budget())
+    {
+        shapes(&bytes, page, true);
+    }
+}
+
+/// Writes the text of shapes, of a master without its placeholders, which only say where text goes. Whether the slide
+/// is wanted: a hidden one may not be.
+fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
+    let (mut words, mut fallback, mut wanted, mut placeholder) = (0, 0, true, false);
+    let hidden = page.options().hidden;
+    // A broken part gives what comes before the damage.
+    let _ = xml::walk(bytes, |met| {
+        match met {
+            Met::Open(tag) => match tag.name() {
+                "sld"
+                    if !hidden
+                        && tag.attribute("show").is_some_and(|show| show == "0" || show == "false") =>
+                {
+                    wanted = false;
+                }
+                "sp" => placeholder = false,
+                "ph" if of_master => placeholder = true,
+                "t" | "text" => words += 1,
+                "br" => page.line_break(),
+                "Fallback" => fallback += 1,
+                _ => {}
+            },
+            Met::Close(name) => match name {
+                "t" | "text" => {
+                    words -= 1;
+                    if name == "text" {
+                        page.line_break();
+                    }
+                }
+                "sp" => placeholder = false,
+                "p" => page.line_break(),
+                "tc" => page.tab(),
+                "tr" => page.line_break(),
+                "Fallback" => fallback -= 1,
+                _ => {}
+            },
+            Met::Text(text) if words > 0 && fallback == 0 && !placeholder => page.text(text),
+            Met::Text(_) => {}
+        }
+        if page.is_full() || !wanted { Go::Stop } else { Go::On }
+    });
+    page.line_break();
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{package, relations};
+    use crate::formats::tests::extract;
+
+    #[test]
+    fn slides_come_in_their_order_with_notes_and_fixed_text_of_masters() {
+        let slide =
+            |text: &str| format!("<p:sld><p:sp><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:sp></p:sld>");
+        let layout = "<p:sldLayout><p:sp><p:nvPr><p:ph/></p:nvPr><a:p><a:t>Click to edit</a:t></a:p></p:sp>\
+            <p:sp><a:p><a:t>Company</a:t></a:p></p:sp></p:sldLayout>";
+        let own = relations(&[
+            ("n", "notesSlide", "../notes/n1.xml"),
+            ("l", "slideLayout", "../layouts/l1.xml"),
+            ("c", "comments", "../c1.xml"),
+        ]);
+        let bytes = package(
+            "ppt/presentation.xml",
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml",
+            &[
+                (
+                    "ppt/presentation.xml",
+                    "<p:presentation><p:sldIdLst><p:sldId r:id='b'/><p:sldId r:id='a'/></p:sldIdLst></p:presentation>",
+                ),
+                (
+                    "ppt/_rels/presentation.xml.rels",
+                    &relations(&[("a", "slide", "slides/s1.xml"), ("b", "slide", "slides/s2.xml")]),
+                ),
+                ("ppt/slides/s1.xml", &slide("second")),
+                ("ppt/slides/s2.xml", &slide("first")),
+                ("ppt/slides/_rels/s2.xml.rels", &own),
+                ("ppt/notes/n1.xml", &slide("note")),
+                ("ppt/layouts/l1.xml", layout),
+                ("ppt/c1.xml", "<p:cmLst><p:cm><p:text>remark</p:text></p:cm></p:cmLst>"),
+            ],
+        );
+        assert_eq!(extract("a.pptx", &bytes).text, "first\nCompany\nnote\nremark\nsecond");
+    }
+}

@@ -1,0 +1,218 @@
+//! Workbooks: sheets in their order with what is drawn on them and remarked about them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::number::{Format, builtin};
+use super::relations::Relations;
+use super::{drawing, sheet};
+use crate::formats::archives::zip::Zip;
+use crate::page::{Budget, Outcome, Page};
+use crate::xml::{self, Go, Met};
+
+/// Bytes of strings that all sheets share.
+const STRINGS_BYTES_MAX: usize = 192 << 20;
+
+/// What all sheets share.
+#[derive(Default)]
+pub(super) struct Book {
+    /// All shared strings, one after the other.
+    strings: String,
+    /// Where each one ends.
+    ends: Vec<usize>,
+    /// Format of each style of cells.
+    formats: Vec<Format>,
+    /// Days are counted from 1904.
+    pub(super) since_1904: bool,
+}
+
+impl Book {
+    /// A shared string.
+    pub(super) fn string(&self, index: usize) -> &str {
+        let end = self.ends.get(index).copied().unwrap_or(0);
+        let begin = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.strings.get(begin..end).unwrap_or_default()
+    }
+
+    /// A number in a style.
+    pub(super) fn number(&self, style: usize, value: f64) -> String {
+        match self.formats.get(style) {
+            Some(format) => format.show(value, self.since_1904),
+            None => super::number::general(value),
+        }
+    }
+}
+
+/// Reads a workbook.
+pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
+    let relations = Relations::of(zip, main, page.budget());
+    let bytes = zip.find_read(main, page.budget()).ok_or("its main part is missing")?;
+    let (mut sheets, mut book) = (Vec::new(), Book::default());
+    let hidden_too = page.options().hidden;
+    xml::walk(bytes.as_slice(), |met| {
+        if let Met::Open(tag) = met {
+            match tag.name() {
+                "sheet" => {
+                    let hidden = tag.attribute("state").is_some_and(|state| state != "visible");
+                    let target = tag.exact("r:id").and_then(|id| relations.target(&id).map(str::to_owned));
+                    if hidden_too || !hidden {
+                        sheets.push((tag.attribute("name").unwrap_or_default(), target));
+                    }
+                }
+                "workbookPr" => {
+                    book.since_1904 =
+                        tag.attribute("date1904").is_some_and(|flag| flag == "1" || flag == "true");
+                }
+                _ => {}
+            }
+        }
+        Go::On
+    })?;
+    for target in relations.targets("styles") {
+        book.formats = formats(&zip.find_read(&target, page.budget()).unwrap_or_default());
+    }
+    for target in relations.targets("sharedStrings") {
+        if let Some(index) = zip.find(&target) {
+            strings(zip, index, page.budget(), &mut book)?;
+        }
+    }
+    let mut drawn = HashSet::new();
+    for (name, target) in sheets {
+        page.line(&name);
+        let Some(target) = target else { continue };
+        if let Some(index) = zip.find(&target) {
+            let budget = page.budget();
+            sheet::read(zip.stream(index, budget)?, &book, page)?;
+        }
+        drawing::all_of(zip, &target, page, &mut drawn);
+        let relations = Relations::of(zip, &target, page.budget());
+        for link in relations.all.iter().filter(|relation| relation.external && relation.kind == "hyperlink")
+        {
+            page.line(&link.target);
+        }
+        for kind in ["comments", "threadedComment"] {
+            for comments in relations.targets(kind) {
+                sheet::comments(&zip.find_read(&comments, page.budget()).unwrap_or_default(), page);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The format of each style.
+fn formats(styles: &[u8]) -> Vec<Format> {
+    let mut codes: HashMap<u32, String> = HashMap::new();
+    let (mut formats, mut of_cells) = (Vec::new(), false);
+    let _ = xml::walk(styles, |met| {
+        match met {
+            Met::Open(tag) => match tag.name() {
+                "numFmt" => {
+                    if let Some(id) = tag.attribute("numFmtId").and_then(|id| id.parse().ok()) {
+                        codes.insert(id, tag.attribute("formatCode").unwrap_or_default());
+                    }
+                }
+                "cellXfs" => of_cells = true,
+                "xf" if of_cells => {
+                    let id = tag.attribute("numFmtId").and_then(|id| id.parse().ok()).unwrap_or(0);
+                    let code = codes.get(&id).map_or(builtin(id), String::as_str);
+                    formats.push(Format::parse(code));
+                }
+                _ => {}
+            },
+            Met::Close("cellXfs") => of_cells = false,
+            _ => {}
+        }
+        Go::On
+    });
+    formats
+}
+
+/// Reads the strings that all sheets share.
+fn strings(zip: &mut Zip, index: usize, budget: &Budget, book: &mut Book) -> Outcome {
+    let mut words = 0;
+    let mut full = false;
+    xml::walk(zip.stream(index, budget)?, |met| {
+        match met {
+            Met::Open(tag) => match tag.name() {
+                "t" => words += 1,
+                // How it is spoken, after how it is written.
+                "rPh" => book.strings.push(' '),
+                _ => {}
+            },
+            Met::Close("t") => words -= 1,
+            Met::Close("si") => {
+                book.ends.push(book.strings.len());
+                full = book.strings.len() + book.ends.len() * 8 > STRINGS_BYTES_MAX;
+            }
+            Met::Text(text) if words > 0 => book.strings.push_str(text),
+            _ => {}
+        }
+        if full { Go::Stop } else { Go::On }
+    })?;
+    if full { Err("it has more strings than can be held".into()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{package, relations};
+    use crate::formats::tests::extract;
+
+    pub(super) fn book() -> Vec<u8> {
+        let sheet = "<worksheet><sheetData><row><c r='A1' t='s'><v>1</v></c><c t='inlineStr'><is><t>inline</t></is></c></row>\
+            <row><c s='1'><f>A1*2</f><v>45322</v></c><c><v>1.5</v></c><c t='b'><v>1</v></c><c t='str'><v>text</v></c></row></sheetData>\
+            <headerFooter><oddHeader>&amp;L&amp;\"Arial,Bold\"&amp;12Left &amp;P&amp;CMiddle</oddHeader></headerFooter></worksheet>";
+        package(
+            "xl/workbook.xml",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml",
+            &[
+                (
+                    "xl/workbook.xml",
+                    "<workbook><sheets><sheet name='First' r:id='a'/><sheet name='Secret' state='hidden' r:id='b'/></sheets></workbook>",
+                ),
+                (
+                    "xl/_rels/workbook.xml.rels",
+                    &relations(&[
+                        ("a", "worksheet", "s1.xml"),
+                        ("b", "worksheet", "s2.xml"),
+                        ("c", "sharedStrings", "ss.xml"),
+                        ("d", "styles", "st.xml"),
+                    ]),
+                ),
+                ("xl/s1.xml", sheet),
+                ("xl/s2.xml", "<worksheet><sheetData><row><c><v>7</v></c></row></sheetData></worksheet>"),
+                (
+                    "xl/_rels/s1.xml.rels",
+                    &relations(&[("a", "comments", "c.xml"), ("b", "drawing", "d.xml")]),
+                ),
+                ("xl/ss.xml", "<sst><si><t>zero</t></si><si><r><t>o</t></r><r><t>ne</t></r></si></sst>"),
+                (
+                    "xl/st.xml",
+                    "<styleSheet><cellStyleXfs><xf numFmtId='9'/></cellStyleXfs><cellXfs><xf numFmtId='0'/><xf numFmtId='14'/></cellXfs></styleSheet>",
+                ),
+                (
+                    "xl/c.xml",
+                    "<comments><authors><author>Ann</author></authors><commentList><comment authorId='0'><text><t>remark</t></text></comment></commentList></comments>",
+                ),
+                ("xl/d.xml", "<wsDr><a:p><a:t>box</a:t></a:p></wsDr>"),
+            ],
+        )
+    }
+
+    #[test]
+    fn cells_are_shown_as_people_see_them() {
+        let page = extract("a.xlsx", &book());
+        assert_eq!(
+            page.text,
+            "First\none\tinline\n1/31/24\t1.5\tTRUE\ttext\nLeft\nMiddle\nbox\nAnn: remark\nSecret\n7"
+        );
+    }
+
+    #[test]
+    fn hidden_sheets_are_left_out_when_asked() {
+        let request = crate::Request {
+            name: "a.xlsx".to_owned(),
+            options: crate::Options { hidden: false, ..crate::Options::default() },
+            ..crate::Request::default()
+        };
+        assert!(!crate::extract(&request, crate::Input::memory(book())).text.contains("Secret"));
+    }
+}

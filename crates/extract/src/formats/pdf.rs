@@ -1,0 +1,226 @@
+//! PDF: text in the order of its content, bookmarks, form fields, remarks, properties and attachments.
+
+mod form;
+mod lines;
+mod properties;
+
+use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, RenderContent, interpret_page};
+use hayro_syntax::object::{Array, Dict, Object, Stream};
+use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
+
+use self::lines::Lines;
+use crate::Input;
+use crate::decode;
+use crate::page::{Outcome, Page};
+
+/// Attachments, bookmarks and fields of one file.
+const ITEMS_MAX: usize = 10_000;
+/// Trees of them.
+const DEPTH_MAX: usize = 64;
+
+/// Reads a file.
+pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+    let pdf = match Pdf::new(input.into_bytes()?) {
+        Ok(pdf) => pdf,
+        Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => {
+            return Err("it is protected by a password".into());
+        }
+        Err(LoadPdfError::Decryption(_)) => return Err("it is encrypted in a way that is not known".into()),
+        Err(LoadPdfError::Invalid) => return Err("the file is damaged beyond reading".into()),
+    };
+    let catalog: Dict<'_> = pdf.xref().get(pdf.xref().root_id()).unwrap_or_else(Dict::empty);
+    properties::read(&pdf, &catalog, page);
+    page.field("pages", &pdf.pages().len().to_string());
+    let cache = InterpreterCache::new();
+    let settings =
+        InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
+    let mut damaged = 0;
+    for leaf in pdf.pages().iter() {
+        let mut lines = Lines::default();
+        // A mistake in the library costs one page.
+        let guarded = std::panic::AssertUnwindSafe(|| {
+            let area = hayro_interpret::kurbo::Rect::new(0.0, 0.0, 1.0e6, 1.0e6);
+            let mut context = Context::new(
+                hayro_interpret::kurbo::Affine::IDENTITY,
+                area,
+                &cache,
+                pdf.xref(),
+                settings.clone(),
+            );
+            interpret_page(leaf, &mut context, &mut lines);
+        });
+        damaged += usize::from(std::panic::catch_unwind(guarded).is_err());
+        page.line_break();
+        page.text(&lines.text());
+        page.line_break();
+        remarks(leaf.raw(), page);
+        if page.is_full() {
+            break;
+        }
+    }
+    form::read(&catalog, page);
+    bookmarks(&catalog, page);
+    attachments(&catalog, page);
+    if damaged > 0 {
+        Err(format!("{damaged} of its pages could not be read").as_str().into())
+    } else {
+        Ok(())
+    }
+}
+
+/// A string of the format: UTF-16 or UTF-8 with its mark, else its own charset, which is close to windows-1252.
+fn words(bytes: &[u8]) -> String {
+    match bytes {
+        [0xfe, 0xff, ..] | [0xff, 0xfe, ..] | [0xef, 0xbb, 0xbf, ..] => decode::whole(bytes, None),
+        bytes => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+    }
+}
+
+/// A string behind a key; empty when there is none.
+fn text_of(dict: &Dict<'_>, key: &str) -> String {
+    match dict.get::<Object<'_>>(key) {
+        Some(Object::String(text)) => words(text.as_bytes()),
+        Some(Object::Stream(stream)) => stream.decoded().map(|bytes| words(&bytes)).unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+/// Writes what people remarked on a page, and takes files that are pinned to it.
+fn remarks(leaf: &Dict<'_>, page: &mut Page<'_>) {
+    let Some(all) = leaf.get::<Array<'_>>("Annots") else { return };
+    for remark in all.iter::<Dict<'_>>().take(ITEMS_MAX) {
+        let kind = remark.get::<hayro_syntax::object::Name<'_>>("Subtype");
+        let kind = kind.as_ref().map(|kind| kind.as_ref()).unwrap_or_default();
+        if let Some(file) = remark.get::<Dict<'_>>("FS") {
+            attachment("", &file, page);
+        }
+        // Links and windows of remarks repeat what stands elsewhere.
+        if !matches!(kind, b"Link" | b"Popup" | b"Widget") {
+            page.line(&text_of(&remark, "Contents"));
+        }
+    }
+}
+
+/// Writes the titles of the outline.
+fn bookmarks(catalog: &Dict<'_>, page: &mut Page<'_>) {
+    let Some(outline) = catalog.get::<Dict<'_>>("Outlines") else { return };
+    let mut open: Vec<Dict<'_>> = outline.get("First").into_iter().collect();
+    for _ in 0..ITEMS_MAX {
+        let Some(item) = open.pop() else { break };
+        page.line(&text_of(&item, "Title"));
+        open.extend(item.get::<Dict<'_>>("Next"));
+        open.extend(item.get::<Dict<'_>>("First"));
+        if open.len() > ITEMS_MAX {
+            break;
+        }
+    }
+}
+
+/// Opens the files that are attached.
+fn attachments(catalog: &Dict<'_>, page: &mut Page<'_>) {
+    let tree = catalog.get::<Dict<'_>>("Names").and_then(|names| names.get::<Dict<'_>>("EmbeddedFiles"));
+    let mut open: Vec<(Dict<'_>, usize)> = tree.into_iter().map(|tree| (tree, 0)).collect();
+    let mut count = 0;
+    while let Some((node, depth)) = open.pop() {
+        if let Some(names) = node.get::<Array<'_>>("Names") {
+            let items: Vec<Object<'_>> = names.iter::<Object<'_>>().take(ITEMS_MAX).collect();
+            for pair in items.chunks_exact(2) {
+                if let (Object::String(name), Object::Dict(file)) = (&pair[0], &pair[1]) {
+                    attachment(&words(name.as_bytes()), file, page);
+                }
+            }
+        }
+        count += 1;
+        if let Some(kids) = node.get::<Array<'_>>("Kids").filter(|_| depth < DEPTH_MAX && count < ITEMS_MAX) {
+            let mut kids: Vec<(Dict<'_>, usize)> =
+                kids.iter::<Dict<'_>>().take(ITEMS_MAX).map(|kid| (kid, depth + 1)).collect();
+            kids.reverse();
+            open.extend(kids);
+        }
+    }
+}
+
+/// Opens one attached file.
+fn attachment(name: &str, file: &Dict<'_>, page: &mut Page<'_>) {
+    let own = ["UF", "F", "Unix", "DOS", "Mac"]
+        .into_iter()
+        .map(|key| text_of(file, key))
+        .find(|name| !name.is_empty());
+    let name = own.unwrap_or_else(|| name.to_owned());
+    let Some(files) = file.get::<Dict<'_>>("EF") else { return };
+    let stream = ["UF", "F", "Unix", "DOS", "Mac"].into_iter().find_map(|key| files.get::<Stream<'_>>(key));
+    let Some(stream) = stream else { return };
+    match stream.decoded() {
+        Ok(bytes) => match page.budget().expand(bytes.len()) {
+            Ok(()) => page.part(&name, None, bytes.into_owned()),
+            Err(error) => page.lost_part(&name, &error.to_string()),
+        },
+        Err(_) => page.lost_part(&name, "it cannot be unpacked"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::extract;
+
+    /// A file with one page of this content, and these further objects from number 5 on.
+    fn pdf(content: &str, catalog: &str, objects: &[&str]) -> Vec<u8> {
+        let stream = format!("<</Length {}>>stream\n{content}\nendstream", content.len());
+        let catalog = format!("<</Type/Catalog/Pages 2 0 R {catalog}>>");
+        let page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>";
+        let mut all = vec![catalog.as_str(), "<</Type/Pages/Kids[3 0 R]/Count 1>>", page, &stream];
+        all.extend(objects);
+        let mut bytes = b"%PDF-1.4\n".to_vec();
+        let mut places = Vec::new();
+        for (at, object) in all.iter().enumerate() {
+            places.push(bytes.len());
+            bytes.extend(format!("{} 0 obj\n{object}\nendobj\n", at + 1).as_bytes());
+        }
+        let xref = bytes.len();
+        bytes.extend(format!("xref\n0 {}\n0000000000 65535 f \n", all.len() + 1).as_bytes());
+        for place in places {
+            bytes.extend(format!("{place:010} 00000 n \n").as_bytes());
+        }
+        bytes.extend(format!("trailer<</Size {}/Root 1 0 R/Info<</Title(The title)/Author(Ann)/CreationDate(D:20240131120000Z)>>>>\nstartxref\n{xref}\n%%EOF", all.len() + 1).as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn words_and_lines_are_told_by_their_places() {
+        let content = "BT /F1 12 Tf 72 700 Td (Hel) Tj (lo) Tj 60 0 Td (world) Tj -60 -14 Td [(sec) 5 (ond) -400 (line)] TJ ET";
+        let page = extract("a.pdf", &pdf(content, "", &[]));
+        assert_eq!(page.text, "Hello world\nsecond line");
+        assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
+        assert_eq!(page.field("created"), Some("2024-01-31T12:00:00Z"));
+        assert_eq!(page.field("pages"), Some("1"));
+    }
+
+    #[test]
+    fn bookmarks_fields_and_attachments_are_read() {
+        let catalog = "/Outlines<</First 5 0 R>>/AcroForm<</Fields[6 0 R]>>/Names<</EmbeddedFiles<</Names[(x) 7 0 R]>>>>";
+        let page = extract(
+            "a.pdf",
+            &pdf(
+                "",
+                catalog,
+                &[
+                    "<</Title(Chapter)>>",
+                    "<</T(Name)/V(Value)>>",
+                    "<</Type/Filespec/F(note.txt)/EF<</F 8 0 R>>>>",
+                    "<</Length 5>>stream\nwords\nendstream",
+                ],
+            ),
+        );
+        assert_eq!(page.text, "Name: Value\nChapter\nnote.txt");
+        assert_eq!(page.parts[0].text, "words");
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_says_so_or_gives_its_words() {
+        let whole = pdf("BT /F1 12 Tf 72 700 Td (Hello) Tj ET", "", &[]);
+        for length in (10..whole.len()).step_by(37) {
+            let page = extract("a.pdf", &whole[..length]);
+            assert!(page.reason.is_some() || page.text.contains("Hello"), "{length}");
+        }
+    }
+}

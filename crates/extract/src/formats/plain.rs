@@ -1,0 +1,93 @@
+//! Plain text of every charset, source code, tables of text, and XML without a meaning that is known.
+
+use std::io::Read;
+
+use ingather_model::limits;
+
+use crate::Input;
+use crate::decode::Text;
+use crate::page::{Outcome, Page};
+use crate::xml::{self, Go, Met};
+
+/// Text as it is.
+pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
+    let mut text = Text::new();
+    let mut buffer = vec![0; limits::READ_BUFFER_BYTES];
+    let mut ended = false;
+    while !ended && !text.is_full() {
+        let mut length = 0;
+        while length < buffer.len() && !ended {
+            let more = input.read(&mut buffer[length..])?;
+            length += more;
+            ended = more == 0;
+        }
+        text.push(&buffer[..length], ended);
+    }
+    if text.binary {
+        page.set_media_type(crate::detect::of_binary(page.name()));
+        return Err("it begins as text and goes on as data".into());
+    }
+    if text.truncated {
+        page.reason("the text is longer than is kept; the rest was cut off");
+    }
+    page.text(&text.text);
+    Ok(())
+}
+
+/// The text between tags.
+pub(crate) fn xml(input: Input, page: &mut Page<'_>) -> Outcome {
+    let mut title = None;
+    let outcome = xml::walk(input, |met| {
+        match met {
+            Met::Open(tag) => {
+                page.space();
+                if tag.name() == "title" && title.is_none() {
+                    title = Some((String::new(), true));
+                }
+            }
+            Met::Close(name) => {
+                page.space();
+                if let Some((_, open)) = title.as_mut().filter(|_| name == "title") {
+                    *open = false;
+                }
+            }
+            Met::Text(text) => {
+                page.text(text);
+                if let Some((title, _)) = title.as_mut().filter(|(_, open)| *open) {
+                    title.push_str(text);
+                }
+            }
+        }
+        if page.is_full() { Go::Stop } else { Go::On }
+    });
+    if let Some((title, _)) = title {
+        page.field("title", &title);
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::extract;
+
+    #[test]
+    fn text_of_any_charset_is_read_and_data_is_not() {
+        assert_eq!(extract("a.txt", "Grüße".as_bytes()).text, "Grüße");
+        assert_eq!(extract("a.txt", b"\xff\xfeG\0r\0").text, "Gr");
+        let mut late = b"line\n".repeat(50_000);
+        late.push(0);
+        let late = extract("a.txt", &late);
+        assert_eq!((late.text.as_str(), late.media_type.as_str()), ("", "application/octet-stream"));
+        assert!(late.reason.is_some_and(|reason| reason.contains("data")));
+        assert_eq!(extract("a.txt", b"").reason.as_deref(), Some("it is empty"));
+    }
+
+    #[test]
+    fn xml_gives_its_text_and_title() {
+        let page = extract("a.xml", b"<?xml version='1.0'?><a><title>T</title><b>one</b><b>two</b></a>");
+        assert_eq!(page.text.split_whitespace().collect::<Vec<_>>(), ["T", "one", "two"]);
+        assert_eq!(page.field("title"), Some("T"));
+        let cut = extract("a.xml", b"<?xml version='1.0'?><a><b>one</b><b");
+        assert!(cut.text.contains("one"));
+    }
+}

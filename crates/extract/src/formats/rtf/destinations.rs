@@ -1,0 +1,99 @@
+//! table: the control words of rich text that matter for words.
+
+use encoding_rs::Encoding;
+
+use crate::formats::legacy::codepage;
+
+/// What the text of a group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Text of the document.
+    Body,
+    /// Text of the document that stands apart: notes, headers.
+    Apart,
+    /// A field of the document's information.
+    Information(&'static str),
+    /// What the document says about itself.
+    Document,
+    /// Table of fonts.
+    Fonts,
+    /// An embedded object in hexadecimal digits.
+    Object,
+    /// A picture in hexadecimal digits.
+    Picture,
+    /// Nothing to read.
+    Skipped,
+}
+
+/// What a destination is; nothing when the word is none.
+pub(super) fn kind(name: &str) -> Option<Kind> {
+    Some(match name {
+        "fonttbl" => Kind::Fonts,
+        "info" => Kind::Document,
+        "title" => Kind::Information("title"),
+        "author" => Kind::Information("author"),
+        "subject" => Kind::Information("subject"),
+        "keywords" => Kind::Information("keywords"),
+        "company" => Kind::Information("company"),
+        "doccomm" => Kind::Information("description"),
+        "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr" | "footerf"
+        | "footnote" | "annotation" => Kind::Apart,
+        "shptxt" | "shprslt" | "result" | "fldrslt" | "listtext" | "pntext" | "atnauthor" => Kind::Body,
+        "objdata" => Kind::Object,
+        "pict" => Kind::Picture,
+        "colortbl" | "stylesheet" | "fldinst" | "listtable" | "listoverridetable" | "filetbl" | "revtbl"
+        | "rsidtbl" | "generator" | "themedata" | "colorschememapping" | "datastore" | "latentstyles"
+        | "xmlnstbl" | "private" | "objclass" | "objname" | "nonshppict" | "bkmkstart" | "bkmkend"
+        | "pnseclvl" | "sp" | "atnid" | "atndate" | "atnref" | "atntime" | "atrfstart" | "atrfend" | "tc"
+        | "xe" | "operator" | "creatim" | "revtim" | "printim" | "userprops" | "datafield" | "formfield"
+        | "ftnsep" | "ftnsepc" | "aftnsep" | "aftnsepc" | "listpicture" | "falt" | "panose" | "template" => {
+            Kind::Skipped
+        }
+        "shppict" | "shpinst" | "shp" | "do" | "dptxbxtext" => Kind::Body,
+        _ => return None,
+    })
+}
+
+/// The character that a control word stands for.
+pub(super) fn character(name: &str) -> Option<char> {
+    Some(match name {
+        "par" | "line" | "sect" | "page" | "row" | "column" | "softline" => '\n',
+        "tab" | "cell" | "nestcell" => '\t',
+        "emdash" => '\u{2014}',
+        "endash" => '\u{2013}',
+        "emspace" => '\u{2003}',
+        "enspace" => '\u{2002}',
+        "qmspace" => '\u{2005}',
+        "bullet" => '\u{2022}',
+        "lquote" => '\u{2018}',
+        "rquote" => '\u{2019}',
+        "ldblquote" => '\u{201c}',
+        "rdblquote" => '\u{201d}',
+        "zwj" => '\u{200d}',
+        "zwnj" => '\u{200c}',
+        _ => return None,
+    })
+}
+
+/// The charset of a font by its Windows number.
+pub(super) fn charset(number: i32) -> Option<&'static Encoding> {
+    codepage(match number {
+        0 => 1252,
+        77 => 10_000,
+        128 => 932,
+        129 => 949,
+        130 => 1361,
+        134 => 936,
+        136 => 950,
+        161 => 1253,
+        162 => 1254,
+        163 => 1258,
+        177 => 1255,
+        178..=180 => 1256,
+        186 => 1257,
+        204 => 1251,
+        222 => 874,
+        238 => 1250,
+        _ => return None,
+    })
+}

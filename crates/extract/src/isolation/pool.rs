@@ -1,0 +1,374 @@
+//! The parent's side: children that are started when needed, used again, replaced after a while, and never trusted.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ingather_model::limits;
+
+use super::confine::InForce;
+use super::frames::{self, Word};
+use super::worker;
+use crate::{Extracted, Request, detect};
+
+/// How a pool starts its children.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Its environment, which is otherwise empty.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Children at a time; callers wait for a free one.
+    pub children: usize,
+    /// Where scratch files without a name are made.
+    pub scratch: PathBuf,
+    /// Documents that a child reads before it is replaced.
+    pub documents: u32,
+}
+
+impl Settings {
+    /// For the program that runs now, which must know [`worker::COMMAND`].
+    ///
+    /// # Errors
+    /// When the program's own path cannot be told.
+    pub fn of_this_program(children: usize) -> io::Result<Self> {
+        Ok(Self {
+            program: std::env::current_exe()?,
+            arguments: vec![worker::COMMAND.into()],
+            environment: Vec::new(),
+            children: children.max(1),
+            scratch: std::env::temp_dir(),
+            documents: limits::EXTRACT_DOCUMENTS_MAX,
+        })
+    }
+}
+
+/// A pool of children. Calls may come from several threads at once.
+#[derive(Debug)]
+pub struct Pool {
+    settings: Settings,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Reader>,
+    /// Children at work.
+    busy: usize,
+    /// Children that were started, for tests and figures.
+    started: u64,
+    in_force: Option<InForce>,
+}
+
+/// A child and the way to talk to it.
+#[derive(Debug)]
+struct Reader {
+    process: Child,
+    socket: UnixStream,
+    documents: u32,
+    /// When the current document has to be done.
+    deadline: Instant,
+}
+
+/// Why a child gave no answer.
+enum Lost {
+    /// The source of the document failed.
+    Source(io::Error),
+    /// The child ended, or took too long.
+    Reader(String),
+    /// A child that had waited for work turned out to be gone.
+    Stale,
+}
+
+/// Gives the place of a child back, whatever happens.
+struct Place<'p>(&'p Pool);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.state().busy -= 1;
+        self.0.freed.notify_one();
+    }
+}
+
+impl Pool {
+    /// An empty pool; children are started when there is work.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, state: Mutex::default(), freed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Children that were started so far.
+    pub fn started(&self) -> u64 {
+        self.state().started
+    }
+
+    /// What holds the children, once one was started.
+    pub fn in_force(&self) -> Option<InForce> {
+        self.state().in_force.clone()
+    }
+
+    /// Process ids of the children that wait for work.
+    pub fn idle(&self) -> Vec<u32> {
+        self.state().idle.iter().map(|reader| reader.process.id()).collect()
+    }
+
+    /// Reads a document in a child. What goes wrong with the reading is the reason in the answer, never an error.
+    ///
+    /// # Errors
+    /// Those of `content`, as they are; and when no child can be started.
+    pub fn extract(&self, request: &Request, content: &mut dyn Read) -> io::Result<Extracted> {
+        let mut first = vec![0; limits::EXTRACT_CHUNK_BYTES];
+        let (length, ended) = worker::chunk(content, &mut first)?;
+        first.truncate(length);
+        let mut state = self.state();
+        while state.busy >= self.settings.children {
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.busy += 1;
+        drop(state);
+        let _place = Place(self);
+        loop {
+            let waiting = self.state().idle.pop();
+            let fresh = waiting.is_none();
+            let mut reader = match waiting {
+                Some(reader) => reader,
+                None => self.start()?,
+            };
+            match reader.extract(request, &first, ended, content) {
+                Ok(found) => {
+                    if reader.documents < self.settings.documents {
+                        self.state().idle.push(reader);
+                    }
+                    return Ok(found);
+                }
+                Err(Lost::Source(error)) => {
+                    // The child was told and is as good as before.
+                    self.state().idle.push(reader);
+                    return Err(error);
+                }
+                Err(Lost::Stale) if !fresh => {}
+                Err(Lost::Stale) => {
+                    return Ok(lost(request, &first, "its reader ended before it began".to_owned()));
+                }
+                Err(Lost::Reader(reason)) => return Ok(lost(request, &first, reason)),
+            }
+        }
+    }
+
+    fn start(&self) -> io::Result<Reader> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let process = Command::new(&self.settings.program)
+            .args(&self.settings.arguments)
+            .env_clear()
+            .envs(self.settings.environment.iter().cloned())
+            // The allocator would otherwise reserve as much as the child may have.
+            .env("MIMALLOC_ARENA_RESERVE", "64MiB")
+            .current_dir("/")
+            .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
+            .stdout(Stdio::from(self.scratch()?))
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| {
+                io::Error::new(
+                    error.kind(),
+                    format!("a reader cannot be started: {}: {error}", self.settings.program.display()),
+                )
+            })?;
+        let deadline = after(limits::EXTRACT_START_MS_MAX);
+        let mut reader = Reader { process, socket: ours, documents: 0, deadline };
+        let in_force = match reader.hear(limits::EXTRACT_CHUNK_BYTES) {
+            Ok((Word::Ready, bytes)) => serde_json::from_slice(&bytes)?,
+            Ok(_) => return Err(io::Error::other("a reader said something else than that it is ready")),
+            Err(reason) => return Err(io::Error::other(format!("a reader cannot be started: {reason}"))),
+        };
+        let mut state = self.state();
+        state.started += 1;
+        state.in_force = Some(in_force);
+        Ok(reader)
+    }
+
+    /// A file without a name, for the documents that are too large for memory.
+    fn scratch(&self) -> io::Result<File> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let number = self.state().started;
+        let mut attempt = 0u32;
+        loop {
+            let path =
+                self.settings.scratch.join(format!(".ingather-{}-{number}-{attempt}", std::process::id()));
+            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+                Ok(file) => {
+                    std::fs::remove_file(&path)?;
+                    return Ok(file);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => attempt += 1,
+                Err(error) => {
+                    let folder = self.settings.scratch.display();
+                    return Err(io::Error::new(
+                        error.kind(),
+                        format!("no scratch file can be made in {folder}: {error}"),
+                    ));
+                }
+            }
+        }
+    }
+}
+
+fn after(milliseconds: u64) -> Instant {
+    // clock: a child that does not answer is ended
+    Instant::now() + Duration::from_millis(milliseconds)
+}
+
+/// The answer for a document whose reader was lost.
+fn lost(request: &Request, head: &[u8], reason: String) -> Extracted {
+    let head = &head[..head.len().min(detect::HEAD_BYTES)];
+    Extracted {
+        name: request.name.clone(),
+        media_type: detect::media_type(head, &request.name, request.declared.as_deref()),
+        reason: Some(reason),
+        lost: true,
+        ..Extracted::default()
+    }
+}
+
+impl Reader {
+    fn extract(
+        &mut self,
+        request: &Request,
+        first: &[u8],
+        ended: bool,
+        content: &mut dyn Read,
+    ) -> Result<Extracted, Lost> {
+        self.documents += 1;
+        self.deadline = after(request.limits.time_ms + limits::EXTRACT_GRACE_MS);
+        let header = serde_json::to_vec(request).map_err(|error| Lost::Reader(error.to_string()))?;
+        // Nothing was asked yet: whoever is gone now was gone before.
+        self.say(Word::Document, &header).map_err(|_| Lost::Stale)?;
+        let word = |ended: bool| if ended { Word::Last } else { Word::Bytes };
+        self.say(word(ended), first).map_err(|_| Lost::Stale)?;
+        let most = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
+        let mut buffer = Vec::new();
+        let mut ended = ended;
+        loop {
+            match self.hear(most).map_err(|reason| Lost::Reader(self.cause(reason, request)))? {
+                (Word::Result, answer) => {
+                    return serde_json::from_slice(&answer).map_err(|error| {
+                        Lost::Reader(format!("its reader answered what nobody understands: {error}"))
+                    });
+                }
+                (Word::More, _) if !ended => {
+                    buffer.resize(limits::EXTRACT_CHUNK_BYTES, 0);
+                    // The source may be slow; that is not the reader's time.
+                    let before = after(0);
+                    let read = worker::chunk(content, &mut buffer);
+                    self.deadline += after(0) - before;
+                    match read {
+                        Ok((length, last)) => {
+                            ended = last;
+                            self.say(word(last), &buffer[..length])
+                                .map_err(|error| Lost::Reader(self.cause(error.to_string(), request)))?;
+                        }
+                        Err(error) => {
+                            return match self.say(Word::Broken, b"") {
+                                Ok(()) => Err(Lost::Source(error)),
+                                Err(_) => Err(Lost::Reader("its reader ended".to_owned())),
+                            };
+                        }
+                    }
+                }
+                _ => return Err(Lost::Reader("its reader said something out of order".to_owned())),
+            }
+        }
+    }
+
+    /// Time that is left, at least a millisecond.
+    fn left(&self) -> Option<Duration> {
+        let left = self.deadline.saturating_duration_since(after(0));
+        Some(left.max(Duration::from_millis(1)))
+    }
+
+    fn say(&mut self, word: Word, bytes: &[u8]) -> io::Result<()> {
+        self.socket.set_write_timeout(self.left())?;
+        frames::write(&mut self.socket, word, bytes)
+    }
+
+    fn hear(&mut self, most: usize) -> Result<(Word, Vec<u8>), String> {
+        let mut timed = Timed { socket: &self.socket, deadline: self.deadline };
+        match frames::read(&mut timed, most) {
+            Ok(Some(heard)) => Ok(heard),
+            Ok(None) => Err(String::new()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Why the child gave no answer; it is ended for certain afterwards.
+    fn cause(&mut self, reason: String, request: &Request) -> String {
+        let late = self.deadline <= after(0);
+        if late || !reason.is_empty() {
+            // A child that is gone already cannot be ended.
+            let _ = self.process.kill();
+        }
+        let status = self.process.wait();
+        if late {
+            return format!("reading it took longer than {} seconds", request.limits.time_ms.div_ceil(1_000));
+        }
+        match status {
+            _ if !reason.is_empty() => reason,
+            Ok(status) => words_of(status),
+            Err(error) => format!("its reader is lost: {error}"),
+        }
+    }
+}
+
+/// What the end of a child means.
+fn words_of(status: ExitStatus) -> String {
+    let memory = limits::EXTRACT_MEMORY_BYTES_MAX >> 20;
+    match status.signal() {
+        Some(libc::SIGXCPU) => "reading it took more time of the processor than is allowed".to_owned(),
+        Some(libc::SIGABRT) => {
+            format!("reading it needs more than {memory} MiB of memory, or is nested too deep")
+        }
+        Some(libc::SIGXFSZ) => "it is larger than a scratch file may be".to_owned(),
+        Some(signal) => format!("its reader crashed (signal {signal})"),
+        None => format!("its reader ended ({status})"),
+    }
+}
+
+/// Reads from a socket until a time.
+struct Timed<'s> {
+    socket: &'s UnixStream,
+    deadline: Instant,
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.saturating_duration_since(after(0));
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match (&mut &*self.socket).read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
+            read => read,
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // One that is gone already cannot be ended; either way nothing is left over.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

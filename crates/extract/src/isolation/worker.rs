@@ -1,0 +1,131 @@
+//! The child's side: gives up its rights, then reads one document after the other.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use ingather_model::limits;
+
+use super::confine;
+use super::frames::{self, Word};
+use crate::{Extracted, Input, Request, detect};
+
+/// What a child does with a document: [`crate::extract`], or in tests something worse.
+pub type Work = fn(&Request, Input) -> Extracted;
+
+/// The word after the program's name by which it becomes a child.
+pub const COMMAND: &str = "extract-worker";
+
+/// Serves documents until the parent is gone.
+///
+/// # Errors
+/// When the parent cannot be understood, or a limit cannot be set.
+pub fn serve(work: Work) -> io::Result<()> {
+    let socket = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let scratch = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // A panic is caught and costs a part; what it would print is nobody's to read.
+    std::panic::set_hook(Box::new(|_| {}));
+    let in_force = confine::begin(limits::EXTRACT_MEMORY_BYTES_MAX, limits::EXTRACT_SCRATCH_BYTES_MAX)?;
+    let thread = std::thread::Builder::new().stack_size(limits::EXTRACT_STACK_BYTES);
+    let reading = thread.spawn(move || {
+        let mut in_force = in_force;
+        in_force.seccomp = confine::finish().is_ok();
+        Child { socket, scratch: Arc::new(scratch), work }.serve(&in_force)
+    })?;
+    reading.join().unwrap_or_else(|_| Err(io::Error::other("the reading thread has died")))
+}
+
+struct Child {
+    socket: File,
+    scratch: Arc<File>,
+    work: Work,
+}
+
+/// How much of a document is needed before it can be read.
+enum Received {
+    All(Input),
+    /// The source failed.
+    Nothing,
+}
+
+impl Child {
+    fn serve(&mut self, in_force: &confine::InForce) -> io::Result<()> {
+        self.say(Word::Ready, &serde_json::to_vec(in_force)?)?;
+        while let Some((word, bytes)) = frames::read(&mut self.socket, limits::EXTRACT_CHUNK_BYTES)? {
+            if word != Word::Document {
+                // The rest of a document that was answered before its end.
+                continue;
+            }
+            let request: Request = serde_json::from_slice(&bytes)?;
+            confine::allow_seconds(request.limits.time_ms.div_ceil(1_000))?;
+            if let Received::All(input) = self.receive(&request)? {
+                let found = (self.work)(&request, input);
+                let answer = serde_json::to_vec(&found)?;
+                self.say(Word::Result, &answer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, word: Word, bytes: &[u8]) -> io::Result<()> {
+        frames::write(&mut self.socket, word, bytes)?;
+        self.socket.flush()
+    }
+
+    /// Takes the bytes of a document: into memory, or into the scratch file when they are many; of plain text only as
+    /// many as can matter.
+    fn receive(&mut self, request: &Request) -> io::Result<Received> {
+        let mut memory = Vec::new();
+        let mut spilled = 0u64;
+        let mut enough = u64::MAX;
+        loop {
+            let Some((word, bytes)) = frames::read(&mut self.socket, limits::EXTRACT_CHUNK_BYTES)? else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            match word {
+                Word::Broken => return Ok(Received::Nothing),
+                Word::Bytes | Word::Last => {}
+                _ => return Err(io::Error::other("a word out of order")),
+            }
+            let first = memory.is_empty() && spilled == 0;
+            if first && detect::is_plain(&bytes, &request.name) {
+                // No charset needs more than four bytes for a character of text.
+                enough = request.limits.text_bytes as u64 * 4 + limits::EXTRACT_CHUNK_BYTES as u64;
+            }
+            if spilled == 0 && (memory.len() + bytes.len()) as u64 <= request.limits.memory_input_bytes {
+                memory.extend_from_slice(&bytes);
+            } else {
+                if spilled == 0 {
+                    self.scratch.set_len(0)?;
+                    self.scratch.seek(SeekFrom::Start(0))?;
+                    self.scratch.write_all(&std::mem::take(&mut memory))?;
+                }
+                self.scratch.write_all(&bytes)?;
+                spilled = self.scratch.stream_position()?;
+            }
+            if word == Word::Last || spilled.max(memory.len() as u64) >= enough {
+                break;
+            }
+            self.say(Word::More, b"")?;
+        }
+        match spilled {
+            0 => Ok(Received::All(Input::memory(memory))),
+            _ => Ok(Received::All(Input::file(Arc::clone(&self.scratch))?)),
+        }
+    }
+}
+
+/// Whether the beginning of `content` is all that is there; reads it.
+pub(super) fn chunk(content: &mut dyn Read, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match content.read(&mut buffer[length..]) {
+            Ok(0) => return Ok((length, true)),
+            Ok(more) => length += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((length, false))
+}

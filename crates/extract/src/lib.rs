@@ -1,0 +1,121 @@
+//! Text, fields and parts out of any file: readers of formats, and the pool of confined processes that runs them.
+//!
+//! [`Pool::extract`] is the way in for callers; [`extract`] is what happens inside a child, and in tests of readers.
+
+mod dates;
+pub mod decode;
+pub mod detect;
+mod formats;
+mod input;
+mod isolation;
+mod page;
+mod xml;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use input::Input;
+pub use isolation::confine::{self, InForce};
+pub use isolation::pool::{Pool, Settings};
+pub use isolation::worker;
+
+/// What a file is, and what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extracted {
+    /// The name it goes by: of the file, or of the member or attachment.
+    pub name: String,
+    /// Media type, such as `application/pdf`; by content first, by name second.
+    pub media_type: String,
+    /// Readable text; the names of parts stand at its end.
+    pub text: String,
+    /// Title, author, dates and the like by name (`title`, `author`, `created`, `modified`, `subject`, `keywords`, …).
+    pub fields: BTreeMap<String, Vec<String>>,
+    /// Members, attachments, messages and embedded objects, in order.
+    pub parts: Vec<Extracted>,
+    /// Why there is no text, or not all of it.
+    pub reason: Option<String>,
+    /// The reader came to no end: it crashed, or took too much of something.
+    #[serde(default)]
+    pub lost: bool,
+}
+
+impl Extracted {
+    /// The first value of a field.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name)?.first().map(String::as_str)
+    }
+}
+
+/// What somebody wants to have read, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Name of the file; its extension helps where the content leaves the type open.
+    pub name: String,
+    /// Media type that the source declares, if any; it counts less than the content.
+    pub declared: Option<String>,
+    /// How to read.
+    pub options: Options,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// What people may want differently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Hidden sheets and slides are read too.
+    pub hidden: bool,
+    /// Navigation, headers and footers of web pages are kept.
+    pub boilerplate: bool,
+    /// Members, attachments and embedded objects are opened.
+    pub parts: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { hidden: true, boilerplate: true, parts: true }
+    }
+}
+
+/// Bounds of one document; the numbers and reasons stand in `ingather_model::limits`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of text, of the document and all its parts together.
+    pub text_bytes: usize,
+    /// Containers inside each other.
+    pub depth: usize,
+    /// Parts at all depths.
+    pub parts: usize,
+    /// Bytes that may come out of compression.
+    pub expanded_bytes: u64,
+    /// Bytes out of compression for each byte of the document.
+    pub ratio: u64,
+    /// Bytes of a document that are held in memory; larger ones are read from a scratch file.
+    pub memory_input_bytes: u64,
+    /// Time for one document, milliseconds.
+    pub time_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        use ingather_model::limits as all;
+        Self {
+            text_bytes: all::BODY_BYTES_MAX,
+            depth: all::EXTRACT_DEPTH_MAX,
+            parts: all::EXTRACT_PARTS_MAX,
+            expanded_bytes: all::EXTRACT_EXPANDED_BYTES_MAX,
+            ratio: all::EXTRACT_RATIO_MAX,
+            memory_input_bytes: all::EXTRACT_MEMORY_INPUT_BYTES_MAX,
+            time_ms: all::EXTRACT_MS_MAX,
+        }
+    }
+}
+
+/// Reads a document in this process: only for what runs inside a child, and for tests.
+pub fn extract(request: &Request, input: Input) -> Extracted {
+    let budget = page::Budget::new(request, input.len());
+    let mut page = page::Page::new(&budget, 0, &request.name);
+    formats::read(&mut page, request.declared.as_deref(), input);
+    page.finish()
+}

@@ -1,0 +1,273 @@
+//! What a reader of a format writes on: bounded text, fields, parts, and the reason when something is missing.
+
+use std::cell::Cell;
+use std::io::{self, Read};
+
+use crate::{Extracted, Input, Limits, Options, Request};
+
+/// Why a reader could not go on; what it wrote until then stays.
+#[derive(Debug)]
+pub(crate) struct Trouble(pub(crate) String);
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self("the file is cut off".to_owned()),
+            _ => Self(error.to_string()),
+        }
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(words: &str) -> Self {
+        Self(words.to_owned())
+    }
+}
+
+/// How reading ends.
+pub(crate) type Outcome = Result<(), Trouble>;
+
+/// What is left of the bounds of one document, shared by all its parts.
+pub(crate) struct Budget {
+    /// How to read.
+    pub(crate) options: Options,
+    limits: Limits,
+    text: Cell<usize>,
+    parts: Cell<usize>,
+    expanded: Cell<u64>,
+}
+
+/// What came out of compression may be this large whatever the ratio: small files compress well.
+const EXPANDED_BYTES_ALWAYS: u64 = 64 << 20;
+/// Bytes of one value of a field.
+const FIELD_BYTES_MAX: usize = 16 << 10;
+/// Values of one field.
+const FIELD_VALUES_MAX: usize = 256;
+/// Fields of one page.
+const FIELDS_MAX: usize = 512;
+
+impl Budget {
+    pub(crate) fn new(request: &Request, length: u64) -> Self {
+        let limits = request.limits.clone();
+        let expanded =
+            length.saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
+        Self {
+            options: request.options.clone(),
+            text: Cell::new(limits.text_bytes),
+            parts: Cell::new(limits.parts),
+            expanded: Cell::new(expanded),
+            limits,
+        }
+    }
+
+    /// Counts bytes that came out of compression.
+    pub(crate) fn expand(&self, bytes: usize) -> io::Result<()> {
+        match self.expanded.get().checked_sub(bytes as u64) {
+            Some(left) => {
+                self.expanded.set(left);
+                Ok(())
+            }
+            None => {
+                self.expanded.set(0);
+                Err(io::Error::other("more comes out of its compression than is allowed; it may be a bomb"))
+            }
+        }
+    }
+}
+
+/// A reader that counts what comes out of it as expanded.
+pub(crate) struct Expanding<'b, R> {
+    budget: &'b Budget,
+    inner: R,
+}
+
+impl<'b, R: Read> Expanding<'b, R> {
+    pub(crate) fn over(budget: &'b Budget, inner: R) -> Self {
+        Self { budget, inner }
+    }
+}
+
+impl<R: Read> Read for Expanding<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.budget.expand(length)?;
+        Ok(length)
+    }
+}
+
+/// One document or part while it is read.
+pub(crate) struct Page<'b> {
+    budget: &'b Budget,
+    depth: usize,
+    out: Extracted,
+    /// Whether the text so far ends where a word may begin.
+    apart: bool,
+}
+
+impl<'b> Page<'b> {
+    pub(crate) fn new(budget: &'b Budget, depth: usize, name: &str) -> Self {
+        Self { budget, depth, out: Extracted { name: name.to_owned(), ..Extracted::default() }, apart: true }
+    }
+
+    pub(crate) fn options(&self) -> &'b Options {
+        &self.budget.options
+    }
+
+    pub(crate) fn budget(&self) -> &'b Budget {
+        self.budget
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.out.name
+    }
+
+    pub(crate) fn media_type(&self) -> &str {
+        &self.out.media_type
+    }
+
+    pub(crate) fn set_media_type(&mut self, media_type: &str) {
+        media_type.clone_into(&mut self.out.media_type);
+    }
+
+    /// Whether nothing more is taken, so that a reader may stop.
+    pub(crate) fn is_full(&self) -> bool {
+        self.budget.text.get() == 0
+    }
+
+    /// Whether there is text already.
+    pub(crate) fn has_text(&self) -> bool {
+        !self.out.text.trim().is_empty()
+    }
+
+    /// Adds text as it is; what does not fit is cut off and said.
+    pub(crate) fn text(&mut self, text: &str) {
+        let left = self.budget.text.get();
+        let kept = match text.len() <= left {
+            true => text,
+            false => {
+                self.reason("the text is longer than is kept; the rest was cut off");
+                &text[..crate::decode::boundary(text, left)]
+            }
+        };
+        self.budget.text.set(if kept.len() < text.len() { 0 } else { left - kept.len() });
+        // Zero bytes and other control characters are nobody's words.
+        if kept.bytes().any(|byte| byte < 0x20 && !matches!(byte, b'\t' | b'\n')) {
+            self.out.text.extend(kept.chars().filter_map(|c| match c {
+                '\r' | '\u{b}' | '\u{c}' => Some('\n'),
+                '\t' | '\n' => Some(c),
+                c if c < ' ' => None,
+                c => Some(c),
+            }));
+        } else {
+            self.out.text.push_str(kept);
+        }
+        if let Some(last) = kept.chars().next_back() {
+            self.apart = last.is_whitespace();
+        }
+    }
+
+    /// Ends the line, if one has begun.
+    pub(crate) fn line_break(&mut self) {
+        if !self.out.text.is_empty() && !self.out.text.ends_with('\n') {
+            self.text("\n");
+        }
+    }
+
+    /// Sets words apart.
+    pub(crate) fn space(&mut self) {
+        if !self.apart {
+            self.text(" ");
+        }
+    }
+
+    /// Sets cells of a row apart.
+    pub(crate) fn tab(&mut self) {
+        if !self.out.text.is_empty() && !self.out.text.ends_with(['\t', '\n']) {
+            self.text("\t");
+        }
+    }
+
+    /// A line of its own.
+    pub(crate) fn line(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.line_break();
+            self.text(text);
+            self.line_break();
+        }
+    }
+
+    /// Adds a value to a field; empty and repeated ones are left out.
+    pub(crate) fn field(&mut self, name: &str, value: &str) {
+        let value = value.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        let value = &value[..crate::decode::boundary(value, FIELD_BYTES_MAX)];
+        if value.is_empty() || (self.out.fields.len() >= FIELDS_MAX && !self.out.fields.contains_key(name)) {
+            return;
+        }
+        let values = self.out.fields.entry(name.to_owned()).or_default();
+        if values.len() < FIELD_VALUES_MAX && !values.iter().any(|known| known == value) {
+            values.push(value.to_owned());
+        }
+    }
+
+    /// Whether a field has a value.
+    pub(crate) fn has_field(&self, name: &str) -> bool {
+        self.out.fields.contains_key(name)
+    }
+
+    /// Says why something is missing; the first reason stands.
+    pub(crate) fn reason(&mut self, reason: impl Into<String>) {
+        self.out.reason.get_or_insert_with(|| reason.into());
+    }
+
+    /// Opens a part and reads it. An empty name is made up from the part's number.
+    pub(crate) fn part(&mut self, name: &str, declared: Option<&str>, input: impl Into<Input>) {
+        self.part_by(name, |page| crate::formats::read(page, declared, input.into()));
+    }
+
+    /// Adds a part that `read` fills.
+    pub(crate) fn part_by(&mut self, name: &str, read: impl FnOnce(&mut Page<'b>)) {
+        if !self.budget.options.parts {
+            return;
+        }
+        if self.depth >= self.budget.limits.depth {
+            self.reason(format!("parts are nested deeper than {}; the inner ones were left out", self.depth));
+            return;
+        }
+        let Some(left) = self.budget.parts.get().checked_sub(1) else {
+            self.reason("it has more parts than are read; the rest was left out");
+            return;
+        };
+        self.budget.parts.set(left);
+        let name = match name.trim() {
+            "" => format!("part {}", self.out.parts.len() + 1),
+            name => name.to_owned(),
+        };
+        let mut page = Page::new(self.budget, self.depth + 1, &name);
+        read(&mut page);
+        self.out.parts.push(page.finish());
+    }
+
+    /// Adds a part that could not be had, with the reason.
+    pub(crate) fn lost_part(&mut self, name: &str, reason: &str) {
+        self.part_by(name, |page| page.reason(reason));
+    }
+
+    /// Says so when there turned out to be nothing to read.
+    pub(crate) fn settle(&mut self) {
+        if !self.has_text() && self.out.parts.is_empty() {
+            self.reason("there is no text in it");
+        }
+    }
+
+    /// The finished result.
+    pub(crate) fn finish(mut self) -> Extracted {
+        let names: Vec<String> = self.out.parts.iter().map(|part| part.name.clone()).collect();
+        for name in names {
+            self.line(&name);
+        }
+        let length = self.out.text.trim_end().len();
+        self.out.text.truncate(length);
+        self.out
+    }
+}

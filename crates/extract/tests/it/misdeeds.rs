@@ -1,0 +1,101 @@
+//! A child that does what no reader should, by the name of the document. The test program starts itself as such.
+
+use std::ffi::OsString;
+use std::io::Read;
+
+use ingather_extract::{Extracted, Input, Pool, Request, Settings, worker};
+
+/// Set for the test program when it is to be a child.
+const CHILD: &str = "INGATHER_TEST_CHILD";
+
+/// Not a test of its own: the pool of the other tests starts this program with this test's name, and in that process it
+/// serves documents. In the other process it proves that the mark of the child is not set there.
+#[test]
+fn the_child_of_the_other_tests() {
+    match std::env::var_os(CHILD).is_some() {
+        true => worker::serve(misdeed).unwrap(),
+        false => assert!(std::env::args().all(|argument| argument != "--nocapture")),
+    }
+}
+
+/// A pool of such children.
+pub(crate) fn pool(children: usize, documents: u32) -> Pool {
+    let arguments: Vec<OsString> =
+        ["misdeeds::the_child_of_the_other_tests", "--exact", "--nocapture"].map(OsString::from).to_vec();
+    Pool::new(Settings {
+        arguments,
+        environment: vec![(CHILD.into(), "1".into())],
+        documents,
+        ..Settings::of_this_program(children).unwrap()
+    })
+}
+
+/// What becomes of a document of that name.
+pub(crate) fn extract(pool: &Pool, name: &str) -> Extracted {
+    let mut request = Request { name: name.to_owned(), ..Request::default() };
+    // Those that never end are not waited for as long.
+    request.limits.time_ms = if matches!(name, "loop" | "sleep") { 300 } else { 20_000 };
+    pool.extract(&request, &mut b"some words".as_slice()).unwrap()
+}
+
+fn misdeed(request: &Request, mut input: Input) -> Extracted {
+    let outcome: std::io::Result<String> = match request.name.as_str() {
+        "abort" => std::process::abort(),
+        "exit" => std::process::exit(7),
+        "loop" => loop {
+            std::hint::spin_loop();
+        },
+        "sleep" => {
+            // Nobody ever sends: this waits for ever without using the processor.
+            let (_sender, receiver) = std::sync::mpsc::channel::<()>();
+            receiver.recv().map(|()| String::new()).map_err(std::io::Error::other)
+        }
+        "memory" => Ok(eat()),
+        "stack" => Ok(fall(1).to_string()),
+        "panic" => panic!("a mistake"),
+        "fork" => std::process::Command::new("/bin/true").spawn().map(|_| "forked".to_owned()),
+        "thread" => std::thread::Builder::new().spawn(|| ()).map(|_| "threaded".to_owned()),
+        "tcp" => std::net::TcpListener::bind("127.0.0.1:0").map(|_| "listens".to_owned()),
+        "udp" => std::net::UdpSocket::bind("127.0.0.1:0").map(|_| "sends".to_owned()),
+        "unix" => std::os::unix::net::UnixStream::pair().map(|_| "talks".to_owned()),
+        "read" => std::fs::read("/proc/self/status").map(|_| "read".to_owned()),
+        "write" => {
+            std::fs::write(std::env::temp_dir().join("ingather-misdeed"), b"x").map(|()| "wrote".to_owned())
+        }
+        "remove" => std::fs::remove_file("/tmp/ingather-nothing").map(|()| "removed".to_owned()),
+        "list" => std::fs::read_dir("/").map(|_| "listed".to_owned()),
+        "kill" => kill().map(|()| "killed".to_owned()),
+        "long" => Ok("x".repeat(200 << 20)),
+        _ => {
+            let mut text = String::new();
+            input.read_to_string(&mut text).map(|_| text)
+        }
+    };
+    let (text, reason) = match outcome {
+        Ok(text) => (text, None),
+        Err(error) => (String::new(), Some(format!("{:?}", error.kind()))),
+    };
+    Extracted { text, reason, name: std::process::id().to_string(), ..Extracted::default() }
+}
+
+/// Asks whether another process may be sent signals, without harm when it may.
+fn kill() -> std::io::Result<()> {
+    Ok(rustix::process::test_kill_process(rustix::process::Pid::INIT)?)
+}
+
+/// Takes memory until there is none.
+fn eat() -> String {
+    let mut all = Vec::new();
+    loop {
+        all.push(vec![1u8; 16 << 20]);
+        if all.len() > 1_000 {
+            return format!("ate {}", all.len());
+        }
+    }
+}
+
+/// Calls itself until the stack is used up.
+fn fall(depth: u64) -> u64 {
+    let room = std::hint::black_box([depth; 512]);
+    if depth == u64::MAX { 0 } else { fall(depth + 1) + room[(depth % 512) as usize] }
+}

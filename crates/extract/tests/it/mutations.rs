@@ -1,0 +1,138 @@
+//! Files that are cut, flipped and spliced at random: each one ends with text or a reason, in bounded time.
+
+use ingather_extract::{Input, Request, extract};
+
+/// A sequence of numbers that looks random and is the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % below.max(1) as u64).unwrap()
+    }
+}
+
+/// Damages a file: cuts it, flips bytes, or copies a piece over another one.
+fn damage(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..=dice.roll(4) {
+        let length = bytes.len();
+        match dice.roll(4) {
+            0 => bytes.truncate(dice.roll(length + 1)),
+            1 => {
+                for _ in 0..=dice.roll(16) {
+                    let at = dice.roll(length);
+                    let value = dice.roll(256) as u8;
+                    if let Some(byte) = bytes.get_mut(at) {
+                        *byte = value;
+                    }
+                }
+            }
+            2 => {
+                let (from, to, piece) = (dice.roll(length), dice.roll(length), dice.roll(64));
+                let piece: Vec<u8> = bytes.iter().skip(from).take(piece).copied().collect();
+                bytes.splice(to.min(length)..to.min(length), piece);
+            }
+            _ => {
+                // Numbers at their ends are where lengths go wrong.
+                let at = dice.roll(length);
+                let value = [0u8, 0xff, 0x7f, 0x80][dice.roll(4)];
+                bytes.iter_mut().skip(at).take(4).for_each(|byte| *byte = value);
+            }
+        }
+    }
+    bytes
+}
+
+/// Small files of many formats, made here.
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let utf16 = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let pdf = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
+        3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n\
+        4 0 obj<</Length 40>>stream\nBT /F 12 Tf 72 700 Td (Hello) Tj ET      \nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF";
+    let stored = |members: &[(&str, &str)]| {
+        let mut bytes = Vec::new();
+        for (name, content) in members {
+            bytes.extend(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
+            bytes.extend((content.len() as u32).to_le_bytes());
+            bytes.extend((content.len() as u32).to_le_bytes());
+            bytes.extend((name.len() as u16).to_le_bytes());
+            bytes.extend([0, 0]);
+            bytes.extend(name.as_bytes());
+            bytes.extend(content.as_bytes());
+        }
+        bytes
+    };
+    let word = stored(&[
+        (
+            "[Content_Types].xml",
+            "<Types><Override PartName='/word/document.xml' ContentType='a.wordprocessingml.main+xml'/></Types>",
+        ),
+        ("_rels/.rels", "<R><Relationship Id='1' Type='x/officeDocument' Target='word/document.xml'/></R>"),
+        ("word/document.xml", "<d><p><r><t>Hello</t></r></p></d>"),
+    ]);
+    let book = stored(&[
+        ("[Content_Types].xml", "<Types/>"),
+        ("xl/workbook.xml", "<w><sheets><sheet name='S' r:id='a'/></sheets></w>"),
+        ("xl/_rels/workbook.xml.rels", "<R><Relationship Id='a' Type='x/worksheet' Target='s.xml'/></R>"),
+        ("xl/s.xml", "<s><row><c><v>1.5</v></c></row></s>"),
+    ]);
+    vec![
+        ("a.txt", "Grüße aus Köln\n".repeat(20).into_bytes()),
+        ("a.txt", [vec![0xff, 0xfe], utf16("wide words")].concat()),
+        ("a.html", b"<html><head><title>T</title><meta charset=utf-8></head><p>Hello <a href='x'>w</a><script>x</script></p></html>".to_vec()),
+        ("a.xml", b"<?xml version='1.0' encoding='utf-8'?><a b='c'>text<!-- x --><![CDATA[y]]>&amp;</a>".to_vec()),
+        ("a.rtf", b"{\\rtf1\\ansi{\\fonttbl{\\f0\\fcharset204 A;}}{\\info{\\title T}}\\f0 Hello\\'cf\\u8364?{\\*\\objdata 0102}\\par}".to_vec()),
+        ("a.eml", b"From: a@b\nTo: c@d\nSubject: =?utf-8?q?x?=\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nwords\n--x\nContent-Disposition: attachment; filename=a.txt\n\nz\n--x--".to_vec()),
+        ("a.mbox", b"From a\nFrom: a@b\nSubject: s\n\nwords\n\nFrom b\nFrom: a@b\nTo: c\n\nmore\n".to_vec()),
+        ("a.pdf", pdf.as_bytes().to_vec()),
+        ("a.docx", word),
+        ("a.xlsx", book),
+        ("a.emf", [b"\x01\0\0\0\x2c\0\0\0".to_vec(), vec![0; 32], b" EMF".to_vec(), vec![84, 0, 0, 0, 60, 0, 0, 0], vec![0; 52]].concat()),
+    ]
+}
+
+/// Reads damaged copies; the number of those that were read.
+fn try_all(name: &str, bytes: &[u8], seed: u64, times: usize) -> usize {
+    let mut dice = Dice(seed | 1);
+    for turn in 0..times {
+        let damaged = damage(bytes, &mut dice);
+        let request = Request { name: name.to_owned(), ..Request::default() };
+        let found = extract(&request, Input::memory(damaged));
+        let told = !found.text.is_empty() || !found.parts.is_empty() || found.reason.is_some();
+        assert!(told, "{name}, seed {seed}, turn {turn}: {found:?}");
+        assert!(!found.media_type.is_empty(), "{name}, seed {seed}, turn {turn}");
+    }
+    times
+}
+
+#[test]
+fn damaged_files_end_with_text_or_a_reason() {
+    let mut count = 0;
+    for (number, (name, bytes)) in seeds().into_iter().enumerate() {
+        count += try_all(name, &bytes, 0x5eed + number as u64, 120);
+    }
+    assert_eq!(count, seeds().len() * 120);
+}
+
+/// The larger run, by hand: `INGATHER_MUTATE=FOLDER INGATHER_MUTATIONS=100 cargo test -p ingather-extract mutations`
+/// damages every file of a folder. Without a folder it damages the files above under another seed.
+#[test]
+fn damaged_files_of_a_folder_end_with_text_or_a_reason() {
+    let times = std::env::var("INGATHER_MUTATIONS").ok().and_then(|times| times.parse().ok()).unwrap_or(10);
+    let Some(folder) = std::env::var_os("INGATHER_MUTATE") else {
+        let (name, bytes) = seeds().swap_remove(7);
+        assert_eq!(try_all(name, &bytes, 0xf01de4, times), times);
+        return;
+    };
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for (number, path) in files.iter().enumerate() {
+        let name = path.file_name().unwrap().to_string_lossy();
+        eprintln!("{name}");
+        try_all(&name, &std::fs::read(path).unwrap(), 0xf01de4 + number as u64, times);
+    }
+}
