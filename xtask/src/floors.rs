@@ -29,6 +29,7 @@ const SERVER: &str = "ingather-server";
 const APP: &str = "ingather-app";
 const TESTKIT: &str = "ingather-testkit";
 const SIMULATOR: &str = "ingather-simulator";
+const BENCH: &str = "ingather-bench";
 const XTASK: &str = "xtask";
 
 /// From the ground up.
@@ -46,6 +47,8 @@ pub(crate) const FLOORS: &[Floor] = &[
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
     Floor { package: SIMULATOR, uses: &[STORE, TESTKIT], tests_use: &[] },
+    // Beside the house: it puts the same parts together as the program, and measures them.
+    Floor { package: BENCH, uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS], tests_use: &[TESTKIT] },
     Floor {
         package: XTASK,
         uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER, APP],
@@ -67,7 +70,8 @@ pub(crate) const HEAVY: &[Heavy] = &[
         only: &[STORE, TESTKIT, APP],
         instead: "ask the store: a statement in its sql folder and a call",
     },
-    Heavy { library: "tantivy", only: &[CONNECTORS], instead: "go through the contract of outputs" },
+    // The bench compares the index with the bare library.
+    Heavy { library: "tantivy", only: &[CONNECTORS, BENCH], instead: "go through the contract of outputs" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },

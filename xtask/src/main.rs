@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+mod bench;
 mod ci;
 mod coverage;
 mod floors;
@@ -23,6 +24,8 @@ const USE: &str = "use: cargo x COMMAND
   new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
   simulate [--seeds N] [--from S]       plays random worlds against the engine; `--seed S` plays one, with a trace
   libraries                             refuses licences and sources that the program must not have
+  bench [NAME...] [--small] [--pairs N] measures every path beside its floor and writes docs/performance.md; small: in
+                                        small sizes, only whether it works and whether counts have grown
   ci                                    everything that is checked before a change is taken";
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         ["new-connector", name] => new_connector::run(&root, name, "repository"),
         ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),
         ["simulate", options @ ..] => simulate(&root, options),
+        ["bench", words @ ..] => bench::run(&root, words),
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");
