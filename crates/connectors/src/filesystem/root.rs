@@ -195,7 +195,7 @@ impl Stop {
 }
 
 /// Reads a document's name. Only the spelling that a listing uses is taken, so that no document has two names.
-fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
+pub(super) fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
     let refuse = |sentence: String| Stop::Key(Reason::new("key", sentence));
     let bytes = names::unescape(key).map_err(refuse)?;
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
