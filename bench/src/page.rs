@@ -48,6 +48,13 @@ impl Goal {
     }
 }
 
+impl Line {
+    /// Whether the value is beyond its bound.
+    pub(crate) fn missed(&self) -> bool {
+        self.goal.met(self.value) == Some(false)
+    }
+}
+
 fn number(value: f64) -> String {
     match value {
         value if value >= 1_000.0 => {

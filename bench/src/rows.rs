@@ -1,5 +1,6 @@
 //! table: the rows of the bench, in the order of the page.
 
+mod counts;
 mod files;
 mod first;
 mod inventory;
@@ -19,6 +20,9 @@ pub(crate) struct Row {
     pub(crate) measure: fn(&Bench) -> Result<Vec<Line>>,
 }
 
+/// The row whose bounds hold on every machine.
+pub(crate) const COUNTS: &str = "counts";
+
 /// All of them.
 pub(crate) const ALL: &[Row] = &[
     Row { name: "no-change", measure: files::no_change },
@@ -33,6 +37,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "program", measure: whole::program },
     Row { name: "queries", measure: queries::measure },
     Row { name: "postgres", measure: postgres::measure },
+    Row { name: COUNTS, measure: counts::measure },
 ];
 
 /// Figures of one command, as a person reads them.

@@ -163,7 +163,7 @@ impl Source {
 
     /// The absolute path of the document `key`: the same whatever job names it.
     fn path(&self, key: &str) -> Vec<u8> {
-        let mut path = self.root.bytes();
+        let mut path = self.root.bytes().to_vec();
         // Of a root that was never met, the name is all that is known.
         let is_file = self.base().map_or_else(|| key == names::escape(self.root.name()), |base| base.is_file);
         if !is_file {

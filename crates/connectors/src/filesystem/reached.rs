@@ -31,9 +31,7 @@ impl Reached {
             return None;
         }
         let begin = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let mut folder = source.root.bytes();
-        folder.push(b'/');
-        folder.extend_from_slice(&path[..begin]);
+        let folder = [source.root.bytes(), b"/", &path[..begin]].concat();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // Kernels that cannot be asked like this, and paths that are too long for them, go the long way.
         let handle = rustix::fs::openat2(
