@@ -1,13 +1,19 @@
 #!/bin/sh
-# Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv.
+# Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
+# strace.
+# With --bench also omindex, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root.
 set -eu
 
 needed=''
 command -v cc >/dev/null 2>&1 || needed="$needed build-essential"
 command -v setfacl >/dev/null 2>&1 || needed="$needed acl"
+command -v strace >/dev/null 2>&1 || needed="$needed strace"
 command -v setpriv >/dev/null 2>&1 || needed="$needed util-linux"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
+if [ "${1:-}" = --bench ]; then
+    command -v omindex >/dev/null 2>&1 || needed="$needed xapian-omega"
+fi
 
 # as_root COMMAND...: runs it with the rights to change the system, or says that there are none.
 as_root() {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs a command beside a private PostgreSQL that lives as long as the command: scripts/postgres.sh COMMAND [ARGUMENT...]
 # The command finds it in INGATHER_TEST_POSTGRES. With --programs it only prints the folder of the server's programs.
+# With --durable before the command the server writes as in earnest, for measuring.
 set -eu
 
 # programs: prints the folder of the newest PostgreSQL programs, version 15 or later.
@@ -64,6 +65,11 @@ if [ "$1" = --programs ]; then
     echo "$programs"
     exit 0
 fi
+durable=''
+if [ "$1" = --durable ]; then
+    durable=1
+    shift
+fi
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/ingather-postgres.XXXXXX")
 trap stop EXIT
@@ -77,15 +83,24 @@ if ! output=$(as_user "$programs/initdb" -D "$folder/data" -U ingather -A trust 
     echo "$output" >&2
     exit 1
 fi
-# A test server may forget everything when the machine dies, so it need not wait for the disk.
 as_user sh -c 'cat >>data/postgresql.conf' <<SETTINGS
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
+max_connections = 200
+SETTINGS
+if [ -n "$durable" ]; then
+    as_user sh -c 'cat >>data/postgresql.conf' <<SETTINGS
+shared_buffers = 512MB
+max_wal_size = 8GB
+SETTINGS
+else
+    # A test server may forget everything when the machine dies, so it need not wait for the disk.
+    as_user sh -c 'cat >>data/postgresql.conf' <<SETTINGS
 fsync = off
 full_page_writes = off
 synchronous_commit = off
-max_connections = 200
 SETTINGS
+fi
 start
 
 INGATHER_TEST_POSTGRES="postgres://ingather@127.0.0.1:$port/postgres"

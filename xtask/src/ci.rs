@@ -32,15 +32,17 @@ const STAGES: &[Stage] = &[
             "-D",
             "warnings",
         ],
-        minutes: 10,
+        minutes: 9,
     },
     Stage { name: "generate", command: &["cargo", "x", "generate", "--check"], minutes: 6 },
     Stage { name: "new-connector", command: &["cargo", "x", "new-connector", "--try"], minutes: 4 },
     Stage {
         name: "test",
         command: &["cargo", "test", "--workspace", "--features", "xtask/pages", "--no-fail-fast"],
-        minutes: 16,
+        minutes: 14,
     },
+    // Whether every row of the bench works, and whether counts have grown; after the tests, which build most of it.
+    Stage { name: "bench", command: &["cargo", "x", "bench", "--small"], minutes: 3 },
 ];
 
 /// Runs the stages until one fails, and says how long each took.

@@ -30,6 +30,7 @@ const SERVER: &str = "ingather-server";
 const APP: &str = "ingather-app";
 const TESTKIT: &str = "ingather-testkit";
 const SIMULATOR: &str = "ingather-simulator";
+const BENCH: &str = "ingather-bench";
 const XTASK: &str = "xtask";
 
 /// From the ground up.
@@ -48,6 +49,8 @@ pub(crate) const FLOORS: &[Floor] = &[
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
     Floor { package: SIMULATOR, uses: &[STORE, TESTKIT], tests_use: &[] },
+    // Beside the house: it puts the same parts together as the program, and measures them.
+    Floor { package: BENCH, uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS], tests_use: &[TESTKIT] },
     Floor {
         package: XTASK,
         uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER, APP],
@@ -59,8 +62,9 @@ pub(crate) const FLOORS: &[Floor] = &[
 pub(crate) const HEAVY: &[Heavy] = &[
     Heavy {
         library: "rusqlite",
-        // The program's tests damage stores; the test kit reads the books without the store's own statements.
-        only: &[STORE, TESTKIT, APP],
+        // The program's tests damage stores; the test kit reads the books without the store's own statements; the bench
+        // counts what is written.
+        only: &[STORE, TESTKIT, APP, BENCH],
         instead: "ask the store: a statement in its sql folder and a call",
     },
     Heavy {
@@ -69,7 +73,8 @@ pub(crate) const HEAVY: &[Heavy] = &[
         only: &[STORE, TESTKIT, APP],
         instead: "ask the store: a statement in its sql folder and a call",
     },
-    Heavy { library: "tantivy", only: &[CONNECTORS], instead: "go through the contract of outputs" },
+    // The bench compares the index with the bare library.
+    Heavy { library: "tantivy", only: &[CONNECTORS, BENCH], instead: "go through the contract of outputs" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },

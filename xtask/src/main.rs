@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+mod bench;
 mod ci;
 mod coverage;
 mod extract_quality;
@@ -25,6 +26,8 @@ const USE: &str = "use: cargo x COMMAND
   simulate [--seeds N] [--from S]       plays random worlds against the engine; `--seed S` plays one, with a trace
   libraries                             refuses licences and sources that the program must not have
   extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
+  bench [NAME...] [--small] [--pairs N] measures every path beside its floor and writes docs/performance.md; small: in
+                                        small sizes, only whether it works and whether counts have grown
   ci                                    everything that is checked before a change is taken";
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         ["simulate", options @ ..] => simulate(&root, options),
         ["extract-quality"] => extract_quality::run(&root, None),
         ["extract-quality", folder] => extract_quality::run(&root, Some(folder)),
+        ["bench", words @ ..] => bench::run(&root, words),
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");

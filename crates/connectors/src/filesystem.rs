@@ -4,6 +4,7 @@ mod explain;
 mod facts;
 mod folder;
 mod levels;
+mod reached;
 mod read;
 mod root;
 mod rules;
@@ -11,6 +12,7 @@ mod settings;
 mod uri;
 mod walk;
 
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
@@ -27,6 +29,7 @@ use rustix::io::Errno;
 
 use self::facts::{Facts, Grains};
 use self::levels::Right;
+use self::reached::Reached;
 use self::root::{Root, RootPath, Spot, Stop};
 use self::rules::{Left, Rules};
 use self::settings::SourceSettings;
@@ -52,6 +55,8 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         threads: surroundings.threads,
         owners: Owners::default(),
         base: Mutex::new(None),
+        reached: Reached::default(),
+        grains: Mutex::default(),
     };
     if let Ok(root) = root::open(&source.root, None) {
         *source.base() = Some(root.base());
@@ -69,6 +74,8 @@ struct Source {
     owners: Owners,
     /// The root as it was when it was opened or last listed; none while it was never met.
     base: Mutex<Option<Base>>,
+    reached: Reached,
+    grains: Mutex<Grains>,
 }
 
 /// What tells a root from another one under the same name.
@@ -82,6 +89,11 @@ struct Base {
 impl Source {
     fn is_own(&self, facts: &Facts) -> bool {
         self.own.binary_search(&facts.id()).is_ok()
+    }
+
+    /// The grain of the clock that stamps what is open as `handle`, milliseconds.
+    fn grain(&self, facts: &Facts, handle: &OwnedFd) -> i64 {
+        self.grains.lock().unwrap_or_else(PoisonError::into_inner).of(facts, handle)
     }
 
     /// What about the file itself leaves it out, whatever its name.
@@ -128,7 +140,14 @@ impl Source {
 
     /// Finds a document that the job takes, without opening it.
     fn find(&self, key: &str) -> Result<Spot, Fault> {
-        let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
+        let spot = match self.reached.beside(self, key) {
+            Some(spot) => spot,
+            None => {
+                let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
+                self.reached.remember(self, key, &spot);
+                spot
+            }
+        };
         let (_, left) = spot.facts(self, key).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
         match left {
             Some(reason) => Err(Fault::Refused(reason)),
@@ -144,7 +163,7 @@ impl Source {
 
     /// The absolute path of the document `key`: the same whatever job names it.
     fn path(&self, key: &str) -> Vec<u8> {
-        let mut path = self.root.bytes();
+        let mut path = self.root.bytes().to_vec();
         // Of a root that was never met, the name is all that is known.
         let is_file = self.base().map_or_else(|| key == names::escape(self.root.name()), |base| base.is_file);
         if !is_file {
@@ -176,7 +195,7 @@ impl Source {
         match self.left_by_facts(&root.facts) {
             Some(left) => first.skipped.push(Skipped { reason: left.reason(&name), key: name }),
             None => {
-                let grain = Grains::default().of(&root.facts, &root.folder);
+                let grain = self.grain(&root.facts, &root.folder);
                 let (content, access) = root.facts.stamps(now, grain);
                 let item = Item { name, content, access, identity: root.facts.identity() };
                 let place = first.places.last().map(|place: &PlaceReport| place.name.clone());

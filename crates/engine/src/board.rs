@@ -49,6 +49,13 @@ struct State {
     error: Option<EngineError>,
 }
 
+impl State {
+    fn nothing_comes(&self) -> bool {
+        let listed = self.listing_done && self.urgent.is_empty() && self.ready.is_empty();
+        self.closed || (listed && self.visiting == 0)
+    }
+}
+
 /// Shared by the threads of one run.
 #[derive(Default)]
 pub(crate) struct Board {
@@ -101,9 +108,11 @@ impl Board {
         }
     }
 
-    /// A worker has handed over all that a claim of so many documents led to.
-    pub(crate) fn visited(&self, documents: usize) {
-        self.lock().visiting -= documents;
+    /// A worker has handed over all that a claim of so many documents led to; whether nothing more is being made now.
+    pub(crate) fn visited(&self, documents: usize) -> bool {
+        let mut state = self.lock();
+        state.visiting -= documents;
+        state.nothing_comes()
     }
 
     /// Documents are settled, or put off.
@@ -123,9 +132,7 @@ impl Board {
 
     /// Whether nothing is being made that an output should wait for.
     pub(crate) fn nothing_comes(&self) -> bool {
-        let state = self.lock();
-        let listed = state.listing_done && state.urgent.is_empty() && state.ready.is_empty();
-        state.closed || (listed && state.visiting == 0)
+        self.lock().nothing_comes()
     }
 
     /// Waits until the listing is over and nothing is due or held, or the run stops; at most `longest`.

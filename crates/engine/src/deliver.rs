@@ -21,8 +21,6 @@ use crate::visit;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
-/// Batches from this size on are sent at once (`store.md` 1.4: below it, commits cost more than rows).
-const BATCH_MIN: usize = 256;
 
 /// Name of the counter of intents.
 pub(crate) const SEQ: &str = "seq";
@@ -116,25 +114,18 @@ impl<'r> Deliverer<'r> {
         queue.waiting.is_empty() && (queue.closed || self.run.board.nothing_comes())
     }
 
-    /// The next batch: empty when there is only something to commit, none at the end.
+    /// The next batch: empty when there is at most something to commit, none at the end.
     fn take(&self) -> Option<Vec<Prepared>> {
         let mut queue = self.slot.lock();
-        let mut lingered = false;
-        loop {
-            let enough = queue.waiting.len() >= BATCH_MIN || queue.bytes >= limits::DELIVERY_BYTES_MAX;
-            let flush = lingered || queue.closed || self.run.board.nothing_comes();
-            if enough || (flush && !queue.waiting.is_empty()) {
-                break;
-            }
-            if queue.closed {
-                return None;
-            }
-            if flush && !self.open.is_empty() {
-                return Some(Vec::new());
-            }
-            let waits = !queue.waiting.is_empty() || !self.open.is_empty();
-            queue = self.slot.wait(queue, if waits { LINGER } else { LINGER * 10 });
-            lingered = waits;
+        if self.open.is_empty() {
+            queue =
+                self.slot.wait_while(queue, LINGER * 10, |queue| queue.waiting.is_empty() && !queue.closed);
+        }
+        queue = self.slot.wait_while(queue, LINGER, |queue| {
+            !(queue.is_enough() || queue.closed || self.run.board.nothing_comes())
+        });
+        if queue.waiting.is_empty() && queue.closed {
+            return None;
         }
         let mut batch = Vec::new();
         let mut bytes = 0;

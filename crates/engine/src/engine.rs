@@ -287,6 +287,7 @@ impl Engine {
             run.progress.waits_for("listing");
             failing(run, || lister.list());
             run.board.listing_done();
+            run.outputs.iter().for_each(OutputSlot::notify);
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
             run.board.close();

@@ -31,6 +31,13 @@ pub(crate) struct Queue {
     pub(crate) closed: bool,
 }
 
+impl Queue {
+    /// Enough for a batch that need not wait for more (`store.md` 1.4: below it, commits cost more than rows).
+    pub(crate) fn is_enough(&self) -> bool {
+        self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
+    }
+}
+
 /// One output of a run.
 pub(crate) struct OutputSlot {
     pub(crate) id: ConnectionId,
@@ -84,25 +91,31 @@ impl OutputSlot {
         {
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
+        let before = queue.is_enough();
         queue.bytes += prepared.bytes();
         queue.waiting.push_back(prepared);
-        self.changed.notify_all();
+        // The sender is woken when it may begin to wait for more, and when it need not wait any longer.
+        if queue.waiting.len() == 1 || (!before && queue.is_enough()) {
+            self.changed.notify_all();
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a change of the queue, at most `longest`.
-    pub(crate) fn wait<'q>(
+    /// Waits while something holds of the queue, at most `longest`.
+    pub(crate) fn wait_while<'q>(
         &'q self,
         queue: MutexGuard<'q, Queue>,
         longest: std::time::Duration,
+        mut holds: impl FnMut(&Queue) -> bool,
     ) -> MutexGuard<'q, Queue> {
-        self.changed.wait_timeout(queue, longest).unwrap_or_else(PoisonError::into_inner).0
+        let waited = self.changed.wait_timeout_while(queue, longest, |queue| holds(queue));
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Room was made.
+    /// Room was made, or nothing more is being made.
     pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }

@@ -18,6 +18,7 @@ use ingather_store::{Durability, StoreError};
 use crate::board::Task;
 use crate::deliver::{Prepared, Step};
 use crate::error::Result;
+use crate::outputs::OutputSlot;
 use crate::pipeline::Passed;
 use crate::run::Run;
 use crate::settle::{Outcome, Settling, Visit};
@@ -52,7 +53,9 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
         quiet.extend(visiting.read_and_send()?);
     }
     settle(run, quiet.iter().collect())?;
-    run.board.visited(claimed);
+    if run.board.visited(claimed) {
+        run.outputs.iter().for_each(OutputSlot::notify);
+    }
     Ok(())
 }
 

@@ -12,8 +12,10 @@ pub fn is_binary(head: &[u8]) -> bool {
     if Mark::of(head).is_some() {
         return false;
     }
-    let odd = |byte: &&u8| matches!(byte, 0x01..=0x07 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
-    head.contains(&0) || head.iter().filter(odd).count() * CONTROL_SHARE > head.len()
+    // Comparisons without branches, which the compiler turns into many at once.
+    let odd = |byte: u8| ((byte < 0x20) & (byte.wrapping_sub(8) > 5) & (byte != 0x1b)) | (byte == 0x7f);
+    head.contains(&0)
+        || head.iter().map(|byte| usize::from(odd(*byte))).sum::<usize>() * CONTROL_SHARE > head.len()
 }
 
 /// With this many good characters beyond ASCII for each bad one, UTF-8 is damaged and not another charset.
@@ -114,15 +116,18 @@ impl Text {
     fn step(&mut self, piece: &[u8], last: bool) {
         match &mut self.state {
             State::Ascii(held) => {
-                let joined = [std::mem::take(held).as_slice(), piece].concat();
-                let piece = joined.as_slice();
-                let plain =
-                    piece.iter().position(|byte| *byte >= 0x80 || *byte == 0x1b).unwrap_or(piece.len());
-                let (ascii, rest) = piece.split_at(plain);
-                self.binary |= ascii.contains(&0);
+                let joined;
+                let piece = match held.is_empty() {
+                    true => piece,
+                    false => {
+                        joined = [std::mem::take(held).as_slice(), piece].concat();
+                        joined.as_slice()
+                    }
+                };
+                let (ascii, rest) = split(piece);
+                self.binary |= ascii.as_bytes().contains(&0);
                 reserve(&mut self.text, ascii.len());
-                // The lossy form of ASCII is itself.
-                self.text.push_str(&String::from_utf8_lossy(ascii));
+                self.text.push_str(ascii);
                 if !last && rest.len() < GUESS_BYTES_MIN {
                     *held = rest.to_vec();
                 } else if !rest.is_empty() {
@@ -154,6 +159,17 @@ impl Text {
             }
         }
     }
+}
+
+/// ASCII at the beginning, and the rest from its first byte on that may mean anything: beyond ASCII, or an escape.
+fn split(bytes: &[u8]) -> (&str, &[u8]) {
+    let odd = |byte: u8| (byte >= 0x80) | (byte == 0x1b);
+    // Block by block, without a branch for each byte.
+    let block = bytes.chunks(64).position(|block| block.iter().fold(false, |found, byte| found | odd(*byte)));
+    let begin = block.map_or(bytes.len(), |block| block * 64);
+    let end = bytes[begin..].iter().position(|byte| odd(*byte)).map_or(bytes.len(), |at| begin + at);
+    let (ascii, rest) = bytes.split_at(end);
+    (std::str::from_utf8(ascii).unwrap_or_default(), rest)
 }
 
 fn known(encoding: &'static Encoding) -> State {
@@ -244,6 +260,26 @@ mod tests {
 
     fn text(bytes: &[u8]) -> String {
         decode(bytes, limits::READ_BUFFER_BYTES).text
+    }
+
+    #[test]
+    fn every_byte_is_judged_as_text_or_as_control() {
+        for byte in 0..=u8::MAX {
+            let data = byte == 0 || matches!(byte, 0x01..=0x07 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+            assert_eq!(is_binary(&[b'x', byte]), data, "{byte:#x}");
+        }
+    }
+
+    #[test]
+    fn ascii_ends_where_something_else_begins() {
+        for at in 0..200 {
+            let mut bytes = vec![b'a'; 200];
+            assert_eq!(split(&bytes).0.len(), 200);
+            bytes[at] = 0x1b;
+            assert_eq!(split(&bytes).0.len(), at);
+            bytes[at] = 0xe4;
+            assert_eq!(split(&bytes).1.len(), 200 - at);
+        }
     }
 
     #[test]

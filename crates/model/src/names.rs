@@ -2,8 +2,10 @@
 
 /// Writes `bytes` as text: UTF-8 stays as it is, `\` becomes `\\`, other bytes and control characters `\xNN`.
 pub fn escape(bytes: &[u8]) -> String {
+    // Most names are plain ASCII, which takes no decoding to tell.
+    let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\');
     if let Ok(text) = std::str::from_utf8(bytes)
-        && !text.chars().any(|c| c == '\\' || c.is_control())
+        && (plain || !text.chars().any(|c| c == '\\' || c.is_control()))
     {
         return text.to_owned();
     }

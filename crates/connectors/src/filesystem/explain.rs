@@ -24,7 +24,7 @@ pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
         },
         None => return Ok(Named::of(text.strip_prefix("./").unwrap_or(text).to_owned())),
     };
-    let mut root = source.root.bytes();
+    let mut root = source.root.bytes().to_vec();
     let is_file = source.base().is_some_and(|base| base.is_file);
     if path == root && is_file {
         return Ok(Named::of(names::escape(source.root.name())));

@@ -13,7 +13,7 @@ use ingather_connector::repository::{Observed, ReadContent};
 use rustix::fs::{AtFlags, StatxFlags};
 
 use super::Source;
-use super::facts::{Facts, Grains, millis};
+use super::facts::{Facts, millis};
 use super::levels::{self, Right};
 use super::root::{self, Spot};
 
@@ -29,7 +29,7 @@ pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, 
     }
     // The list is read after the facts: when it changed in between, their change time tells at the next look.
     let level = levels::of_path(&handle, &facts, Right::Read);
-    let (content, access) = facts.stamps(now, Grains::default().of(&facts, &handle));
+    let (content, access) = facts.stamps(now, source.grain(&facts, &handle));
     let record = begin(source, key, &spot, &handle, &facts);
     Ok(Observed { content, access, identity: facts.identity(), level, record })
 }
@@ -72,7 +72,7 @@ fn read_once(
         return Err(Fault::Refused(left.reason(key)));
     }
     let level = levels::of_handle(&handle, &before, Right::Read);
-    let (content, access) = before.stamps(now, Grains::default().of(&before, &handle));
+    let (content, access) = before.stamps(now, source.grain(&before, &handle));
     let mut record = begin(source, key, &spot, &handle, &before);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
     let outcome = read(&mut record, &mut bytes);

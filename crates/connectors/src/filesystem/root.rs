@@ -22,6 +22,7 @@ use super::{Base, Source};
 #[derive(Clone, Debug)]
 pub(super) struct RootPath {
     parts: Vec<Vec<u8>>,
+    whole: Vec<u8>,
 }
 
 impl RootPath {
@@ -40,31 +41,34 @@ impl RootPath {
         if parts.iter().any(|part| part == b"." || part == b".." || part.contains(&0)) {
             return Err(refuse(format!("`{text}` has `.`, `..` or a zero byte in it; give the plain path")));
         }
-        Ok(RootPath { parts })
+        let whole = joined(&parts);
+        Ok(RootPath { parts, whole })
     }
 
     /// The path of the first `depth` names below `/`.
     pub(super) fn above(&self, depth: usize) -> Vec<u8> {
-        if depth == 0 {
-            return b"/".to_vec();
-        }
-        self.parts[..depth].iter().flat_map(|part| [b"/".as_slice(), part]).flatten().copied().collect()
+        joined(&self.parts[..depth])
     }
 
     /// The whole path.
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        self.above(self.parts.len())
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.whole
     }
 
     /// The whole path as a person reads it.
     pub(super) fn text(&self) -> String {
-        names::escape(&self.bytes())
+        names::escape(self.bytes())
     }
 
     /// The last name; empty for `/`.
     pub(super) fn name(&self) -> &[u8] {
         self.parts.last().map_or(&[], Vec::as_slice)
     }
+}
+
+/// The path of names below `/`.
+fn joined(parts: &[Vec<u8>]) -> Vec<u8> {
+    if parts.is_empty() { b"/".to_vec() } else { [b"".as_slice(), &parts.join(&b'/')].join(&b'/') }
 }
 
 /// A root that was found.
@@ -195,7 +199,7 @@ impl Stop {
 }
 
 /// Reads a document's name. Only the spelling that a listing uses is taken, so that no document has two names.
-fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
+pub(super) fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
     let refuse = |sentence: String| Stop::Key(Reason::new("key", sentence));
     let bytes = names::unescape(key).map_err(refuse)?;
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
@@ -274,11 +278,11 @@ fn link(source: &Source, folder: &OwnedFd, key: &str, path: &[u8]) -> Reason {
         Ok(target) => {
             let target = target.to_bytes();
             let root = source.root.bytes();
-            let mut at = root.clone();
+            let mut at = root.to_vec();
             at.push(b'/');
             at.extend_from_slice(&path[..path.len() - name.len()]);
             let inside =
-                Path::new(OsStr::from_bytes(&plain(&at, target))).starts_with(OsStr::from_bytes(&root));
+                Path::new(OsStr::from_bytes(&plain(&at, target))).starts_with(OsStr::from_bytes(root));
             let place = if inside { "" } else { ", out of the source" };
             format!("is a symbolic link to `{}`{place}; links are not followed", names::escape(target))
         }

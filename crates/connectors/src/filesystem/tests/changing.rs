@@ -273,3 +273,43 @@ fn a_listing_that_is_dropped_leaves_no_thread_behind() {
     drop(source.list(&call()).unwrap());
     assert_eq!(Arc::strong_count(&source), before);
 }
+
+#[test]
+fn a_folder_that_was_reached_before_is_looked_at_again() {
+    let (_guard, root) = folder();
+    write(&root, "notes/a", "first");
+    write(&root, "notes/b", "second");
+    write(&root, "other/a", "third");
+    let source = source(&root);
+    let read = |key: &str| {
+        let mut text = String::new();
+        let observed = source.fetch(&call(), key, &mut |_, content| {
+            text.clear();
+            content.read_to_string(&mut text).map(|_| ()).map_err(|_| Fault::Gone)
+        });
+        observed.map(|_| text)
+    };
+    assert_eq!(read("notes/a").unwrap(), "first");
+    assert_eq!(read("notes/b").unwrap(), "second");
+    std::fs::rename(root.join("notes"), root.join("moved")).unwrap();
+    assert_eq!(read("notes/b"), Err(Fault::Gone), "the folder is not there under this name any more");
+    std::os::unix::fs::symlink(root.join("moved"), root.join("notes")).unwrap();
+    assert_eq!(read("notes/b").unwrap_err().reason().code, "link", "the same folder, behind a link");
+    std::fs::remove_file(root.join("notes")).unwrap();
+    std::fs::rename(root.join("other"), root.join("notes")).unwrap();
+    assert_eq!(read("notes/a").unwrap(), "third");
+    assert_eq!(read("notes/b"), Err(Fault::Gone));
+}
+
+#[test]
+fn a_root_that_was_replaced_says_nothing_about_documents_that_were_read_before() {
+    let (_guard, above) = folder();
+    let root = above.join("root");
+    write(&root, "notes/a", "first");
+    let source = source(&root);
+    source.fetch(&call(), "notes/a", &mut |_, _| Ok(())).unwrap();
+    std::fs::rename(&root, above.join("away")).unwrap();
+    write(&root, "notes/a", "another disk");
+    let fault = source.fetch(&call(), "notes/a", &mut |_, _| Ok(())).unwrap_err();
+    assert_eq!(fault.reason().code, "root");
+}

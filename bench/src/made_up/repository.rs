@@ -1,0 +1,176 @@
+//! A repository that makes its documents up, any number of them, so that only the engine and the store are measured.
+
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::access::{Entry, Level, unix_group};
+use ingather_connector::model::document::Record;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::key::Stamp;
+use ingather_connector::model::limits;
+use ingather_connector::model::scope::Scope;
+use ingather_connector::repository::{
+    Group, Item, Listing, Observed, Page, PlaceReport, Presence, ReadContent, Repository, RepositoryCan,
+    RepositoryKind,
+};
+use ingather_connector::settings::{NoSettings, schema_of};
+
+use crate::trees;
+
+/// Groups that levels name; a user of the query bench is in half of them.
+pub(crate) const GROUPS: u32 = 2_000;
+
+/// What is made up.
+#[derive(Clone, Copy, Debug)]
+struct MadeUp {
+    documents: u64,
+    /// Documents of one folder.
+    each: u64,
+    /// Distinct levels, of documents and of folders; 0: open to all.
+    levels: u64,
+    /// Bytes of each text.
+    bytes: usize,
+}
+
+/// The kind; settings: `documents`, `each`, `levels`, `bytes`.
+pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
+    name: "made-up",
+    about: "Makes its documents up.",
+    can: RepositoryCan { list: true, access: true, unique_uris: true },
+    source_schema: schema_of::<NoSettings>,
+    open: |source, _| {
+        let number = |name: &str| source[name].as_u64().unwrap_or_default();
+        Ok(Arc::new(MadeUp {
+            documents: number("documents"),
+            each: number("each").max(1),
+            levels: number("levels"),
+            bytes: number("bytes") as usize,
+        }))
+    },
+};
+
+impl MadeUp {
+    fn level(self, number: u64) -> Level {
+        if self.levels == 0 {
+            return Level::open();
+        }
+        // The first entry makes levels distinct, the second decides.
+        let number = (number % self.levels) as u32;
+        Level::Ordered(vec![
+            Entry::deny(unix_group(1_000_000 + number)),
+            Entry::allow(unix_group(number % GROUPS)),
+        ])
+    }
+
+    fn folder(number: u64) -> String {
+        format!("folder-{number:07}/")
+    }
+
+    fn item(number: u64) -> Item {
+        Item {
+            name: format!("document-{number:08}.txt"),
+            content: Stamp([1, number, 0, 1]),
+            access: Stamp([2, number, 0, 1]),
+            identity: number as i64 + 1,
+        }
+    }
+
+    /// The number in a key, when there is such a document.
+    fn number(self, key: &str) -> Option<u64> {
+        let number = key.strip_suffix(".txt")?.rsplit_once("document-")?.1.parse().ok()?;
+        (number < self.documents).then_some(number)
+    }
+}
+
+impl Repository for MadeUp {
+    fn check(&self, _call: &Call) -> Result<String, Fault> {
+        Ok("made up".to_owned())
+    }
+
+    fn list(&self, _call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        Ok(Box::new(Pages { source: *self, folder: 0, root_told: false }))
+    }
+
+    fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
+        let number = self.number(key).ok_or(Fault::Gone)?;
+        let item = MadeUp::item(number);
+        let record = Record {
+            uri: self.uri(key),
+            path: key.to_owned(),
+            size: Some(self.bytes as u64),
+            modified: Some(1_700_000_000_000 + number as i64),
+            ..Record::default()
+        };
+        Ok(Observed {
+            content: item.content,
+            access: item.access,
+            identity: item.identity,
+            level: self.level(number),
+            record,
+        })
+    }
+
+    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+        let mut observed = self.look(call, key)?;
+        let number = self.number(key).ok_or(Fault::Gone)?;
+        let text = trees::text(number, self.bytes);
+        read(&mut observed.record, &mut text.as_bytes())?;
+        Ok(observed)
+    }
+
+    fn probe(&self, _call: &Call, key: &str) -> Presence {
+        if self.number(key).is_some() { Presence::Present } else { Presence::Absent }
+    }
+
+    fn uri(&self, key: &str) -> String {
+        format!("made-up:///{key}")
+    }
+}
+
+struct Pages {
+    source: MadeUp,
+    folder: u64,
+    root_told: bool,
+}
+
+impl Listing for Pages {
+    fn next(&mut self) -> Option<Result<Page, Fault>> {
+        let MadeUp { documents, each, .. } = self.source;
+        let folders = documents.div_ceil(each);
+        if self.folder >= folders && self.root_told {
+            return None;
+        }
+        let mut page = Page::default();
+        if !self.root_told {
+            self.root_told = true;
+            page.proven.push(Scope::Folder(String::new()));
+            page.places.push(PlaceReport {
+                name: "/".to_owned(),
+                parent: None,
+                identity: "root".to_owned(),
+                level: Level::open(),
+                folder: Some(String::new()),
+            });
+        }
+        let last = folders.min(self.folder + (limits::PAGE_ITEMS_MAX as u64 / each).max(1));
+        for folder in self.folder..last {
+            let name = MadeUp::folder(folder);
+            page.places.push(PlaceReport {
+                name: format!("/{name}"),
+                parent: Some("/".to_owned()),
+                identity: folder.to_string(),
+                level: self.source.level(folder),
+                folder: Some(name.clone()),
+            });
+            let numbers = folder * each..documents.min((folder + 1) * each);
+            page.groups.push(Group {
+                place: Some(format!("/{name}")),
+                items: numbers.map(MadeUp::item).collect(),
+                parent: name.clone(),
+            });
+            page.proven.push(Scope::Folder(name));
+        }
+        self.folder = last;
+        Some(Ok(page))
+    }
+}

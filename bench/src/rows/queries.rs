@@ -1,0 +1,125 @@
+//! Mixed queries over an index with thousands of distinct classes and places, with and without the filter.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ingather_connector::model::access::{Tokens, unix_group};
+use ingather_connector::permitted::Permitted;
+use ingather_connectors::index::{SearchRequest, Searcher};
+use ingather_engine::who;
+use ingather_store::connections::{self, Role};
+use ingather_store::{Reader, Target};
+use serde_json::json;
+
+use super::inventory::made_up;
+use super::thousands;
+use crate::made_up::repository::GROUPS;
+use crate::measure::{Line as Command, median, run as run_process};
+use crate::page::{Goal, Line};
+use crate::{Bench, Result};
+
+/// Queries of one round.
+const QUERIES: usize = 1_000;
+
+/// One row for each number of distinct classes and places.
+pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
+    let documents = bench.size(100_000);
+    let mut lines = Vec::new();
+    for (levels, first_most) in [(bench.size(5_000), 20.0), (bench.size(100_000), 200.0)] {
+        let data = bench.path("queries");
+        let source = json!({
+            "documents": documents, "each": documents / levels, "levels": levels, "bytes": 1_000,
+        });
+        made_up("run", &data, "-", "index", &source)?;
+        let process = Command::new(std::env::current_exe()?).and(["queries"]).and([&data]);
+        let told = (0..bench.pairs)
+            .map(|_| Ok(serde_json::from_str(run_process(&process)?.out.trim())?))
+            .collect::<Result<Vec<serde_json::Value>>>()?;
+        std::fs::remove_dir_all(&data)?;
+        let of = |name: &str| median(told.iter().map(|round| round[name].as_f64().unwrap_or(f64::NAN)));
+        let line = |what, value, unit, most| Line {
+            work: format!(
+                "{} mixed queries, {} documents, {} distinct places and classes, a user in 1,000 groups",
+                thousands(QUERIES),
+                thousands(documents),
+                thousands(levels)
+            ),
+            ours: format!("CPU: median {:.2} ms, p99 {:.2} ms", of("median_only"), of("p99_only")),
+            beside: format!("no filter: median {:.2} ms, p99 {:.2} ms", of("median_all"), of("p99_all")),
+            what,
+            value,
+            unit,
+            goal: Goal::Most(most),
+        };
+        lines.push(line("p99 of the CPU", of("ratio"), "×", 2.0));
+        lines.push(line("first query of a user, CPU", of("first"), "ms", first_most));
+    }
+    Ok(lines)
+}
+
+/// Queries as people write them: a word, two, a phrase, a choice, a prefix, a filter.
+fn mixed() -> Vec<String> {
+    let words = ["people", "world", "after", "before", "made", "through", "other", "first", "would", "years"];
+    (0..QUERIES)
+        .map(|number| {
+            let (a, b) = (words[number / 6 % 10], words[number / 60 % 10]);
+            match number % 6 {
+                0 => a.to_owned(),
+                1 => format!("{a} {b}"),
+                2 => format!("\"{a} {b}\""),
+                3 => format!("{a} OR {b}"),
+                4 => format!("{a} -{b}"),
+                _ => format!("name:document {a}"),
+            }
+        })
+        .collect()
+}
+
+/// Processor time of this thread, milliseconds: what a query takes on a machine that has nothing else to do.
+fn milliseconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
+
+/// Asks them all in this process, with the filter and without in turn, and says how long they took, in milliseconds.
+pub(crate) fn run(data: &Path) -> Result<()> {
+    let reader = Reader::open(&Target::Sqlite(data.join("store.db")))?.ok_or("there is no store")?;
+    let searcher = Searcher::open(data)?.ok_or("there is no index")?;
+    let output = reader.read(|sql| connections::find(sql, Role::Output, "index"))?;
+    let tokens: Tokens = (0..GROUPS / 2).map(|group| unix_group(group * 2)).collect();
+    let all = Arc::new(Permitted::All);
+    let ask = |query: &str, permitted: &Arc<Permitted>| -> Result<f64> {
+        let begun = milliseconds();
+        let permitted = permitted.clone();
+        let request =
+            SearchRequest { query, permitted, limit: 10, offset: 0, sort: None, facets: false, job: None };
+        searcher.search(&request)?;
+        Ok(milliseconds() - begun)
+    };
+    let queries = mixed();
+    // The index itself is warm; what is new is the user.
+    for query in &queries {
+        ask(query, &all)?;
+    }
+    let begun = milliseconds();
+    let only = Arc::new(who::permitted(&reader, output.map(|output| output.id), &tokens)?);
+    ask(&queries[0], &only)?;
+    let first = milliseconds() - begun;
+    let mut times = [Vec::new(), Vec::new()];
+    for query in &queries {
+        times[0].push(ask(query, &only)?);
+        times[1].push(ask(query, &all)?);
+    }
+    let [(median_only, p99_only), (median_all, p99_all)] = times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        (times[times.len() / 2], times[times.len() * 99 / 100])
+    });
+    println!(
+        "{}",
+        json!({
+            "first": first, "median_only": median_only, "p99_only": p99_only, "median_all": median_all,
+            "p99_all": p99_all, "ratio": p99_only / p99_all,
+        })
+    );
+    Ok(())
+}

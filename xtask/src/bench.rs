@@ -1,0 +1,36 @@
+//! `cargo x bench`: builds the program and the bench, and starts the bench beside a PostgreSQL.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Builds and runs; `words` go to the bench.
+pub(crate) fn run(root: &Path, words: &[&str]) -> Result<String, String> {
+    let small = words.contains(&"--small");
+    if !small {
+        call(Command::new("scripts/install.sh").arg("--bench").current_dir(root))?;
+    }
+    // Counts are the same in every build, times are not.
+    let profile = if small { "dev" } else { "release" };
+    let build = ["build", "--profile", profile, "--package", "ingather-app", "--package", "ingather-bench"];
+    call(Command::new("cargo").args(build).current_dir(root))?;
+    let folder = root.join("target").join(if small { "debug" } else { "release" });
+    let mut bench = match std::env::var_os("INGATHER_TEST_POSTGRES") {
+        Some(_) => Command::new(folder.join("ingather-bench")),
+        None => {
+            let mut beside = Command::new("scripts/postgres.sh");
+            beside.arg("--durable").arg(folder.join("ingather-bench"));
+            beside
+        }
+    };
+    call(bench.arg("--program").arg(folder.join("ingather")).args(words).current_dir(root))?;
+    Ok(if small { "bench: everything works".to_owned() } else { "bench: see docs/performance.md".to_owned() })
+}
+
+fn call(command: &mut Command) -> Result<(), String> {
+    let told = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{told} failed ({status})")),
+        Err(error) => Err(format!("{told} cannot start: {error}")),
+    }
+}
