@@ -153,7 +153,7 @@ pub(crate) fn try_all(root: &Path) -> Result<String, String> {
     if copy.exists() {
         std::fs::remove_dir_all(&copy).map_err(|error| format!("cannot empty {TRY_FOLDER}: {error}"))?;
     }
-    for name in ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "xtask"] {
+    for name in ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "bench", "crates", "xtask"] {
         copy_all(&root.join(name), &copy.join(name))
             .map_err(|error| format!("cannot copy {name}: {error}"))?;
     }
