@@ -58,7 +58,6 @@ pub struct World {
     /// Handles of the outputs.
     pub outputs: HashMap<String, ConnectionId>,
     processes: u64,
-    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "told by crash points"))]
     power: Arc<Power>,
     backup: Option<Copy>,
     /// Its store.
