@@ -117,8 +117,8 @@ fn too_little_memory_costs_the_run_and_nothing_else() {
         let sandbox = tree();
         let at = format!("{mib} MiB");
         let answer = limited(&sandbox, &format!("--as={}", mib << 20));
-        // A program that gets no memory cannot always end by itself.
-        assert!(answer.code == 0 || !answer.err.is_empty(), "{at}: {answer:#?}");
+        // A program that gets no memory cannot always end by itself: then the system ends it, and has the last word.
+        assert!(answer.code <= 0 || !answer.err.is_empty(), "{at}: {answer:#?}");
         converges(&sandbox, &at);
     }
 }
