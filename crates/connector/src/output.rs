@@ -49,7 +49,8 @@ pub struct OutputPlace {
 /// One change for one address. Addresses are the unit of order and of exclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// URI, `#` and component if any: unique in the output.
+    /// URI of the document, with the component, if any, as [`ingather_model::document::component_uri`] writes it: unique in
+    /// the output.
     pub id: String,
     /// Keyed hash of `id`.
     pub address: i64,

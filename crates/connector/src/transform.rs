@@ -1,9 +1,10 @@
-//! A pipeline stage: changes a record on its way to the outputs, or declines it.
+//! A pipeline stage: changes what is on its way to the outputs, finds parts in it, or declines it.
 
 use std::io::Read;
 use std::sync::Arc;
 
-use ingather_model::document::Record;
+use ingather_model::access::Level;
+use ingather_model::document::{Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 
 use crate::call::Call;
@@ -23,21 +24,40 @@ pub struct TransformKind {
     pub open: fn(settings: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault>,
 }
 
-/// What a stage says about a record.
+/// What a stage says about an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Goes on to the next stage.
     Pass,
+    /// Is no entry itself, only what is in it; outputs lose what they hold of the item itself.
+    PartsOnly,
     /// Is not wanted; outputs lose what they hold of it.
     Decline(Reason),
 }
 
+/// What a stage works on: a document, or a component that an earlier stage found in one.
+pub struct Item<'a> {
+    /// Fields and text, as the stages before left them.
+    pub record: &'a mut Record,
+    /// The bytes as no stage before has read them: a repository gives none before the first is asked for, so that what is
+    /// declined by its record alone is not fetched. Empty for a component: the stage that found it has read it.
+    pub content: &'a mut dyn Read,
+    /// What the stage finds in the item; empty at first.
+    pub parts: &'a mut Parts,
+}
+
 /// One stage, opened. Calls may come from several threads at once.
 pub trait Transform: Send + Sync {
-    /// Changes `record`. `content` is the stream of bytes as no stage before has read it; what a stage leaves unread the
-    /// engine reads for the digest. Memory must stay bounded whatever the content.
+    /// Changes an item. What it leaves unread of the content the engine reads for the digest, unless it declines. Memory
+    /// must stay bounded whatever the content.
     ///
     /// # Errors
-    /// A fault about this document; others are not touched by it. Errors of `content` are passed on as they are.
-    fn apply(&self, call: &Call, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault>;
+    /// A fault about this item; others are not touched by it. Errors of the content are passed on as they are.
+    fn apply(&self, call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault>;
+
+    /// Who may see a document that its source shows to `level`; the same for equal levels, and without its content, for
+    /// access may change alone (design 4.18). Places above it rule whatever a stage says.
+    fn access(&self, level: Level) -> Level {
+        level
+    }
 }

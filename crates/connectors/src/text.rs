@@ -6,15 +6,18 @@ mod files;
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
+use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
-use ingather_connector::settings::{self, NoSettings};
-use ingather_connector::transform::{Transform, TransformKind, Verdict};
+use ingather_connector::settings;
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
-use ingather_extract::decode::{self, Text};
+use ingather_extract::decode;
 use ingather_extract::detect;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 pub use self::files::read_files_with;
 
@@ -22,40 +25,87 @@ pub use self::files::read_files_with;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "2",
-    schema: settings::schema_of::<NoSettings>,
+    version: "3",
+    schema: settings::schema_of::<Settings>,
     open,
 };
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
-    settings::read::<NoSettings>(value)?;
-    Ok(Arc::new(PlainText))
+    Ok(Arc::new(Text { settings: settings::read(value)? }))
 }
 
-struct PlainText;
+/// How documents are read, and what becomes of what is in them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    /// Members of archives, messages of mailboxes and attachments: entries of their own, text of the document that they are
+    /// in, or left out.
+    #[garde(skip)]
+    parts: PartsAs,
+    /// The entry of a document that has parts as entries: as it is, without its text, or none.
+    #[garde(skip)]
+    container: Container,
+    /// Leave out hidden sheets and slides.
+    #[garde(skip)]
+    skip_hidden: bool,
+    /// Leave out navigation, headers and footers of web pages.
+    #[garde(skip)]
+    skip_boilerplate: bool,
+}
 
-impl Transform for PlainText {
-    fn apply(&self, _call: &Call, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault> {
+/// What becomes of documents that are in other documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PartsAs {
+    /// Each is an entry, named such as `outer.zip!/inner/mail.eml!/report.pdf`.
+    #[default]
+    Entries,
+    /// Their text follows that of the document.
+    Text,
+    /// They are not read.
+    None,
+}
+
+/// What becomes of a document whose parts are entries (`push-side.md` CMP-1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Container {
+    /// It is an entry like any other.
+    #[default]
+    Keep,
+    /// It is an entry without text.
+    MetadataOnly,
+    /// It is no entry.
+    Drop,
+}
+
+struct Text {
+    settings: Settings,
+}
+
+impl Transform for Text {
+    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+        let Item { record, content, parts } = item;
         let mut buffer = vec![0u8; buffer_bytes(record.size)];
-        let (length, mut ended) = fill(content, &mut buffer)?;
+        let (length, mut ended) = fill(*content, &mut buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
         let data = detect::by_content(head, &name)
             .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
         if let Some(media) = data {
             record.media_type = Some(media.to_owned());
-            return files::read(&name, record, &mut head.chain(content));
+            return files::read(&self.settings, &name, record, &mut head.chain(content), parts);
         }
-        let mut text = Text::new();
+        let mut text = decode::Text::new();
         text.push(head, ended);
         let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());
         if !detect::is_text(media) {
-            return files::read(&name, record, &mut head.chain(content));
+            return files::read(&self.settings, &name, record, &mut head.chain(content), parts);
         }
         while !ended && !text.is_full() {
             let length;
-            (length, ended) = fill(content, &mut buffer)?;
+            (length, ended) = fill(*content, &mut buffer)?;
             text.push(&buffer[..length], ended);
         }
         if text.binary {
@@ -128,6 +178,7 @@ fn heading(text: &str) -> Option<String> {
 mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
+    use ingather_connector::model::document::Parts;
     use ingather_testkit::suites;
     use proptest::prelude::*;
 
@@ -142,7 +193,8 @@ mod tests {
     fn try_apply(name: &str, content: &mut dyn Read) -> Result<Record, Fault> {
         let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
         let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
-        open(&serde_json::json!({}))?.apply(&call, &mut record, content).map(|verdict| {
+        let mut item = Item { record: &mut record, content, parts: &mut Parts::default() };
+        open(&serde_json::json!({}))?.apply(&call, &mut item).map(|verdict| {
             assert_eq!(verdict, Verdict::Pass);
             record
         })

@@ -8,7 +8,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, JobId, PlaceId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op};
-use ingather_store::deliveries::{self, Confirmed, Intent, Owner};
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, StoreError, connections, documents};
@@ -18,6 +18,7 @@ use crate::outputs::OutputSlot;
 use crate::run::Run;
 use crate::settle::{Outcome, Settling, Visit};
 use crate::visit;
+use crate::visit::holdings::Part;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
@@ -48,6 +49,7 @@ impl Step {
 /// One change that waits for its output.
 pub(crate) struct Prepared {
     pub(crate) visit: Arc<Visit>,
+    pub(crate) part: Part,
     pub(crate) uri: String,
     pub(crate) step: Step,
     pub(crate) record: Option<Arc<Record>>,
@@ -169,16 +171,18 @@ impl<'r> Deliverer<'r> {
             if slot.shared {
                 overwrite(sql, slot, &sent)?;
             }
+            deliveries::remember_components(sql, &named(&sent))?;
             documents::set_access(sql, &narrowed(&sent))?;
             let uris: Vec<(i64, &str)> = sent
                 .iter()
+                .filter(|entry| entry.prepared.part.id == 0)
                 .filter(|entry| entry.prepared.uri != run.repository.uri(&entry.prepared.visit.task.name))
                 .map(|entry| (entry.intent.document, entry.prepared.uri.as_str()))
                 .collect();
             deliveries::remember_uris(sql, slot.id, &uris)?;
             let is_put = |entry: &&Sent| entry.settled && matches!(entry.prepared.step, Step::Put { .. });
-            let settled: Vec<(i64, i64)> =
-                sent.iter().filter(is_put).map(|e| (e.intent.document, e.intent.seq)).collect();
+            let settled: Vec<Answered> =
+                sent.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
             deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)?;
             if planted(Mutation::IntentAfterSend) {
                 self.ask(&mut sent);
@@ -197,7 +201,8 @@ impl<'r> Deliverer<'r> {
             Step::Delete => (Digest::NONE, Digest::NONE),
         };
         let document = prepared.visit.task.id;
-        let intent = Intent { document, address_parent, address, seq: 0, sent, sent_access };
+        let component = prepared.part.id;
+        let intent = Intent { document, component, address_parent, address, seq: 0, sent, sent_access };
         Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
     }
 
@@ -269,20 +274,21 @@ impl<'r> Deliverer<'r> {
         sent.iter().for_each(note);
         // A document is settled when all its outputs have confirmed: with the last confirmation, or after it when two
         // outputs confirm at the same time. Neither may rely on what the other has not committed.
-        let (last, not_alone): (Vec<&Visit>, Vec<&Visit>) =
-            sent.iter().map(|entry| &*entry.prepared.visit).partition(|visit| visit.waits_for_one());
+        let (last, not_alone): (Vec<_>, Vec<_>) =
+            by_visit(&sent).into_iter().partition(|(visit, answers)| visit.waits_for(*answers));
         let (last, not_alone) = match planted(Mutation::SettledByTheFirstOutput) {
             true => {
-                (last.into_iter().chain(not_alone).filter(|visit| visit.close_one()).collect(), Vec::new())
+                let closed = |(visit, answers): &(&Visit, usize)| visit.close(*answers);
+                (last.into_iter().chain(not_alone).filter(closed).collect(), Vec::new())
             }
             false => (last, not_alone),
         };
-        let settling = Settling::new(run, last);
+        let settling = Settling::new(run, last.into_iter().map(|(visit, _)| visit));
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             let now = run.call.now();
-            let rows = |wanted: fn(&Sent) -> bool| -> Vec<(i64, i64)> {
-                sent.iter().filter(|e| wanted(e)).map(|e| (e.intent.document, e.intent.seq)).collect()
+            let rows = |wanted: fn(&Sent) -> bool| -> Vec<Answered> {
+                sent.iter().filter(|entry| wanted(entry)).map(|entry| (&entry.intent).into()).collect()
             };
             deliveries::confirm(
                 sql,
@@ -317,7 +323,8 @@ impl<'r> Deliverer<'r> {
         if planted(Mutation::ConfirmationBeforeCommit) {
             self.commit(false)?;
         }
-        visit::settle(run, not_alone.into_iter().filter(|visit| visit.close_one()).collect())
+        let over = not_alone.into_iter().filter(|(visit, answers)| visit.close(*answers));
+        visit::settle(run, over.map(|(visit, _)| visit).collect())
     }
 }
 
@@ -336,6 +343,24 @@ fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
             known.is_some_and(|known| known.class != prepared.class || known.place != prepared.place)
         })
         .map(|(prepared, document)| (document, prepared.class, prepared.place))
+        .collect()
+}
+
+/// Visits with the number of their answers, which stand side by side.
+fn by_visit(sent: &[Sent]) -> Vec<(&Visit, usize)> {
+    let visit = |entry: &Sent| Arc::as_ptr(&entry.prepared.visit);
+    let groups = sent.chunk_by(|one, next| visit(one) == visit(next));
+    groups.map(|group| (&*group[0].prepared.visit, group.len())).collect()
+}
+
+/// Components that are about to be sent, with their names.
+fn named(sent: &[Sent]) -> Vec<(i64, i64, &str)> {
+    sent.iter()
+        .filter(|entry| entry.prepared.step != Step::Delete)
+        .filter_map(|entry| {
+            let name = entry.prepared.part.name.as_deref()?;
+            Some((entry.intent.document, entry.intent.component, name))
+        })
         .collect()
 }
 

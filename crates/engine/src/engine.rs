@@ -22,11 +22,11 @@ use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
 use crate::lister::{Lister, Shown};
 use crate::outputs::{self, OutputSlot};
-use crate::pipeline::Pipeline;
 use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{Known, Run, begin, lock};
+use crate::visit::pipeline::Pipeline;
 use crate::{sweep, visit};
 
 /// What a program needs to run jobs.

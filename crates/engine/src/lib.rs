@@ -14,7 +14,6 @@ pub mod jobs;
 mod lister;
 mod marks;
 pub mod outputs;
-mod pipeline;
 mod places;
 pub mod progress;
 pub mod remove;

@@ -9,7 +9,7 @@ use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op, Output, OutputCan};
 use ingather_connector::repository::Repository;
-use ingather_store::deliveries::{self, Delivery, Intent, Owner};
+use ingather_store::deliveries::{self, Answered, Delivery, Intent, Owner};
 use ingather_store::documents;
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
@@ -19,6 +19,7 @@ use ingather_store::{Durability, Sql, Store, StoreError, connections};
 use crate::deliver::{SEQ, intent_durability};
 use crate::error::{EngineError, Result};
 use crate::progress::Progress;
+use crate::visit::holdings::Part;
 
 /// An output that removals are sent to.
 pub(crate) struct Target {
@@ -145,9 +146,12 @@ impl Remover {
     }
 
     fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<HashMap<ConnectionId, Vec<Leaving>>> {
-        let (holdings, names, uris) = self.store.reader().read(|sql| {
-            Ok((deliveries::holdings(sql, ids)?, documents::names(sql, ids)?, deliveries::uris(sql, ids)?))
+        let (holdings, names, uris, components) = self.store.reader().read(|sql| {
+            let (holdings, names) = (deliveries::holdings(sql, ids)?, documents::names(sql, ids)?);
+            Ok((holdings, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
         })?;
+        let components: HashMap<(i64, i64), Arc<str>> =
+            components.into_iter().map(|(document, id, name)| ((document, id), name.into())).collect();
         let names: HashMap<i64, String> = names.into_iter().collect();
         let uris: HashMap<(i64, ConnectionId), String> =
             uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
@@ -160,15 +164,23 @@ impl Remover {
                 .get(&(delivery.document, delivery.output))
                 .cloned()
                 .unwrap_or_else(|| self.repository.uri(&name));
-            leaving.entry(delivery.output).or_default().push(self.leaving(&delivery, name, uri));
+            let component = components.get(&(delivery.document, delivery.component)).cloned();
+            let part = Part { id: delivery.component, name: component };
+            if part.id != 0 && part.name.is_none() {
+                // Its address is not known any more: it stays, and `doctor` names it.
+                continue;
+            }
+            leaving.entry(delivery.output).or_default().push(self.leaving(&delivery, name, part, uri));
         }
         Ok(leaving)
     }
 
-    fn leaving(&self, delivery: &Delivery, name: String, uri: String) -> Leaving {
+    fn leaving(&self, delivery: &Delivery, name: String, part: Part, uri: String) -> Leaving {
+        let uri = part.uri(uri);
         let parent = uri.rfind('/').map_or(0, |slash| slash + 1);
         let intent = Intent {
             document: delivery.document,
+            component: part.id,
             address_parent: self.hasher.hash(&uri.as_bytes()[..parent]),
             address: self.hasher.hash(uri.as_bytes()),
             seq: 0,
@@ -225,8 +237,8 @@ impl Remover {
         self.store.write(Durability::Synced, |sql| {
             self.lease.fence(sql)?;
             for (output, leaving) in leaving {
-                let rows: Vec<(i64, i64)> =
-                    leaving.iter().filter(|one| one.done).map(|one| (one.document, one.intent.seq)).collect();
+                let rows: Vec<Answered> =
+                    leaving.iter().filter(|one| one.done).map(|one| (&one.intent).into()).collect();
                 deliveries::remove(sql, *output, &rows)?;
                 for (document, job) in leaving.iter().filter_map(|one| one.heir) {
                     work::want(sql, job, 0, &[Wanted { document, due: now, cause: Cause::Resend }])?;
@@ -266,13 +278,12 @@ impl Remover {
         let mut all = Removed::default();
         let mut after = 0;
         while !self.call.cancel.cancelled() {
-            let rows = self
+            let ids = self
                 .store
                 .reader()
                 .read(|sql| deliveries::of_output(sql, output, self.job, after, limits::REMOVE_BATCH))?;
-            let Some((last, _)) = rows.last() else { break };
+            let Some(last) = ids.last() else { break };
             after = *last;
-            let ids: Vec<i64> = rows.iter().map(|(id, _)| *id).collect();
             all.add(self.remove(&ids, Some(output))?);
         }
         Ok(all)

@@ -21,9 +21,9 @@ use crate::board::Board;
 use crate::error::{EngineError, Result};
 use crate::marks;
 use crate::outputs::OutputSlot;
-use crate::pipeline::Pipeline;
 use crate::places::{Classes, Places};
 use crate::progress::Progress;
+use crate::visit::pipeline::Pipeline;
 
 /// One run under way, shared by its threads.
 pub(crate) struct Run {

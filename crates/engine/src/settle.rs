@@ -55,7 +55,7 @@ pub(crate) struct Visit {
     /// What the inventory will hold of it; none when the visit found nothing to write.
     pub(crate) visited: Option<Visited>,
     outcome: Mutex<Outcome>,
-    /// Outputs that have not answered yet.
+    /// Changes that outputs have not answered yet.
     open: AtomicUsize,
 }
 
@@ -70,14 +70,14 @@ impl Visit {
         *kept = kept.clone().or(outcome);
     }
 
-    /// Whether every output but one is done with it, what it said is on disk, and that one asks.
-    pub(crate) fn waits_for_one(&self) -> bool {
-        self.open.load(Ordering::Acquire) == 1
+    /// Whether it waits for these answers only, which the one who asks has: all others are on disk.
+    pub(crate) fn waits_for(&self, answers: usize) -> bool {
+        self.open.load(Ordering::Acquire) == answers
     }
 
-    /// One output is done with it, and what it said is on disk; true when it was the last one.
-    pub(crate) fn close_one(&self) -> bool {
-        self.open.fetch_sub(1, Ordering::AcqRel) == 1
+    /// So many answers are on disk; true when they were the last ones.
+    pub(crate) fn close(&self, answers: usize) -> bool {
+        self.open.fetch_sub(answers, Ordering::AcqRel) == answers
     }
 
     fn outcome(&self) -> Outcome {

@@ -1,34 +1,36 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
-use std::collections::HashMap;
+pub(crate) mod holdings;
+pub(crate) mod pipeline;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, Found, Holding, decide};
-use ingather_connector::model::document::Record;
+use ingather_connector::model::decision::{Decision, Found, decide};
+use ingather_connector::model::document::{Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, DocumentId, PlaceId};
+use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
 use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
-use ingather_store::deliveries::{self, Delivery};
+use ingather_store::Durability;
 use ingather_store::documents::Visited;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::Cause;
-use ingather_store::{Durability, StoreError};
 
 use crate::board::Task;
 use crate::deliver::{Prepared, Step};
 use crate::error::Result;
 use crate::outputs::OutputSlot;
-use crate::pipeline::Passed;
 use crate::run::Run;
 use crate::settle::{Outcome, Settling, Visit};
 
-/// What each output holds of one document.
-type Holdings = HashMap<ConnectionId, Delivery>;
+use self::holdings::{Finding, Holdings, Part, Telling};
+use self::pipeline::Passed;
 
 /// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
 pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
-    let mut holdings = holdings_of(run, &tasks)?;
+    let known: Vec<i64> = tasks.iter().filter(|task| task.known.is_some()).map(|task| task.id).collect();
+    let mut holdings = holdings::read(&run.reader, &known)?;
     let claimed = tasks.len();
     let mut quiet = Vec::new();
     let mut reading = Vec::new();
@@ -73,17 +75,6 @@ pub(crate) fn settle(run: &Run, visits: Vec<&Visit>) -> Result<()> {
     }
     settling.counted(run);
     Ok(())
-}
-
-fn holdings_of(run: &Run, tasks: &[Task]) -> Result<HashMap<i64, Holdings>> {
-    let ids: Vec<i64> = tasks.iter().filter(|task| task.known.is_some()).map(|task| task.id).collect();
-    let mut by_document: HashMap<i64, Holdings> = HashMap::new();
-    if !ids.is_empty() {
-        for delivery in run.reader.read(|sql| deliveries::holdings(sql, &ids))? {
-            by_document.entry(delivery.document).or_default().insert(delivery.output, delivery);
-        }
-    }
-    Ok(by_document)
 }
 
 /// Access of an entry without a class: nobody finds it.
@@ -132,7 +123,8 @@ impl<'r> Visiting<'r> {
         if by_reference && self.content_is_as_known(&observed, class) {
             let visited = self.visited(&observed, class);
             let found = Found::Looked { access: access_digest(Some(class), self.task.place) };
-            return self.send(visited, None, &[found]).map(Looked::Over);
+            let findings = self.held.parts().map(|part| Finding::same(part, found.clone())).collect();
+            return self.send(visited, findings).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
         Ok(Looked::Reads(self))
@@ -142,24 +134,18 @@ impl<'r> Visiting<'r> {
     fn read_and_send(self) -> Result<Option<Visit>> {
         match self.read() {
             Ok(read) => self.made(read),
-            Err(fault) if fault.reason().code == "unreadable" && self.is_held() => self.unreadable(fault),
+            Err(fault) if fault.reason().code == "unreadable" && self.held.is_held() => {
+                self.unreadable(fault)
+            }
             Err(fault) => self.fault(fault, None),
         }
-    }
-
-    fn is_held(&self) -> bool {
-        self.held.values().any(|delivery| delivery.holding.held.is_some_and(Digest::is_some))
     }
 
     /// Whether a changed access stamp is explained by owner, mode or list alone (design 4.18).
     fn content_is_as_known(&self, observed: &Observed, class: ClassId) -> bool {
         let Some(known) = &self.task.known else { return false };
         let explained = known.class != Some(class) || known.place != self.task.place;
-        let confirmed = self.run.outputs.iter().all(|output| {
-            self.held
-                .get(&output.id)
-                .is_some_and(|d| d.holding.sent.is_some() && d.holding.held == Some(d.holding.sent))
-        });
+        let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));
         // What could not be read is not what an output holds, whatever its version says.
         let read = !self.run.failed.contains(self.task.id as u64);
         let version = self.run.hasher.version(self.task.own, &observed.content);
@@ -171,15 +157,17 @@ impl<'r> Visiting<'r> {
             && known.settings == self.run.settings
     }
 
+    /// The class of what is seen of it, after the stages had their say.
     fn class(&self, observed: &Observed) -> Result<ClassId> {
+        let level = self.run.pipeline.access(observed.level.clone());
         let mut classes = self.run.classes();
-        if let Some(id) = classes.find(&observed.level) {
+        if let Some(id) = classes.find(&level) {
             return Ok(id);
         }
-        let Some(store) = &self.run.store else { return Ok(classes.pretend(&observed.level)) };
+        let Some(store) = &self.run.store else { return Ok(classes.pretend(&level)) };
         Ok(store.write(Durability::Relaxed, |sql| {
             self.run.fence(sql)?;
-            classes.intern(sql, &observed.level)
+            classes.intern(sql, &level)
         })?)
     }
 
@@ -208,23 +196,54 @@ impl<'r> Visiting<'r> {
     }
 
     fn made(self, read: Read) -> Result<Option<Visit>> {
-        let class = self.class(&read.observed)?;
-        let visited = self.visited(&read.observed, class);
+        let Read { observed, passed } = read;
+        let class = self.class(&observed)?;
+        let visited = self.visited(&observed, class);
         let access = access_digest(Some(class), self.task.place);
+        if let Verdict::Decline(reason) = passed.verdict {
+            return self.send_declined(visited, reason);
+        }
+        let mut findings = self.inside(passed.parts, access);
+        let is_entry = |finding: &Finding| finding.record.is_some() || finding.part.id != 0;
+        findings.push(match passed.verdict {
+            Verdict::Pass => self.finding(Part::whole(), Arc::new(observed.record), passed.content, access),
+            _ if findings.iter().any(is_entry) => Finding::same(Part::whole(), Found::Absent),
+            _ => {
+                let reason = Reason::new("no_entry", "neither it nor anything in it can be an entry");
+                Finding::same(Part::whole(), Found::Declined(reason))
+            }
+        });
+        self.send(visited, findings)
+    }
+
+    fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
         let without_times = self.run.definition.compare_content;
-        let found: Vec<Found> = match read.passed.verdict {
-            Verdict::Decline(reason) => vec![Found::Declined(reason); self.run.outputs.len()],
-            Verdict::Pass => self
-                .run
-                .outputs
-                .iter()
-                .map(|output| Found::Made {
-                    record: read.observed.record.digest(read.passed.content, output.settings, without_times),
-                    access,
-                })
-                .collect(),
-        };
-        self.send(visited, Some(Arc::new(read.observed.record)), &found)
+        let digest = |output: &OutputSlot| record.digest(content, output.settings, without_times);
+        let made = |output| Found::Made { record: digest(output), access };
+        let found = self.run.outputs.iter().map(made).collect();
+        Finding { part, found, record: Some(record) }
+    }
+
+    /// What was found in a document, and what became of that which was in it before (`push-side.md` CMP-2): what could not
+    /// be read this time stays with its new access, what is not there any more goes.
+    fn inside(&self, parts: Parts, access: Digest) -> Vec<Finding> {
+        let mut findings = Vec::with_capacity(parts.list.len() + 1);
+        let mut met = HashSet::with_capacity(parts.list.len());
+        for component in parts.list {
+            let part = Part::inside(&self.run.hasher, &component.name);
+            met.insert(part.id);
+            match component.record {
+                Ok(record) => findings.push(self.finding(part, Arc::new(record), Digest::NONE, access)),
+                Err(_) if self.held.knows(&part) => {
+                    findings.push(Finding::same(part, Found::Looked { access }));
+                }
+                Err(_) => {}
+            }
+        }
+        let other = if parts.incomplete { Found::Looked { access } } else { Found::Absent };
+        let unmet = self.held.parts().filter(|part| part.id != 0 && !met.contains(&part.id));
+        findings.extend(unmet.map(|part| Finding::same(part, other.clone())));
+        findings
     }
 
     /// A known document that cannot be read now keeps its content and gets its new access at once.
@@ -243,22 +262,28 @@ impl<'r> Visiting<'r> {
             // Asked for again in the next run: what outputs hold is of that version still.
             visited.version = known.version;
         }
-        let found = Found::Looked { access };
-        let steps = self.access_steps(&found).map(|place| {
+        let tellings = self.access_tellings(access, |output| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
-            let by_reference = self.run.outputs[place].can.access;
-            (place, if by_reference { Step::Access { access } } else { Step::Delete })
+            Some(if output.can.access { Step::Access { access } } else { Step::Delete })
         });
-        let steps: Vec<_> = steps.collect();
-        self.hand_over(visited, None, steps, Outcome::Failed(fault.reason()))
+        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()))
     }
 
-    /// Outputs that hold the document with other access, by place.
-    fn access_steps(&self, found: &Found) -> impl Iterator<Item = usize> {
-        let outputs = self.run.outputs.iter().enumerate();
-        outputs
-            .filter(|(_, output)| decide(self.holding(output.id).as_ref(), found) == Decision::DeliverAccess)
-            .map(|(place, _)| place)
+    /// What outputs that hold the document or something in it with other access have to be told.
+    fn access_tellings(&self, access: Digest, step: impl Fn(&OutputSlot) -> Option<Step>) -> Vec<Telling> {
+        let found = Found::Looked { access };
+        let mut tellings = Vec::new();
+        for part in self.held.parts() {
+            for (place, output) in self.run.outputs.iter().enumerate() {
+                let holding = self.held.of(&part, output.id);
+                if decide(holding.as_ref(), &found) == Decision::DeliverAccess
+                    && let Some(step) = step(output)
+                {
+                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+                }
+            }
+        }
+        tellings
     }
 
     fn fault(self, fault: Fault, visited: Option<Visited>) -> Result<Option<Visit>> {
@@ -289,28 +314,33 @@ impl<'r> Visiting<'r> {
     }
 
     fn declined(self, reason: Reason) -> Result<Option<Visit>> {
-        let found = vec![Found::Declined(reason); self.run.outputs.len().max(1)];
         match self.listed() {
-            Some(visited) => self.send(visited, None, &found),
+            Some(visited) => self.send_declined(visited, reason),
             None => Ok(None),
         }
     }
 
+    fn send_declined(self, visited: Visited, reason: Reason) -> Result<Option<Visit>> {
+        let declined = Found::Declined(reason);
+        let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
+        self.send(visited, findings)
+    }
+
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
     fn send_access_ahead(&self, observed: &Observed, class: ClassId) -> Result<()> {
-        let found = Found::Looked { access: access_digest(Some(class), self.task.place) };
-        let steps: Vec<usize> =
-            self.access_steps(&found).filter(|place| self.run.outputs[*place].can.access).collect();
-        if steps.is_empty() || self.run.store.is_none() {
+        if self.run.store.is_none() {
             return Ok(());
         }
         let visited = self.visited(observed, class);
         let access = self.access_of_old_content(&visited);
+        let now = access_digest(Some(class), self.task.place);
+        let tellings =
+            self.access_tellings(now, |output| output.can.access.then_some(Step::Access { access }));
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
-        for place in steps {
-            let prepared = self.prepared(&visit, Step::Access { access }, None, &visited);
-            self.run.outputs[place].push(self.run, prepared);
+        for telling in tellings {
+            let place = telling.place;
+            self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));
         }
         Ok(())
     }
@@ -329,85 +359,48 @@ impl<'r> Visiting<'r> {
         unsent || !self.task.known.as_ref().is_some_and(|known| visited.version.same(known.version))
     }
 
-    fn holding(&self, output: ConnectionId) -> Option<Holding> {
-        self.held.get(&output).map(|delivery| delivery.holding)
-    }
-
-    fn prepared(
-        &self,
-        visit: &Arc<Visit>,
-        step: Step,
-        record: Option<Arc<Record>>,
-        visited: &Visited,
-    ) -> Prepared {
+    fn prepared(&self, visit: &Arc<Visit>, telling: Telling, visited: &Visited) -> Prepared {
+        let Telling { part, record, step, .. } = telling;
         let hidden = matches!(step, Step::Access { access: NOBODY });
         Prepared {
             visit: visit.clone(),
-            uri: record.as_ref().map_or_else(|| self.run.repository.uri(&self.task.name), |r| r.uri.clone()),
+            uri: part.uri(match &record {
+                Some(record) => record.uri.clone(),
+                None => self.run.repository.uri(&self.task.name),
+            }),
+            part,
             step,
             record,
             class: visited.class.filter(|_| !hidden),
             place: visited.place,
-            first: self.is_first(),
+            first: self.held.is_first(),
         }
     }
 
-    /// Decides for every output and hands over what has to be sent; `found` is one for all, or one per output.
-    fn send(self, visited: Visited, record: Option<Arc<Record>>, found: &[Found]) -> Result<Option<Visit>> {
-        let mut steps = Vec::new();
-        let mut outcome = Outcome::Unchanged;
-        for (place, output) in self.run.outputs.iter().enumerate() {
-            let found = &found[place.min(found.len() - 1)];
-            match (decide(self.holding(output.id).as_ref(), found), found) {
-                (Decision::Skip, _) => {}
-                (Decision::Deliver, Found::Made { record, access }) => {
-                    steps.push((place, Step::Put { version: *record, access: *access }));
-                }
-                (Decision::DeliverAccess, Found::Made { record, access }) if !output.can.access => {
-                    steps.push((place, Step::Put { version: *record, access: *access }));
-                }
-                (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
-                    steps.push((place, Step::Access { access: *access }));
-                }
-                (Decision::Record(reason), _) => outcome = Outcome::Skipped(reason),
-                (Decision::Remove, Found::Declined(reason)) => {
-                    outcome = Outcome::Skipped(reason.clone());
-                    steps.push((place, Step::Delete));
-                }
-                (decision, found) => {
-                    let told = format!("undecidable: {decision:?} for {found:?}");
-                    return Err(StoreError::Refused(told).into());
-                }
-            }
-        }
-        self.hand_over(visited, record, steps, outcome)
+    /// Decides for every output and hands over what has to be sent.
+    fn send(self, visited: Visited, findings: Vec<Finding>) -> Result<Option<Visit>> {
+        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        self.hand_over(visited, tellings, outcome)
     }
 
     /// Hands over what has to be sent; gives the visit back when that is nothing.
     fn hand_over(
         self,
         visited: Visited,
-        record: Option<Arc<Record>>,
-        steps: Vec<(usize, Step)>,
+        tellings: Vec<Telling>,
         mut outcome: Outcome,
     ) -> Result<Option<Visit>> {
-        if steps.is_empty() || self.run.store.is_none() {
-            for (_, step) in &steps {
-                outcome = outcome.or(step.outcome(self.is_first()));
+        if tellings.is_empty() || self.run.store.is_none() {
+            for telling in &tellings {
+                outcome = outcome.or(telling.step.outcome(self.held.is_first()));
             }
             return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0)));
         }
-        let visit = Arc::new(Visit::new(self.task.clone(), Some(visited), outcome, steps.len()));
-        for (place, step) in steps {
-            self.run.outputs[place].push(self.run, self.prepared(&visit, step, record.clone(), &visited));
+        let visit = Arc::new(Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()));
+        for telling in tellings {
+            let place = telling.place;
+            self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));
         }
         Ok(None)
-    }
-
-    /// Whether no output ever confirmed anything of this document, or all of them have let it go since.
-    fn is_first(&self) -> bool {
-        let was_held =
-            |delivery: &Delivery| matches!(delivery.outcome.as_deref(), Some("overwritten" | "lost"));
-        !self.is_held() && !self.held.values().any(was_held)
     }
 }

@@ -67,11 +67,31 @@ pub(crate) fn is_known(media: &str) -> bool {
         .any(|prefix| media.starts_with(prefix))
 }
 
+/// Whether what is in a document of that type are documents of their own: members, messages, attachments. What is
+/// embedded in any other, such as a table in a report, is part of what people read in it.
+pub fn holds_documents(media: &str) -> bool {
+    matches!(
+        media,
+        detect::ZIP
+            | "application/java-archive"
+            | "application/x-tar"
+            | "application/gzip"
+            | "application/x-bzip2"
+            | "application/x-xz"
+            | "application/zstd"
+            | "application/x-7z-compressed"
+            | "message/rfc822"
+            | "application/mbox"
+            | "application/vnd.ms-outlook"
+            | "application/pdf"
+    )
+}
+
 /// Reads one document or part: finds its type, and calls the reader for it.
 pub(crate) fn read(page: &mut Page<'_>, declared: Option<&str>, mut input: Input) {
     let head = match input.head(detect::HEAD_BYTES) {
         Ok(head) => head,
-        Err(error) => return page.reason(Trouble::from(error).0),
+        Err(error) => return page.broken_off(Trouble::from(error).0),
     };
     let media = detect::media_type(&head, page.name(), declared);
     page.set_media_type(&media);
@@ -85,8 +105,8 @@ pub(crate) fn read(page: &mut Page<'_>, declared: Option<&str>, mut input: Input
     let guarded = std::panic::AssertUnwindSafe(|| call(&media, zipped, container, input, page));
     match std::panic::catch_unwind(guarded) {
         Ok(Ok(())) => {}
-        Ok(Err(Trouble(reason))) => page.reason(reason),
-        Err(_) => page.reason("its reader met something that it cannot cope with"),
+        Ok(Err(Trouble(reason))) => page.broken_off(reason),
+        Err(_) => page.broken_off("its reader met something that it cannot cope with"),
     }
     page.settle();
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use formats::holds_documents;
 pub use input::Input;
 pub use isolation::confine::{self, InForce};
 pub use isolation::pool::{Pool, Settings};
@@ -38,6 +39,12 @@ pub struct Extracted {
     /// The reader came to no end: it crashed, or took too much of something.
     #[serde(default)]
     pub lost: bool,
+    /// Reading broke off: there may be more parts than those that are told.
+    #[serde(default)]
+    pub broken_off: bool,
+    /// Of the document as a whole: it has more parts, or expands to more bytes, than are read.
+    #[serde(default)]
+    pub over_limit: bool,
 }
 
 impl Extracted {
@@ -117,5 +124,7 @@ pub fn extract(request: &Request, input: Input) -> Extracted {
     let budget = page::Budget::new(request, input.len());
     let mut page = page::Page::new(&budget, 0, &request.name);
     formats::read(&mut page, request.declared.as_deref(), input);
-    page.finish()
+    let mut found = page.finish();
+    found.over_limit = budget.is_over();
+    found
 }

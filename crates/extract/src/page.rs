@@ -35,6 +35,7 @@ pub(crate) struct Budget {
     text: Cell<usize>,
     parts: Cell<usize>,
     expanded: Cell<u64>,
+    over: Cell<bool>,
 }
 
 /// What came out of compression may be this large whatever the ratio: small files compress well.
@@ -56,8 +57,14 @@ impl Budget {
             text: Cell::new(limits.text_bytes),
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
+            over: Cell::new(false),
             limits,
         }
+    }
+
+    /// Whether the document has more parts, or expands to more, than is read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get()
     }
 
     /// Counts bytes that came out of compression.
@@ -69,6 +76,7 @@ impl Budget {
             }
             None => {
                 self.expanded.set(0);
+                self.over.set(true);
                 Err(io::Error::other("more comes out of its compression than is allowed; it may be a bomb"))
             }
         }
@@ -220,6 +228,12 @@ impl<'b> Page<'b> {
         self.out.reason.get_or_insert_with(|| reason.into());
     }
 
+    /// Says that reading ended before the end, and why.
+    pub(crate) fn broken_off(&mut self, reason: impl Into<String>) {
+        self.out.broken_off = true;
+        self.reason(reason);
+    }
+
     /// Opens a part and reads it. An empty name is made up from the part's number.
     pub(crate) fn part(&mut self, name: &str, declared: Option<&str>, input: impl Into<Input>) {
         self.part_by(name, |page| crate::formats::read(page, declared, input.into()));
@@ -235,6 +249,7 @@ impl<'b> Page<'b> {
             return;
         }
         let Some(left) = self.budget.parts.get().checked_sub(1) else {
+            self.budget.over.set(true);
             self.reason("it has more parts than are read; the rest was left out");
             return;
         };

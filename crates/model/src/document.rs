@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Reason;
 use crate::ids::Digest;
 
 /// One indexable item with its text and fields; times are milliseconds since 1970 UTC, sizes bytes.
@@ -77,6 +78,64 @@ impl Record {
     }
 }
 
+/// Something inside a document that becomes an entry of its own: a member, an attachment, a message, a passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Its name inside the document, such as `inner/mail.eml!/report.pdf`: the same at every visit.
+    pub name: String,
+    /// What it is, or why it could not be read this time: then outputs keep what they hold of it. Address (that of the
+    /// document) and path are the pipeline's to fill in.
+    pub record: Result<Record, Reason>,
+}
+
+/// The components that were found in a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// They, in order.
+    pub list: Vec<Component>,
+    /// Not all could be found: outputs keep what they hold of those that are not in the list.
+    pub incomplete: bool,
+}
+
+/// Between the name of a container and the name of what is in it.
+pub const INSIDE: &str = "!/";
+
+/// Address of a component: that of its document with the component's name as fragment (RFC 3986 3.5).
+pub fn component_uri(document: &str, component: &str) -> String {
+    let mut uri = String::with_capacity(document.len() + 1 + component.len());
+    uri.push_str(document);
+    uri.push('#');
+    for byte in component.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => uri.push(char::from(byte)),
+            _ if b"-._~!$&'()*+,;=:@/?".contains(&byte) => uri.push(char::from(byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+/// The address of the document and the component's name, of an address that [`component_uri`] made.
+pub fn component_of(uri: &str) -> Option<(&str, String)> {
+    let (document, written) = uri.split_once('#')?;
+    let mut bytes = Vec::with_capacity(written.len());
+    let mut rest = written.as_bytes();
+    while let [first, after @ ..] = rest {
+        let number = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match (first, number.and_then(|two| u8::from_str_radix(two, 16).ok())) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    Some((document, String::from_utf8(bytes).ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +158,15 @@ mod tests {
         let one = Record { title: "ab".into(), path: "c".into(), ..Record::default() };
         let two = Record { title: "a".into(), path: "bc".into(), ..Record::default() };
         assert_ne!(one.digest(Digest(1), Digest(1), false), two.digest(Digest(1), Digest(1), false));
+    }
+
+    #[test]
+    fn a_component_is_a_fragment_of_its_document() {
+        let uri = component_uri("file:///a/outer.zip", "in ner/mail.eml!/ä#b.pdf");
+        assert_eq!(uri, "file:///a/outer.zip#in%20ner/mail.eml!/%C3%A4%23b.pdf");
+        let told = ("file:///a/outer.zip", "in ner/mail.eml!/ä#b.pdf".to_owned());
+        assert_eq!(component_of(&uri), Some(told));
+        assert_eq!(component_of("file:///a"), None);
+        assert_eq!(component_of("a#50%"), Some(("a", "50%".to_owned())));
     }
 }

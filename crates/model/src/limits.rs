@@ -40,6 +40,8 @@ pub const SYNC_WAIT_MS_MAX: i64 = 30_000;
 pub const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Text that is kept of one document, bytes; what is beyond is cut off and said.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
+/// Text of a document and of all entries that are made of what is in it, bytes; what is beyond is cut off and said.
+pub const PARTS_TEXT_BYTES_MAX: usize = 32 << 20;
 /// A version taken within this time of the change that it describes is racy, milliseconds (design 4.5).
 pub const CLOCK_GRAIN_MS: i64 = 2_000;
 /// A file that changes while it is read is read this often at most (design 4.5).

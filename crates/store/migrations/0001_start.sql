@@ -53,14 +53,17 @@ CREATE TABLE trouble (document BIGINT PRIMARY KEY, job BIGINT NOT NULL,
   first_at BIGINT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL) /*clustered*/;
 CREATE INDEX trouble_job ON trouble (job, kind, document);
 
--- what one output holds of one document, as claimed by one owner; sent 0 = a removal
-CREATE TABLE delivery (document BIGINT NOT NULL, output BIGINT NOT NULL, address_parent BIGINT NOT NULL,
+-- what one output holds of one document, or of a component in it, as claimed by one owner; sent 0 = a removal
+CREATE TABLE delivery (document BIGINT NOT NULL, component BIGINT NOT NULL, output BIGINT NOT NULL, address_parent BIGINT NOT NULL,
   address BIGINT NOT NULL, seq BIGINT NOT NULL, sent BIGINT NOT NULL, sent_access BIGINT NOT NULL, held BIGINT,
   held_access BIGINT, intent_at BIGINT NOT NULL, confirmed_at BIGINT, outcome TEXT,
-  PRIMARY KEY (document, output)) /*clustered*/;
+  PRIMARY KEY (document, component, output)) /*clustered*/;
 CREATE INDEX delivery_address ON delivery (output, address_parent, address);
 CREATE INDEX delivery_leaving ON delivery (document) WHERE sent = 0;
 -- only where the URI is not the one that the repository derives from the key
 CREATE TABLE delivery_uri (document BIGINT NOT NULL, output BIGINT NOT NULL, uri TEXT NOT NULL,
   PRIMARY KEY (document, output)) /*clustered*/;
+-- names of what is in documents and has deliveries of its own; the document itself is component 0 and has no row
+CREATE TABLE component (document BIGINT NOT NULL, component BIGINT NOT NULL, name TEXT NOT NULL,
+  PRIMARY KEY (document, component)) /*clustered*/;
 CREATE TABLE tally (job BIGINT NOT NULL, name TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (job, name)) /*clustered*/;

@@ -12,6 +12,8 @@ use crate::queries;
 pub struct Delivery {
     /// The document.
     pub document: i64,
+    /// What is in it; 0 for the document itself.
+    pub component: i64,
     /// The output.
     pub output: ConnectionId,
     /// Number of the last intent.
@@ -27,6 +29,8 @@ pub struct Delivery {
 pub struct Intent {
     /// The document.
     pub document: i64,
+    /// What is in it; 0 for the document itself.
+    pub component: i64,
     /// Hash of the address's parent.
     pub address_parent: i64,
     /// Hash of the address.
@@ -37,6 +41,23 @@ pub struct Intent {
     pub sent: Digest,
     /// Access digest that will be held.
     pub sent_access: Digest,
+}
+
+/// An answer to an intent, by its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// As in [`Intent::document`].
+    pub document: i64,
+    /// As in [`Intent::component`].
+    pub component: i64,
+    /// As in [`Intent::seq`].
+    pub seq: i64,
+}
+
+impl From<&Intent> for Answered {
+    fn from(intent: &Intent) -> Self {
+        Self { document: intent.document, component: intent.component, seq: intent.seq }
+    }
 }
 
 /// One owner of an address.
@@ -62,13 +83,13 @@ impl Owner {
     }
 }
 
-/// The digests of a delivery, in columns 3 to 6.
-fn holding(row: &Row<'_>) -> Result<Holding> {
+/// The digests of a delivery, in four columns from `first` on.
+fn holding(row: &Row<'_>, first: usize) -> Result<Holding> {
     Ok(Holding {
-        sent: Digest(row.int(3)?),
-        sent_access: Digest(row.int(4)?),
-        held: row.opt_int(5)?.map(Digest),
-        held_access: row.opt_int(6)?.map(Digest),
+        sent: Digest(row.int(first)?),
+        sent_access: Digest(row.int(first + 1)?),
+        held: row.opt_int(first + 2)?.map(Digest),
+        held_access: row.opt_int(first + 3)?.map(Digest),
     })
 }
 
@@ -77,10 +98,11 @@ pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
     sql.query(&queries::DELIVERY_HOLDINGS, &[Value::Ints(ids)], |row| {
         Ok(Delivery {
             document: row.int(0)?,
-            output: ConnectionId(row.int(1)?),
-            seq: row.int(2)?,
-            holding: holding(row)?,
-            outcome: row.opt_text(7)?,
+            component: row.int(1)?,
+            output: ConnectionId(row.int(2)?),
+            seq: row.int(3)?,
+            holding: holding(row, 4)?,
+            outcome: row.opt_text(8)?,
         })
     })
 }
@@ -95,11 +117,12 @@ pub fn intend(
     intents: &[Intent],
 ) -> Result<()> {
     let ints = |field: fn(&Intent) -> i64| intents.iter().map(field).collect::<Vec<i64>>();
-    let (documents, seqs) = (ints(|i| i.document), ints(|i| i.seq));
+    let (documents, components, seqs) = (ints(|i| i.document), ints(|i| i.component), ints(|i| i.seq));
     let access = ints(|i| i.sent_access.0);
     if access_only {
         let columns = [
             Column::Ints(&documents),
+            Column::Ints(&components),
             Column::Same(output.0),
             Column::Ints(&seqs),
             Column::Ints(&access),
@@ -112,6 +135,7 @@ pub fn intend(
         &queries::DELIVERY_INTEND,
         &[
             Column::Ints(&documents),
+            Column::Ints(&components),
             Column::Same(output.0),
             Column::Ints(&ints(|i| i.address_parent)),
             Column::Ints(&ints(|i| i.address)),
@@ -149,39 +173,96 @@ pub enum Confirmed {
     Access,
 }
 
-/// Writes confirmations `(document, seq)` for one output; a newer intent is left alone.
+/// The columns that find the deliveries of one output by their answers.
+struct Rows {
+    documents: Vec<i64>,
+    components: Vec<i64>,
+    seqs: Vec<i64>,
+}
+
+impl Rows {
+    fn of(rows: &[Answered]) -> Rows {
+        Rows {
+            documents: rows.iter().map(|row| row.document).collect(),
+            components: rows.iter().map(|row| row.component).collect(),
+            seqs: rows.iter().map(|row| row.seq).collect(),
+        }
+    }
+
+    fn columns(&self, output: ConnectionId) -> Vec<Column<'_>> {
+        let (documents, components) = (Column::Ints(&self.documents), Column::Ints(&self.components));
+        vec![documents, components, Column::Same(output.0), Column::Ints(&self.seqs)]
+    }
+}
+
+/// Writes confirmations for one output; a newer intent is left alone.
 pub fn confirm(
     sql: &mut Sql<'_>,
     output: ConnectionId,
     now: i64,
     what: Confirmed,
-    rows: &[(i64, i64)],
+    rows: &[Answered],
 ) -> Result<()> {
     let statement = match what {
         Confirmed::Record => &queries::DELIVERY_CONFIRM,
         Confirmed::Access => &queries::DELIVERY_CONFIRM_ACCESS,
     };
-    let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs), Column::Same(now)];
+    let rows = Rows::of(rows);
+    let mut columns = rows.columns(output);
+    columns.push(Column::Same(now));
     sql.execute_many(statement, &columns)?;
     Ok(())
 }
 
-/// Writes that the output answered with no: `(document, seq)`.
-pub fn refuse(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[(i64, i64)]) -> Result<()> {
-    let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    let columns =
-        [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs), Column::SameText(outcome)];
+/// Writes that the output answered with no.
+pub fn refuse(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[Answered]) -> Result<()> {
+    let rows = Rows::of(rows);
+    let mut columns = rows.columns(output);
+    columns.push(Column::SameText(outcome));
     sql.execute_many(&queries::DELIVERY_REFUSE, &columns)?;
     Ok(())
 }
 
-/// Takes deliveries off whose removal was confirmed: `(document, seq)`.
-pub fn remove(sql: &mut Sql<'_>, output: ConnectionId, rows: &[(i64, i64)]) -> Result<()> {
-    let (documents, seqs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    let columns = [Column::Ints(&documents), Column::Same(output.0), Column::Ints(&seqs)];
-    sql.execute_many(&queries::DELIVERY_REMOVE, &columns)?;
+/// Takes deliveries off whose removal was confirmed, and the names of components that nothing is known of any more.
+pub fn remove(sql: &mut Sql<'_>, output: ConnectionId, rows: &[Answered]) -> Result<()> {
+    let mut inside: Vec<i64> = rows.iter().filter(|row| row.component != 0).map(|row| row.document).collect();
+    inside.dedup();
+    sql.execute_many(&queries::DELIVERY_REMOVE, &Rows::of(rows).columns(output))?;
+    if !inside.is_empty() {
+        sql.execute(&queries::COMPONENT_DROP, &[Value::Ints(&inside)])?;
+    }
     Ok(())
+}
+
+/// Remembers the names of components that are about to be sent: `(document, component, name)`.
+pub fn remember_components(sql: &mut Sql<'_>, rows: &[(i64, i64, &str)]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let documents: Vec<i64> = rows.iter().map(|row| row.0).collect();
+    let components: Vec<i64> = rows.iter().map(|row| row.1).collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.2).collect();
+    let columns = [Column::Ints(&documents), Column::Ints(&components), Column::Texts(&names)];
+    sql.execute_many(&queries::COMPONENT_PUT, &columns)?;
+    Ok(())
+}
+
+/// Names of what is in documents: `(document, component, name)`.
+pub fn components(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, String)>> {
+    sql.query(&queries::COMPONENT_GET, &[Value::Ints(ids)], |row| {
+        Ok((row.int(0)?, row.int(1)?, row.text(2)?))
+    })
+}
+
+/// The component of a document that has this name.
+pub fn component(sql: &mut Sql<'_>, document: i64, name: &str) -> Result<Option<i64>> {
+    sql.one(&queries::COMPONENT_FIND, &[Value::Int(document), Value::Text(name)], |row| row.int(0))
+}
+
+/// How many things in a document have deliveries of their own.
+pub fn component_count(sql: &mut Sql<'_>, document: i64) -> Result<u64> {
+    let count = sql.one(&queries::COMPONENT_COUNT, &[Value::Int(document)], |row| row.int(0))?;
+    Ok(count.unwrap_or(0).max(0) as u64)
 }
 
 /// Everybody who claims an address of an output (128 bits of a keyed hash stand for its text).
@@ -197,7 +278,7 @@ pub fn owners(
             address: row.int(0)?,
             document: row.int(1)?,
             seq: row.int(2)?,
-            holding: holding(row)?,
+            holding: holding(row, 3)?,
             job: JobId(row.int(7)?),
         })
     })
@@ -220,16 +301,18 @@ pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, int
     sql.execute(&queries::DELIVERY_OVERWRITE, &values)
 }
 
-/// Documents of a job that an output holds after `after`: `(document, seq)`.
+/// Documents of a job of which an output holds something, after `after`; found among at most `most` deliveries.
 pub fn of_output(
     sql: &mut Sql<'_>,
     output: ConnectionId,
     job: JobId,
     after: i64,
     most: usize,
-) -> Result<Vec<(i64, i64)>> {
+) -> Result<Vec<i64>> {
     let values = [Value::Int(output.0), Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::DELIVERY_OF_OUTPUT, &values, |row| Ok((row.int(0)?, row.int(1)?)))
+    let mut documents = sql.query(&queries::DELIVERY_OF_OUTPUT, &values, |row| row.int(0))?;
+    documents.dedup();
+    Ok(documents)
 }
 
 /// Marks deliveries of an output as not confirmed, for documents in `(after, until]`.
@@ -240,7 +323,7 @@ pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until:
     )
 }
 
-/// Every document of an output after `after`: `(document, job)`.
+/// Every document of an output after `after`: `(document, job)`; found among at most `most` deliveries.
 pub fn all_of_output(
     sql: &mut Sql<'_>,
     output: ConnectionId,
@@ -248,7 +331,10 @@ pub fn all_of_output(
     most: usize,
 ) -> Result<Vec<(i64, JobId)>> {
     let values = [Value::Int(output.0), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::DELIVERY_ALL_OF_OUTPUT, &values, |row| Ok((row.int(0)?, JobId(row.int(1)?))))
+    let mut documents =
+        sql.query(&queries::DELIVERY_ALL_OF_OUTPUT, &values, |row| Ok((row.int(0)?, JobId(row.int(1)?))))?;
+    documents.dedup();
+    Ok(documents)
 }
 
 /// Access that is on its way.
@@ -268,6 +354,8 @@ pub struct Booked {
     pub address: (i64, i64),
     /// The document.
     pub document: i64,
+    /// What is in it; 0 for the document itself.
+    pub component: i64,
     /// Digests sent and held.
     pub holding: Holding,
     /// `refused`, `overwritten`, `lost`.
@@ -287,11 +375,12 @@ pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: u
         Ok(Booked {
             address: (row.int(0)?, row.int(1)?),
             document: row.int(2)?,
-            holding: holding(row)?,
-            outcome: row.opt_text(7)?,
-            class: row.opt_int(8)?.map(ClassId),
-            place: row.opt_int(9)?.map(PlaceId),
-            job: row.opt_int(10)?.map(JobId),
+            component: row.int(3)?,
+            holding: holding(row, 4)?,
+            outcome: row.opt_text(8)?,
+            class: row.opt_int(9)?.map(ClassId),
+            place: row.opt_int(10)?.map(PlaceId),
+            job: row.opt_int(11)?.map(JobId),
         })
     })
 }

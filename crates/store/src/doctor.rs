@@ -117,6 +117,12 @@ checks! {
     20 addresses_of_nothing Delivery DOCTOR_ADDRESSES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_ADDRESSES]), false,
         "addresses belong to documents that are not there",
         "--repair drops those without a delivery; for others run `ingather verify --repair` first";
+    20 components_of_nothing Document DOCTOR_COMPONENTS_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_COMPONENTS]), false,
+        "names of parts of documents belong to nothing that was ever sent",
+        "--repair drops those without a delivery; for others run `ingather verify --repair` first";
+    20 nameless_components Delivery DOCTOR_NAMELESS_COMPONENTS Repair::ByHand, false,
+        "parts of documents have lost their names: outputs may hold entries that nobody will remove",
+        "`ingather verify --repair` takes such entries out, and then drops these deliveries";
     21 unknown_access Document DOCTOR_UNKNOWN_ACCESS Repair::Queue, false,
         "documents refer to access that is not there, so that nobody finds them", "--repair reads their access with the next run";
     22 places_below_nothing Other DOCTOR_PLACES_BELOW_NOTHING Repair::ByHand, false,
@@ -140,10 +146,7 @@ pub static NOT_YET: &[(u8, &str)] = &[
     (17, "there are no events"),
     (18, "there are no reports, tickets and buffers"),
     (19, "there are no tickets"),
-    (
-        20,
-        "the part about blobs, components, hops and edges, which are not there; addresses are checked instead",
-    ),
+    (20, "the part about blobs, hops and edges, which are not there; addresses are checked instead"),
 ];
 
 /// Makes all checks; each tells at most `most` rows. Nothing found: nothing answered.

@@ -72,9 +72,9 @@ pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
     })
 }
 
-/// What outputs were sent of a document, in no order.
-pub fn sent(sql: &mut Sql<'_>, document: i64) -> Result<Vec<Sent>> {
-    sql.query(&queries::EXPLAIN_DELIVERIES, &[Value::Int(document)], |row| {
+/// What outputs were sent of a document, or of a component in it (0: of itself), in no order.
+pub fn sent(sql: &mut Sql<'_>, document: i64, component: i64) -> Result<Vec<Sent>> {
+    sql.query(&queries::EXPLAIN_DELIVERIES, &[Value::Int(document), Value::Int(component)], |row| {
         Ok(Sent {
             output: ConnectionId(row.int(0)?),
             name: row.text(1)?,

@@ -197,6 +197,12 @@ queries! {
     shared DELIVERY_URI_GET = "delivery_uri/get";
     shared DELIVERY_URI_REMOVE = "delivery_uri/remove";
     shared DELIVERY_PENDING_ACCESS = "delivery/pending_access";
+    shared COMPONENT_PUT = "component/put";
+    shared COMPONENT_GET = "component/get";
+    shared COMPONENT_FIND = "component/find";
+    shared COMPONENT_COUNT = "component/count";
+    shared COMPONENT_DROP = "component/drop";
+    shared COMPONENT_REMOVE = "component/remove";
     shared TALLY_ADD = "tally/add";
     shared TALLY_GET = "tally/get";
     shared TALLY_REMOVE = "tally/remove";
@@ -207,6 +213,9 @@ queries! {
     shared DOCTOR_NAMELESS_DOCUMENTS = "doctor/nameless_documents";
     shared DOCTOR_NAMES_OF_NOTHING = "doctor/names_of_nothing";
     shared DOCTOR_DELIVERIES_OF_NOTHING = "doctor/deliveries_of_nothing";
+    shared DOCTOR_COMPONENTS_OF_NOTHING = "doctor/components_of_nothing";
+    shared DOCTOR_DROP_COMPONENTS = "doctor/drop_components";
+    shared DOCTOR_NAMELESS_COMPONENTS = "doctor/nameless_components";
     shared DOCTOR_UNCONFIRMED = "doctor/unconfirmed";
     shared DOCTOR_FORGOTTEN = "doctor/forgotten";
     shared DOCTOR_CONFIRMED_BEFORE_INTENT = "doctor/confirmed_before_intent";

@@ -1,13 +1,11 @@
 //! A pipeline stage for scenarios: declines what contains a word, or fails on it, and puts a mark on the rest.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::settings::{NoSettings, schema_of};
-use ingather_connector::transform::{Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
 /// `{"decline": word, "broken": word, "mark": text}`, each optional.
 pub static TRANSFORM: TransformKind = TransformKind {
@@ -28,9 +26,9 @@ struct Script {
 }
 
 impl Transform for Script {
-    fn apply(&self, _call: &Call, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let mut text = String::new();
-        content.read_to_string(&mut text).map_err(|error| Fault::passing("read", error.to_string()))?;
+        item.content.read_to_string(&mut text).map_err(|error| Fault::passing("read", error.to_string()))?;
         let has = |word: &Option<String>| word.as_ref().is_some_and(|word| text.contains(word.as_str()));
         if has(&self.broken) {
             return Err(Fault::broken("stage", "the stage cannot read this"));
@@ -39,7 +37,7 @@ impl Transform for Script {
             return Ok(Verdict::Decline(Reason::new("declined", "it contains the word")));
         }
         if let Some(mark) = &self.mark {
-            record.fields.insert("mark".to_owned(), vec![mark.clone()]);
+            item.record.fields.insert("mark".to_owned(), vec![mark.clone()]);
         }
         Ok(Verdict::Pass)
     }

@@ -162,15 +162,13 @@ mod tests {
 /// A stage of the pipeline.
 pub(super) const TRANSFORM: &str = r###"//! The `__name__` transform: cuts titles to a length. Replace it by what the stage is for.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::settings;
-use ingather_connector::transform::{Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -201,8 +199,8 @@ struct __Type__ {
 }
 
 impl Transform for __Type__ {
-    fn apply(&self, _call: &Call, record: &mut Record, _content: &mut dyn Read) -> Result<Verdict, Fault> {
-        record.title = record.title.chars().take(self.settings.title_characters_max).collect();
+    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+        item.record.title = item.record.title.chars().take(self.settings.title_characters_max).collect();
         Ok(Verdict::Pass)
     }
 }
@@ -210,6 +208,7 @@ impl Transform for __Type__ {
 #[cfg(test)]
 mod tests {
     use ingather_connector::call::Cancel;
+    use ingather_connector::model::document::{Parts, Record};
     use ingather_testkit::clock::HandClock;
     use ingather_testkit::suites;
 
@@ -227,7 +226,9 @@ mod tests {
         let stage = (TRANSFORM.open)(&serde_json::json!({"title_characters_max": 3})).unwrap();
         let before = Record { title: "title".into(), uri: "x:1".into(), ..Record::default() };
         let mut record = before.clone();
-        assert_eq!(stage.apply(&call, &mut record, &mut std::io::empty()).unwrap(), Verdict::Pass);
+        let mut parts = Parts::default();
+        let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut parts };
+        assert_eq!(stage.apply(&call, &mut item).unwrap(), Verdict::Pass);
         assert_eq!(record, Record { title: "tit".into(), ..before });
     }
 

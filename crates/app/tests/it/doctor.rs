@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use ingather_store::db::Value as Parameter;
+use ingather_store::deliveries::Answered;
 use ingather_store::{Durability, Store, Target, queries};
 use serde_json::Value;
 
@@ -58,9 +59,9 @@ fn what_was_forgotten_is_sent_by_the_next_run_and_counters_are_made_anew() {
         store
             .write(Durability::Synced, |sql| {
                 for id in ids {
-                    let rows: Vec<(i64, i64)> = ingather_store::deliveries::holdings(sql, &[id])?
+                    let rows: Vec<Answered> = ingather_store::deliveries::holdings(sql, &[id])?
                         .into_iter()
-                        .map(|delivery| (delivery.document, delivery.seq))
+                        .map(|held| Answered { document: id, component: held.component, seq: held.seq })
                         .collect();
                     let output = ingather_store::deliveries::holdings(sql, &[id])?[0].output;
                     ingather_store::deliveries::remove(sql, output, &rows)?;

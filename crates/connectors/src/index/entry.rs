@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use ingather_connector::model::document::component_of;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::output::{Change, Held};
@@ -83,9 +84,10 @@ impl<'a> Kept<'a> {
         self.foreign_uri.as_deref().or_else(|| self.id.get(..self.uri_bytes)).unwrap_or(&self.id)
     }
 
-    /// The component; empty for the primary one.
-    pub(super) fn component(&self) -> &str {
-        self.id.get(self.uri_bytes + 1..).unwrap_or_default()
+    /// Name of the component; empty for the document itself.
+    pub(super) fn component(&self) -> String {
+        let written = self.id.get(self.uri_bytes..).unwrap_or_default();
+        component_of(written).map(|(_, name)| name).unwrap_or_default()
     }
 
     /// Last part of the path.

@@ -107,7 +107,7 @@ pub struct Hit {
     pub job_name: String,
     /// Name of the document in its job.
     pub document: String,
-    /// The component; empty for the primary one.
+    /// Name of the component, such as `inner/mail.eml!/report.pdf`; empty for the document itself.
     pub component: String,
     /// Where a person finds it.
     pub uri: String,
@@ -276,7 +276,7 @@ impl Searcher {
         Ok(Hit {
             job: numbers.job,
             job_name: kept.job_name.to_string(),
-            component: kept.component().to_owned(),
+            component: kept.component(),
             uri: kept.uri().to_owned(),
             title: title.to_owned(),
             score,

@@ -3,11 +3,13 @@
 use std::io::Read;
 use std::sync::OnceLock;
 
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
+use ingather_connector::model::document::{Component, INSIDE, Parts, Record};
+use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
 use ingather_connector::transform::Verdict;
 use ingather_extract::{Extracted, Pool, Request, detect};
+
+use super::{Container, PartsAs, Settings};
 
 /// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
 static READERS: OnceLock<Pool> = OnceLock::new();
@@ -18,28 +20,115 @@ pub fn read_files_with(pool: Pool) {
     let _ = READERS.set(pool);
 }
 
-/// Reads a document whose type is known by now, and fills the record with what is in it.
-pub(super) fn read(name: &str, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault> {
+/// Reads a document whose type is known by now; fills the record with what is in it, and `parts` with what are documents
+/// of their own.
+pub(super) fn read(
+    settings: &Settings,
+    name: &str,
+    record: &mut Record,
+    content: &mut dyn Read,
+    parts: &mut Parts,
+) -> Result<Verdict, Fault> {
     let media = record.media_type.clone().unwrap_or_default();
     let Some(pool) = READERS.get().filter(|_| detect::is_readable(&media)) else { return Ok(Verdict::Pass) };
-    let request = Request { name: name.to_owned(), declared: Some(media), ..Request::default() };
+    let mut request = Request { name: name.to_owned(), declared: Some(media), ..Request::default() };
+    request.options.hidden = !settings.skip_hidden;
+    request.options.boilerplate = !settings.skip_boilerplate;
+    request.options.parts = settings.parts != PartsAs::None;
+    if settings.parts == PartsAs::Entries {
+        request.limits.text_bytes = limits::PARTS_TEXT_BYTES_MAX;
+    }
     let found = pool
         .extract(&request, content)
         .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
     if found.lost {
         return Err(Fault::broken("extract", found.reason.unwrap_or_default()));
     }
-    fill(record, found);
-    Ok(Verdict::Pass)
+    Ok(take(settings, record, found, parts))
 }
 
-/// Fills the record: the text of parts follows that of the document.
+/// Takes what was found into the record and the parts.
+fn take(settings: &Settings, record: &mut Record, mut found: Extracted, parts: &mut Parts) -> Verdict {
+    let entries = settings.parts == PartsAs::Entries;
+    let mut inside = Parts::default();
+    if entries && ingather_extract::holds_documents(&found.media_type) {
+        inside.incomplete = found.broken_off;
+        components("", &mut found, &mut inside);
+    }
+    let over = found.over_limit;
+    fill(record, found);
+    if entries && over {
+        // Half of a container would look like all of it (`push-side.md` CMP-6).
+        inside = Parts { list: Vec::new(), incomplete: true };
+        let reason = "compound_limit: it has more parts, or expands to more, than are read; none are entries";
+        record.fields.insert("extraction".to_owned(), vec![reason.to_owned()]);
+    }
+    let unread = inside.list.iter().find_map(|part| part.record.as_ref().err().map(|why| (&part.name, why)));
+    if let Some((name, why)) = unread {
+        record
+            .fields
+            .entry("extraction".to_owned())
+            .or_insert_with(|| vec![format!("{name}: {}", why.message)]);
+    }
+    let is_container = !inside.list.is_empty() || inside.incomplete;
+    parts.incomplete |= inside.incomplete;
+    parts.list.append(&mut inside.list);
+    match settings.container {
+        Container::MetadataOnly if is_container => record.body = None,
+        Container::Drop if is_container => return Verdict::PartsOnly,
+        _ => {}
+    }
+    Verdict::Pass
+}
+
+/// Takes the documents out that are in a container, and those in them; `outer` is the container's own name with what
+/// sets the names apart.
+fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
+    for mut found in std::mem::take(&mut container.parts) {
+        let name = format!("{outer}{}", found.name);
+        if found.media_type.is_empty() {
+            // It could not be had at all: what is known of it stays.
+            let reason = Reason::new("unreadable_part", found.reason.unwrap_or_default());
+            parts.list.push(Component { name, record: Err(reason) });
+            continue;
+        }
+        if ingather_extract::holds_documents(&found.media_type) {
+            parts.incomplete |= found.broken_off;
+            if is_wrapping(container, &found) {
+                components(outer, &mut found, parts);
+                continue;
+            }
+            let mut inner = Parts::default();
+            components(&format!("{name}{INSIDE}"), &mut found, &mut inner);
+            parts.incomplete |= inner.incomplete;
+            parts.list.push(component(name, found));
+            parts.list.append(&mut inner.list);
+        } else {
+            parts.list.push(component(name, found));
+        }
+    }
+}
+
+/// Whether a packed file holds nothing but an archive, as `a.tar.gz` does: both are one container to people.
+fn is_wrapping(packed: &Extracted, inner: &Extracted) -> bool {
+    let is_packed = ["application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"]
+        .contains(&packed.media_type.as_str());
+    is_packed && inner.media_type == "application/x-tar"
+}
+
+fn component(name: String, found: Extracted) -> Component {
+    let last = found.name.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut record = Record { title: last.clone(), ..Record::default() };
+    record.fields.insert("name".to_owned(), vec![last]);
+    fill(&mut record, found);
+    Component { name, record: Ok(record) }
+}
+
+/// Fills a record; the text of parts that are left in the document follows its own.
 fn fill(record: &mut Record, mut found: Extracted) {
     let mut body = String::new();
     append(&mut body, &found);
-    if !body.is_empty() {
-        record.body = Some(body);
-    }
+    record.body = Some(body).filter(|body| !body.is_empty());
     record.media_type = Some(found.media_type);
     if let Some(title) = found.fields.remove("title").and_then(|titles| titles.into_iter().next()) {
         let end = ingather_extract::decode::boundary(&title, limits::TITLE_BYTES_MAX);
@@ -71,8 +160,100 @@ fn append(body: &mut String, found: &Extracted) {
 mod tests {
     use super::*;
 
+    fn read(media: &str, name: &str, text: &str) -> Extracted {
+        let (name, media_type, text) = (name.to_owned(), media.to_owned(), text.to_owned());
+        Extracted { name, media_type, text, ..Extracted::default() }
+    }
+
+    fn taken(settings: serde_json::Value, found: Extracted) -> (Record, Parts, Verdict) {
+        let settings: Settings = serde_json::from_value(settings).unwrap();
+        let (mut record, mut parts) = (Record::default(), Parts::default());
+        let verdict = take(&settings, &mut record, found, &mut parts);
+        (record, parts, verdict)
+    }
+
+    /// `a.txt`, a mail with an attachment, and a member that cannot be had, in an archive.
+    fn archive() -> Extracted {
+        let mut mail = read("message/rfc822", "in/mail.eml", "mail words");
+        mail.parts.push(read("application/pdf", "report.pdf", "report words"));
+        let mut archive = read("application/zip", "outer.zip", "names");
+        archive.parts.push(read("text/plain", "a.txt", "text words"));
+        archive.parts.push(mail);
+        archive.parts.push(Extracted {
+            name: "secret".to_owned(),
+            reason: Some("it is encrypted".to_owned()),
+            ..Extracted::default()
+        });
+        archive
+    }
+
     #[test]
-    fn a_record_holds_what_is_in_the_document_and_its_parts() {
+    fn what_is_in_a_container_are_entries_of_their_own() {
+        let (record, parts, verdict) = taken(serde_json::json!({}), archive());
+        assert_eq!((verdict, record.body.as_deref()), (Verdict::Pass, Some("names")));
+        let texts: Vec<_> = parts
+            .list
+            .iter()
+            .map(|part| (part.name.as_str(), part.record.as_ref().ok().and_then(|r| r.body.as_deref())))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                ("a.txt", Some("text words")),
+                ("in/mail.eml", Some("mail words")),
+                ("in/mail.eml!/report.pdf", Some("report words")),
+                ("secret", None),
+            ]
+        );
+        assert_eq!(record.fields["extraction"], ["secret: it is encrypted"]);
+        assert!(!parts.incomplete);
+        assert_eq!(parts.list[2].record.as_ref().unwrap().title, "report.pdf");
+    }
+
+    #[test]
+    fn a_container_is_kept_without_its_text_or_not_at_all() {
+        let (record, parts, verdict) = taken(serde_json::json!({"container": "metadata_only"}), archive());
+        assert_eq!((record.body, parts.list.len(), verdict), (None, 4, Verdict::Pass));
+        let (_, parts, verdict) = taken(serde_json::json!({"container": "drop"}), archive());
+        assert_eq!((parts.list.len(), verdict), (4, Verdict::PartsOnly));
+        let (_, _, verdict) =
+            taken(serde_json::json!({"container": "drop"}), read("text/html", "a", "words"));
+        assert_eq!(verdict, Verdict::Pass, "it is no container");
+    }
+
+    #[test]
+    fn more_parts_than_allowed_make_none_and_take_none_away() {
+        let (record, parts, _) = taken(serde_json::json!({}), Extracted { over_limit: true, ..archive() });
+        assert_eq!((parts.list.len(), parts.incomplete), (0, true));
+        assert!(record.fields["extraction"][0].starts_with("compound_limit"));
+    }
+
+    #[test]
+    fn a_container_that_broke_off_does_not_take_away_what_was_not_reached() {
+        let (_, parts, _) = taken(serde_json::json!({}), Extracted { broken_off: true, ..archive() });
+        assert_eq!((parts.list.len(), parts.incomplete), (4, true));
+    }
+
+    #[test]
+    fn a_packed_archive_is_one_container() {
+        let mut tar = read("application/x-tar", "a.tar", "");
+        tar.parts.push(read("text/plain", "b.txt", "words"));
+        let mut packed = read("application/gzip", "a.tar.gz", "");
+        packed.parts.push(tar);
+        let (_, parts, _) = taken(serde_json::json!({}), packed);
+        assert_eq!(parts.list.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["b.txt"]);
+    }
+
+    #[test]
+    fn what_is_embedded_in_a_report_is_part_of_its_text() {
+        let mut report = read("application/vnd.oasis.opendocument.text", "a.odt", "outer words");
+        report.parts.push(read("application/vnd.oasis.opendocument.spreadsheet", "table", "inner words"));
+        let (record, parts, _) = taken(serde_json::json!({}), report);
+        assert_eq!((record.body.as_deref(), parts.list.len()), (Some("outer words\ninner words"), 0));
+    }
+
+    #[test]
+    fn a_record_may_hold_the_text_of_parts() {
         let part = Extracted { text: "inner words".to_owned(), ..Extracted::default() };
         let mut found = Extracted {
             text: "outer words".to_owned(),
@@ -86,7 +267,8 @@ mod tests {
         }
         let mut record = Record { title: "a.zip".to_owned(), ..Record::default() };
         record.fields.insert("name".to_owned(), vec!["a.zip".to_owned()]);
-        fill(&mut record, found);
+        let settings: Settings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
+        take(&settings, &mut record, found, &mut Parts::default());
         assert_eq!(record.body.as_deref(), Some("outer words\ninner words"));
         assert_eq!((record.title.as_str(), record.author.as_deref()), ("T", Some("Ann")));
         assert_eq!(

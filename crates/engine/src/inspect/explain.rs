@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ingather_connector::model::access::Level;
+use ingather_connector::model::document::{INSIDE, component_of, component_uri};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::ids::{ClassId, Digest};
 use ingather_connector::model::{limits, merge::Known};
@@ -16,6 +17,7 @@ use super::verdict;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::marks;
+use crate::visit::pipeline::Pipeline;
 
 /// Why one document stands as it does.
 #[derive(Clone, Debug)]
@@ -57,11 +59,37 @@ pub struct Holder {
     pub confirmed_at: Option<i64>,
 }
 
+/// What a person asked about: a document, or something in one.
+pub(super) struct Asked {
+    pub(super) named: Named,
+    /// Its number and name inside the document.
+    component: Option<(i64, String)>,
+}
+
+impl Asked {
+    /// Its name as it is shown to people.
+    pub(super) fn shown(&self) -> String {
+        match &self.component {
+            Some((_, name)) => format!("{}{INSIDE}{name}", self.named.key),
+            None => self.named.key.clone(),
+        }
+    }
+
+    fn uri(&self, document: String) -> String {
+        match &self.component {
+            Some((_, name)) => component_uri(&document, name),
+            None => document,
+        }
+    }
+}
+
 /// A document that the store knows, with all that belongs to it.
 pub(super) struct Row {
     pub(super) known: Known,
     pub(super) facts: Facts,
     pub(super) sent: Vec<Sent>,
+    /// How many things in it have entries of their own.
+    pub(super) inside: u64,
     /// For each of `sent`: the job whose version is held there, when it is another one.
     pub(super) held_for: Vec<Option<String>>,
     /// Its removal is held by the last run.
@@ -93,13 +121,16 @@ impl Engine {
     /// What the store says, or a source whose settings cannot be used.
     pub fn explain(&self, job: &Job, kind: &str, text: &str) -> Result<Explanation> {
         let repository = self.repository(kind, &job.definition)?;
-        let named = match repository.named(text) {
-            Ok(named) => named,
+        let asked = match self.asked(job, &repository, text)? {
+            Ok(asked) => asked,
             Err(reason) => return self.foreign(job, text, reason),
         };
-        let name = named.key.as_str();
-        let row = self.row(job, &named)?;
-        let standing = repository.explain(&self.call(), name);
+        let name = asked.named.key.as_str();
+        let row = self.row(job, &asked)?;
+        let mut standing = repository.explain(&self.call(), name);
+        if let Standing::Taken(observed) = &mut standing {
+            observed.level = self.shown_to(job, observed.level.clone());
+        }
         let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
         let blind = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
         let blind = blind
@@ -117,11 +148,19 @@ impl Engine {
             _ => None,
         };
         let moved_to = moved_to.as_deref();
-        let case = Case { name, job, run: run.as_ref(), blind, standing: &standing, version, moved_to };
+        let case = Case {
+            name: &asked.shown(),
+            job,
+            run: run.as_ref(),
+            blind,
+            standing: &standing,
+            version,
+            moved_to,
+        };
         let cause = verdict::cause(&case, row.as_ref());
         let (waits_for, due, next) = verdict::next(&case, row.as_ref());
         Ok(Explanation {
-            uri: repository.uri(name),
+            uri: asked.uri(repository.uri(name)),
             cause,
             source: verdict::source(&standing),
             outputs: verdict::holders(job, row.as_ref()),
@@ -130,8 +169,16 @@ impl Engine {
             waits_for,
             due,
             next,
-            document: named.key,
+            document: asked.shown(),
         })
+    }
+
+    /// Who may see a document of a job that its source shows to `level`; a job whose stages cannot be opened changes nothing.
+    pub(super) fn shown_to(&self, job: &Job, level: Level) -> Level {
+        match Pipeline::open(&job.definition, &self.registry) {
+            Ok(pipeline) => pipeline.access(level),
+            Err(_) => level,
+        }
     }
 
     fn foreign(&self, job: &Job, text: &str, reason: Reason) -> Result<Explanation> {
@@ -150,14 +197,16 @@ impl Engine {
     }
 
     /// The row of a document with all that belongs to it; none when the store does not know it.
-    pub(super) fn row(&self, job: &Job, named: &Named) -> Result<Option<Row>> {
+    pub(super) fn row(&self, job: &Job, asked: &Asked) -> Result<Option<Row>> {
+        let Asked { named, component } = asked;
         let key = self.reader.hasher().key(&named.key, named.parent_bytes);
         let row = self.reader.read(|sql| {
             let found = documents::find(sql, job.id, key.parent, &[key.own])?;
             let Some((_, known)) = found.into_iter().next() else { return Ok(None) };
             let id = known.id.0;
             let Some(facts) = explain::facts(sql, id)? else { return Ok(None) };
-            let sent = explain::sent(sql, id)?;
+            let sent = explain::sent(sql, id, component.as_ref().map_or(0, |(id, _)| *id))?;
+            let inside = deliveries::component_count(sql, id)?;
             let mut held_for = Vec::new();
             for one in &sent {
                 let owners = deliveries::owners(sql, one.output, one.address_parent, one.address)?;
@@ -172,9 +221,9 @@ impl Engine {
             let seen = if listed { Some(runs::marks(sql, job.id, job.run)?) } else { None };
             let level = places::levels(sql)?.into_iter().find(|(class, _)| Some(*class) == known.class);
             let level = level.map(|(_, level): (ClassId, Level)| level);
-            Ok(Some((known, facts, sent, held_for, held, seen, level)))
+            Ok(Some((known, facts, sent, inside, held_for, held, seen, level)))
         })?;
-        let Some((known, facts, sent, held_for, held, seen, level)) = row else { return Ok(None) };
+        let Some((known, facts, sent, inside, held_for, held, seen, level)) = row else { return Ok(None) };
         let id = known.id.0 as u64;
         let is_held_back = match held {
             Some(bytes) => marks::from_bytes(&bytes)?.contains(id),
@@ -190,7 +239,7 @@ impl Engine {
             }
             None => None,
         };
-        Ok(Some(Row { known, facts, sent, held_for, is_held_back, seen, level }))
+        Ok(Some(Row { known, facts, sent, inside, held_for, is_held_back, seen, level }))
     }
 
     /// The name that a document has now which is not where it was: in the store, or else at the source.
@@ -232,15 +281,49 @@ impl Engine {
         Ok(names)
     }
 
-    /// The document of a job that `text` names, when the store knows it.
-    pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Named>> {
+    /// What `text` names: a document, or something in one, as `outer.zip!/inner.txt` or by its address.
+    fn asked(
+        &self,
+        job: &Job,
+        repository: &Arc<dyn Repository>,
+        text: &str,
+    ) -> Result<std::result::Result<Asked, Reason>> {
+        let named = match repository.named(text) {
+            Ok(named) => named,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let mut within: Vec<(&str, String)> = text
+            .match_indices(INSIDE)
+            .map(|(at, mark)| (&text[..at], text[at + mark.len()..].to_owned()))
+            .collect();
+        within.extend(component_of(text));
+        if within.is_empty() || !self.find(job, &named)?.is_empty() {
+            return Ok(Ok(Asked { named, component: None }));
+        }
+        for (document, component) in within {
+            let Ok(outer) = repository.named(document) else { continue };
+            for (_, known) in self.find(job, &outer)? {
+                let id = self.reader.read(|sql| deliveries::component(sql, known.id.0, &component))?;
+                if let Some(id) = id {
+                    return Ok(Ok(Asked { named: outer, component: Some((id, component)) }));
+                }
+            }
+        }
+        Ok(Ok(Asked { named, component: None }))
+    }
+
+    fn find(&self, job: &Job, named: &Named) -> Result<Vec<(i64, Known)>> {
+        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
+        Ok(self.reader.read(|sql| documents::find(sql, job.id, key.parent, &[key.own]))?)
+    }
+
+    /// What `text` names of a job, when the store knows it.
+    pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Asked>> {
         let connection = self.reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
         let Some(connection) = connection else { return Ok(None) };
         // A job whose source cannot even be named knows nothing by that name.
         let Ok(repository) = self.repository(&connection.kind, &job.definition) else { return Ok(None) };
-        let Ok(named) = repository.named(text) else { return Ok(None) };
-        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
-        let found = self.reader.read(|sql| documents::find(sql, job.id, key.parent, &[key.own]))?;
-        Ok((!found.is_empty()).then_some(named))
+        let Ok(asked) = self.asked(job, &repository, text)? else { return Ok(None) };
+        Ok((!self.find(job, &asked.named)?.is_empty()).then_some(asked))
     }
 }

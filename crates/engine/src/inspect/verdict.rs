@@ -170,9 +170,15 @@ fn there(case: &Case<'_>, row: &Row) -> Reason {
         return Reason::new("unconfirmed", sentence);
     }
     let outputs: Vec<&str> = row.sent.iter().map(|sent| sent.name.as_str()).collect();
-    match outputs.is_empty() {
-        true => Reason::new("undelivered", format!("`{name}` is known, and no output was sent it")),
-        false => Reason::new("current", format!("`{name}` is up to date in {}", outputs.join(", "))),
+    let inside = match row.inside {
+        0 => String::new(),
+        1 => "; one thing in it has an entry of its own".to_owned(),
+        count => format!("; {count} things in it have entries of their own"),
+    };
+    match (outputs.is_empty(), row.inside) {
+        (true, 0) => Reason::new("undelivered", format!("`{name}` is known, and no output was sent it")),
+        (true, _) => Reason::new("parts_only", format!("`{name}` is no entry itself{inside}")),
+        _ => Reason::new("current", format!("`{name}` is up to date in {}{inside}", outputs.join(", "))),
     }
 }
 

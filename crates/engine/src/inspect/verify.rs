@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use ingather_connector::model::document::{INSIDE, component_uri};
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op, Output};
@@ -279,20 +280,27 @@ impl Pass<'_, '_> {
     /// Tells what is missing or stale by its name, and marks it as not held.
     fn differ(&mut self, differing: &mut Vec<(Kind, Vec<Booked>)>) -> Result<()> {
         let ids: Vec<i64> = differing.iter().map(|(_, rows)| rows[0].document).collect();
-        let (names, uris) = self
-            .store
-            .reader()
-            .read(|sql| Ok((documents::names(sql, &ids)?, deliveries::uris(sql, &ids)?)))?;
+        let (names, uris, components) = self.store.reader().read(|sql| {
+            let (names, uris) = (documents::names(sql, &ids)?, deliveries::uris(sql, &ids)?);
+            Ok((names, uris, deliveries::components(sql, &ids)?))
+        })?;
+        let components: HashMap<(i64, i64), String> =
+            components.into_iter().map(|(document, id, name)| ((document, id), name)).collect();
         let names: HashMap<i64, String> = names.into_iter().collect();
         for (kind, rows) in differing.iter() {
             let row = &rows[0];
             let name = names.get(&row.document).cloned().unwrap_or_default();
             let kept =
                 uris.iter().find(|(document, output, _)| *document == row.document && *output == self.id());
-            let id = match kept {
+            let mut id = match kept {
                 Some((.., uri)) => uri.clone(),
                 None => self.uri(row, &name),
             };
+            let mut name = name;
+            if let Some(component) = components.get(&(row.document, row.component)) {
+                id = component_uri(&id, component);
+                name = format!("{name}{INSIDE}{component}");
+            }
             let job =
                 row.job.and_then(|job| self.jobs.get(&job.0)).map(|job| job.name.clone()).unwrap_or_default();
             (self.tell)(&Difference { kind: *kind, id, document: Some((job, name)) });

@@ -9,7 +9,7 @@ use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::places::{self, Place};
 
-use super::explain::Row;
+use super::explain::{Asked, Row};
 use super::verdict;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -56,9 +56,9 @@ impl Engine {
         let jobs = self.reader.read(jobs::list)?;
         let mut answers = Vec::new();
         for job in &jobs {
-            if let Some(named) = self.known_by(job, text)? {
-                let Some(row) = self.row(job, &named)? else { continue };
-                answers.push(self.access(output, user, tokens, job, &named.key, &row)?);
+            if let Some(asked) = self.known_by(job, text)? {
+                let Some(row) = self.row(job, &asked)? else { continue };
+                answers.push(self.access(output, user, tokens, job, &asked, &row)?);
             }
         }
         if !answers.is_empty() {
@@ -84,9 +84,10 @@ impl Engine {
         user: &str,
         tokens: Option<&Tokens>,
         job: &Job,
-        name: &str,
+        asked: &Asked,
         row: &Row,
     ) -> Result<Access> {
+        let name = &asked.shown();
         let connection = self.reader.read(|sql| connections::find(sql, Role::Output, output))?;
         let sent = row.sent.iter().find(|sent| Some(sent.output) == connection.as_ref().map(|c| c.id));
         let (repository, kind) =
@@ -102,8 +103,8 @@ impl Engine {
         let permitted = who::permitted(&self.reader, connection.map(|c| c.id), judged)?;
         let may_see = permitted.permits(sent.address, row.known.class, row.known.place);
         let layers = self.layers(job, row, judged)?;
-        let now = self.repository(&kind, &job.definition)?.look(&self.call(), name).ok();
-        let since = now.and_then(|now| changed(name, row.level.as_ref(), &now.level));
+        let now = self.repository(&kind, &job.definition)?.look(&self.call(), &asked.named.key).ok();
+        let since = now.and_then(|now| changed(name, row.level.as_ref(), &self.shown_to(job, now.level)));
         let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
                 "unknown_user",

@@ -7,7 +7,7 @@ use ingather_connector::model::ids::{ConnectionId, Digest, DocumentId, JobId};
 use ingather_connector::model::job::Definition;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::lifecycle::{Since, document, job, rules};
-use ingather_store::deliveries::{self, Confirmed, Intent};
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::work::{self, Cause, Trouble, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
@@ -173,11 +173,12 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
 
 fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
     let seq = documents::take_ids(sql, "seq", 1)?;
+    let (document, component) = (row.id, 0);
     let intent =
-        Intent { document: row.id, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
+        Intent { document, component, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
     deliveries::intend(sql, OUTPUT, 0, false, &[intent])?;
     if sent.is_some() {
-        deliveries::confirm(sql, OUTPUT, 0, Confirmed::Record, &[(row.id, seq)])?;
+        deliveries::confirm(sql, OUTPUT, 0, Confirmed::Record, &[(&intent).into()])?;
     }
     Ok(())
 }
@@ -185,10 +186,10 @@ fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
 fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     // The output confirms a removal that was sent, and nothing else.
     let held = deliveries::holdings(sql, &[row.id])?;
-    let gone: Vec<(i64, i64)> = held
+    let gone: Vec<Answered> = held
         .iter()
         .filter(|held| !held.holding.sent.is_some())
-        .map(|held| (held.document, held.seq))
+        .map(|held| Answered { document: held.document, component: held.component, seq: held.seq })
         .collect();
     deliveries::remove(sql, OUTPUT, &gone)?;
     documents::forget(sql, row.job, &[row.id]).map(drop)

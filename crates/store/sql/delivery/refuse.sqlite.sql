@@ -1,3 +1,3 @@
 -- The output answered with no.
 -- Differs from PostgreSQL: one row per call beats a list here.
-UPDATE delivery SET outcome = $4 WHERE document = $1 AND output = $2 AND seq = $3
+UPDATE delivery SET outcome = $5 WHERE document = $1 AND component = $2 AND output = $3 AND seq = $4

@@ -1,3 +1,3 @@
 -- The output holds nothing of this owner any more.
 -- Differs from SQLite: one statement per batch, lists as arrays.
-DELETE FROM delivery USING {rows:bigint,bigint,bigint} WHERE document = c1 AND output = c2 AND seq = c3
+DELETE FROM delivery USING {rows:bigint,bigint,bigint,bigint} WHERE document = c1 AND component = c2 AND output = c3 AND seq = c4

@@ -24,9 +24,12 @@ INSERT INTO document (id, job, parent, own, version, access, settings, identity,
 INSERT INTO document_text VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a');
 INSERT INTO work VALUES (4,4,0,2,'new',1);
 INSERT INTO trouble VALUES (3,4,'failed',1,8,1,'unreadable','no');
-INSERT INTO delivery (document, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at, outcome) VALUES
- (1,2,1,1,1,50,60,50,60,1,2,NULL), (1,3,1,1,2,50,60,50,60,1,1,NULL), (2,2,1,2,3,51,60,51,60,3,3,NULL),
- (4,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,2,1,1,5,50,60,50,60,5,6,NULL);
+INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at, outcome) VALUES
+ (1,0,2,1,1,1,50,60,50,60,1,2,NULL), (1,0,3,1,1,2,50,60,50,60,1,1,NULL), (2,0,2,1,2,3,51,60,51,60,3,3,NULL),
+ (4,0,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,0,2,1,1,5,50,60,50,60,5,6,NULL);
+INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES
+ (2,77,2,2,3,5,53,60,53,60,3,3);
+INSERT INTO component VALUES (2,77,'inside.txt');
 INSERT INTO tally VALUES (4,'documents',4), (5,'documents',1);
 INSERT INTO id_block VALUES ('document',6), ('place',3), ('class',2), ('handle',6), ('seq',6);
 ";
@@ -39,7 +42,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("names_of_nothing", "INSERT INTO document_text VALUES (99,'x')", true),
     (
         "deliveries_of_nothing",
-        "INSERT INTO delivery (document, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES (99,2,1,9,1,5,6,5,6,1,1)",
+        "INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES (99,0,2,1,9,1,5,6,5,6,1,1)",
         false,
     ),
     ("unconfirmed", "UPDATE delivery SET held = NULL WHERE document = 2", true),
@@ -79,6 +82,9 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("runs_of_no_job", "INSERT INTO blind_spot VALUES (99,1,1,'/','x','x')", true),
     ("trouble_of_nothing", "INSERT INTO trouble VALUES (99,4,'failed',1,8,1,'x','x')", true),
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
+    ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing')", true),
+    ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing')", true),
+    ("nameless_components", "DELETE FROM component WHERE document = 2", false),
     ("unknown_access", "UPDATE document SET class = 99 WHERE id = 1", false),
     ("unknown_access", "UPDATE document SET place = 99 WHERE id = 1", false),
     ("places_below_nothing", "UPDATE place SET parent = 99 WHERE id = 2", false),
@@ -111,6 +117,7 @@ fn empty(target: &Target) {
         "trouble",
         "delivery",
         "delivery_uri",
+        "component",
         "tally",
         "id_block",
     ] {

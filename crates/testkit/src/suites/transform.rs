@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ingather_connector::model::document::Record;
+use ingather_connector::model::document::{Parts, Record};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
-use ingather_connector::transform::{Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
 use super::{Breaches, call, must_be_none};
 
@@ -52,7 +52,7 @@ impl Read for Endless {
     }
 }
 
-type Applied = (Result<Verdict, Fault>, Record);
+type Applied = (Result<Verdict, Fault>, Record, Parts);
 
 fn apply(transform: &dyn Transform, name: &str, content: &mut dyn Read) -> Option<Applied> {
     let mut record = Record {
@@ -61,8 +61,10 @@ fn apply(transform: &dyn Transform, name: &str, content: &mut dyn Read) -> Optio
         path: name.to_owned(),
         ..Record::default()
     };
-    let applied = catch_unwind(AssertUnwindSafe(|| transform.apply(&call(), &mut record, content)));
-    applied.ok().map(|verdict| (verdict, record))
+    let mut parts = Parts::default();
+    let mut item = Item { record: &mut record, content, parts: &mut parts };
+    let applied = catch_unwind(AssertUnwindSafe(|| transform.apply(&call(), &mut item)));
+    applied.ok().map(|verdict| (verdict, record, parts))
 }
 
 /// As [`transform`], for tests of the suite itself.
@@ -94,10 +96,13 @@ pub fn transform_breaches(
     let sizes = 3 * limits::BODY_BYTES_MAX as u64;
     match apply(transform.as_ref(), "endless.txt", &mut Endless { left: sizes }) {
         None => found.0.push("it panics on long content".to_owned()),
-        Some((_, record)) => {
-            let bounded = record.bytes() <= limits::BODY_BYTES_MAX + (64 << 10);
-            found.unless(bounded, || {
-                format!("a record of {} bytes came from {sizes} bytes of content", record.bytes())
+        Some((_, record, parts)) => {
+            let inside = parts.list.iter().filter_map(|part| part.record.as_ref().ok()).map(Record::bytes);
+            let bytes = record.bytes() + inside.sum::<usize>();
+            // Passages stand beside the text that they were cut from, and may overlap.
+            let most = limits::BODY_BYTES_MAX * if parts.list.is_empty() { 1 } else { 3 } + (64 << 10);
+            found.unless(bytes <= most, || {
+                format!("{bytes} bytes in records came from {sizes} bytes of content")
             });
         }
     }
@@ -130,15 +135,17 @@ fn one(transform: &dyn Transform, name: &str, bytes: &[u8], found: &mut Breaches
     found.unless(whole == again, || format!("{name} gives another result the second time"));
     let pieces = apply(transform, name, &mut Pieces { bytes, most: 1, fails: false });
     found.unless(whole == pieces, || format!("{name} gives another result in small pieces"));
-    if let Some((_, record)) = &whole {
+    if let Some((_, record, parts)) = &whole {
         found.unless(record.uri == format!("suite:///{name}"), || {
             format!("the address of {name} was changed")
         });
+        let unnamed = parts.list.iter().any(|part| part.name.is_empty());
+        found.unless(!unnamed, || format!("a part of {name} has no name"));
     }
     let mut failing = Pieces { bytes, most: 3, fails: true };
     match apply(transform, name, &mut failing) {
         None => found.0.push(format!("it panics when {name} cannot be read to its end")),
-        Some((verdict, _)) => {
+        Some((verdict, ..)) => {
             // A stage that does not read so far cannot know.
             let noticed =
                 verdict.is_err() || !failing.bytes.is_empty() || matches!(verdict, Ok(Verdict::Decline(_)));

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ingather_connector::authority::{Answer, Authority, AuthorityKind};
 use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::settings::{NoSettings, schema_of};
-use ingather_connector::transform::{Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_testkit::suites::{AuthoritySample, authority_breaches, transform_breaches};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -27,7 +26,8 @@ enum Plant {
 struct Stage(Plant, AtomicU64);
 
 impl Transform for Stage {
-    fn apply(&self, _call: &Call, record: &mut Record, content: &mut dyn Read) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+        let Item { record, content, .. } = item;
         let failed = |error: std::io::Error| Fault::passing("read", error.to_string());
         let mut bytes = Vec::new();
         let most = if self.0 == Plant::KeepsEverything { u64::MAX } else { limits::BODY_BYTES_MAX as u64 };

@@ -1,0 +1,198 @@
+//! What outputs hold of a document and of what is in it, and what follows from what a visit found.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use ingather_connector::model::decision::{Decision, Found, Holding, decide};
+use ingather_connector::model::document::{Record, component_uri};
+use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_connector::model::key::Hasher;
+use ingather_store::deliveries::{self, Delivery};
+use ingather_store::{Reader, StoreError};
+
+use crate::deliver::Step;
+use crate::error::Result;
+use crate::outputs::OutputSlot;
+use crate::settle::Outcome;
+
+/// A document, or something in it: the unit that outputs hold entries of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// 0 for the document itself.
+    pub(crate) id: i64,
+    /// Name inside the document; none for the document itself.
+    pub(crate) name: Option<Arc<str>>,
+}
+
+impl Part {
+    /// The document itself.
+    pub(crate) fn whole() -> Part {
+        Part { id: 0, name: None }
+    }
+
+    /// What is in a document by this name.
+    pub(crate) fn inside(hasher: &Hasher, name: &str) -> Part {
+        let id = hasher.hash(name.as_bytes());
+        // Zero is the document itself.
+        Part { id: if id == 0 { 1 } else { id }, name: Some(Arc::from(name)) }
+    }
+
+    /// Its address, by that of the document.
+    pub(crate) fn uri(&self, document: String) -> String {
+        match &self.name {
+            Some(name) => component_uri(&document, name),
+            None => document,
+        }
+    }
+}
+
+/// What one output holds of each part.
+type ByOutput = HashMap<ConnectionId, Delivery>;
+
+/// What outputs hold of one document and of what is in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holdings {
+    own: ByOutput,
+    /// By component, with its name; none when the books have lost it.
+    inside: BTreeMap<i64, (Option<Part>, ByOutput)>,
+}
+
+/// Reads them for documents; what nothing is held of is not in the answer.
+pub(crate) fn read(reader: &Reader, ids: &[i64]) -> Result<HashMap<i64, Holdings>> {
+    let mut by_document: HashMap<i64, Holdings> = HashMap::new();
+    if ids.is_empty() {
+        return Ok(by_document);
+    }
+    let mut some_inside = false;
+    for delivery in reader.read(|sql| deliveries::holdings(sql, ids))? {
+        let holdings = by_document.entry(delivery.document).or_default();
+        some_inside |= delivery.component != 0;
+        let held = match delivery.component {
+            0 => &mut holdings.own,
+            component => &mut holdings.inside.entry(component).or_default().1,
+        };
+        held.insert(delivery.output, delivery);
+    }
+    if some_inside {
+        for (document, id, name) in reader.read(|sql| deliveries::components(sql, ids))? {
+            let holdings = by_document.get_mut(&document);
+            if let Some((part, _)) = holdings.and_then(|holdings| holdings.inside.get_mut(&id)) {
+                *part = Some(Part { id, name: Some(Arc::from(name)) });
+            }
+        }
+    }
+    Ok(by_document)
+}
+
+impl Holdings {
+    /// Everything that some output was sent, whatever it is of.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Delivery> {
+        self.own.values().chain(self.inside.values().flat_map(|(_, held)| held.values()))
+    }
+
+    /// Whether an output holds something of it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.all().any(|delivery| delivery.holding.held.is_some_and(Digest::is_some))
+    }
+
+    /// Whether no output ever confirmed anything of it, or all of them have let it go since.
+    pub(crate) fn is_first(&self) -> bool {
+        let was_held =
+            |delivery: &Delivery| matches!(delivery.outcome.as_deref(), Some("overwritten" | "lost"));
+        !self.is_held() && !self.all().any(was_held)
+    }
+
+    /// Whether an output is known to hold just what it was sent last, of everything.
+    pub(crate) fn is_confirmed(&self, output: ConnectionId) -> bool {
+        let mut sent = self.all().filter(|delivery| delivery.output == output).peekable();
+        sent.peek().is_some()
+            && sent.all(|d| d.holding.sent.is_some() && d.holding.held == Some(d.holding.sent))
+    }
+
+    /// What there is of it by now: the document itself, and what it was last seen to hold. What has no name any more is
+    /// left to `doctor`: nobody knows its address.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+        std::iter::once(Part::whole()).chain(self.inside.values().filter_map(|(part, _)| part.clone()))
+    }
+
+    /// Whether some output was ever sent this part.
+    pub(crate) fn knows(&self, part: &Part) -> bool {
+        self.inside.contains_key(&part.id)
+    }
+
+    /// What an output was sent of a part, and what it holds.
+    pub(crate) fn of(&self, part: &Part, output: ConnectionId) -> Option<Holding> {
+        let held = if part.id == 0 { Some(&self.own) } else { self.inside.get(&part.id).map(|(_, h)| h) };
+        held.and_then(|held| held.get(&output)).map(|delivery| delivery.holding)
+    }
+}
+
+/// What a visit found of one part.
+pub(crate) struct Finding {
+    pub(crate) part: Part,
+    pub(crate) record: Option<Arc<Record>>,
+    /// One for all outputs, or one for each.
+    pub(crate) found: Vec<Found>,
+}
+
+impl Finding {
+    /// The same for every output, without a record.
+    pub(crate) fn same(part: Part, found: Found) -> Finding {
+        Finding { part, record: None, found: vec![found] }
+    }
+}
+
+/// What one output has to be told of one part.
+pub(crate) struct Telling {
+    /// The output, by its place in the run.
+    pub(crate) place: usize,
+    pub(crate) part: Part,
+    pub(crate) record: Option<Arc<Record>>,
+    pub(crate) step: Step,
+}
+
+/// What every output has to be told, and what the visit comes to beside that.
+pub(crate) fn decide_all(
+    outputs: &[OutputSlot],
+    held: &Holdings,
+    findings: Vec<Finding>,
+) -> Result<(Vec<Telling>, Outcome)> {
+    let mut tellings = Vec::new();
+    let mut outcome = Outcome::Unchanged;
+    for Finding { part, record, found } in findings {
+        for (place, output) in outputs.iter().enumerate() {
+            let found = &found[place.min(found.len() - 1)];
+            let step = match (decide(held.of(&part, output.id).as_ref(), found), found) {
+                (Decision::Skip, _) => continue,
+                (Decision::Deliver, Found::Made { record, access }) => {
+                    Step::Put { version: *record, access: *access }
+                }
+                (Decision::DeliverAccess, Found::Made { record, access }) if !output.can.access => {
+                    Step::Put { version: *record, access: *access }
+                }
+                (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
+                    Step::Access { access: *access }
+                }
+                (Decision::Record(reason), _) => {
+                    outcome = outcome.or(Outcome::Skipped(reason));
+                    continue;
+                }
+                (Decision::Remove, Found::Declined(reason)) => {
+                    outcome = outcome.or(Outcome::Skipped(reason.clone()));
+                    Step::Delete
+                }
+                (Decision::Remove, Found::Absent) => {
+                    // Something in it is gone, or it is no entry itself any more: it was changed.
+                    outcome = outcome.or(Outcome::Updated);
+                    Step::Delete
+                }
+                (decision, found) => {
+                    let told = format!("undecidable: {decision:?} for {found:?}");
+                    return Err(StoreError::Refused(told).into());
+                }
+            };
+            tellings.push(Telling { place, part: part.clone(), record: record.clone(), step });
+        }
+    }
+    Ok((tellings, outcome))
+}

@@ -1,0 +1,161 @@
+//! The stages of a job between its repository and its outputs, and the digest of what was read.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::access::Level;
+use ingather_connector::model::document::{Component, INSIDE, Parts, Record};
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::Digest;
+use ingather_connector::model::job::Definition;
+use ingather_connector::registry::Registry;
+use ingather_connector::transform::{Item, Transform, Verdict};
+
+use crate::error::{EngineError, Result};
+
+/// The opened stages of a job.
+pub(crate) struct Pipeline {
+    stages: Vec<Arc<dyn Transform>>,
+    /// Versions of the stages' code, for the settings digest.
+    pub(crate) versions: Vec<String>,
+}
+
+/// What a pass through the pipeline gave.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    /// Whether the record is wanted.
+    pub(crate) verdict: Verdict,
+    /// What is in the document and wanted; names are unique, addresses and paths filled in.
+    pub(crate) parts: Parts,
+    /// Digest of all bytes of the source; none when the document was declined.
+    pub(crate) content: Digest,
+    /// How many there were.
+    pub(crate) bytes: u64,
+}
+
+impl Pipeline {
+    pub(crate) fn open(definition: &Definition, registry: &Registry) -> Result<Pipeline> {
+        let mut stages = Vec::new();
+        let mut versions = Vec::new();
+        for stage in &definition.stages {
+            let kind = registry.transform(&stage.transform).ok_or_else(|| {
+                EngineError::Refused(format!(
+                    "job {}: there is no transform `{}`",
+                    definition.name, stage.transform
+                ))
+            })?;
+            let opened = (kind.open)(&stage.settings);
+            stages.push(opened.map_err(|fault| {
+                EngineError::Refused(format!("job {}, stage {}: {fault}", definition.name, stage.transform))
+            })?);
+            versions.push(format!("{} {}", kind.name, kind.version));
+        }
+        Ok(Pipeline { stages, versions })
+    }
+
+    /// Who may see a document that its source shows to `level`.
+    pub(crate) fn access(&self, level: Level) -> Level {
+        self.stages.iter().fold(level, |level, stage| stage.access(level))
+    }
+
+    /// Sends one document through, and what is found in it; reads `content` to its end unless the document is declined.
+    pub(crate) fn pass(
+        &self,
+        call: &Call,
+        record: &mut Record,
+        content: &mut dyn Read,
+    ) -> std::result::Result<Passed, Fault> {
+        let mut hashing = Hashing { content, hash: blake3::Hasher::new(), bytes: 0 };
+        let mut verdict = Verdict::Pass;
+        let mut parts = Parts::default();
+        for stage in &self.stages {
+            apply_inside(stage.as_ref(), call, &mut parts)?;
+            if verdict == Verdict::Pass {
+                let mut found = Parts::default();
+                let mut item = Item { record, content: &mut hashing, parts: &mut found };
+                verdict = stage.apply(call, &mut item)?;
+                parts.incomplete |= found.incomplete;
+                parts.list.append(&mut found.list);
+            }
+        }
+        if matches!(verdict, Verdict::Decline(_)) && parts.list.is_empty() && !parts.incomplete {
+            return Ok(Passed { verdict, parts, content: Digest::NONE, bytes: hashing.bytes });
+        }
+        let rest = std::io::copy(&mut hashing, &mut std::io::sink());
+        rest.map_err(|error| Fault::passing("read", format!("reading stopped: {error}")))?;
+        address(record, &mut parts.list);
+        // What is in it is wanted, so it is not a document that nobody wants.
+        let verdict = if verdict == Verdict::Pass { verdict } else { Verdict::PartsOnly };
+        let mut first = [0u8; 8];
+        first.copy_from_slice(&hashing.hash.finalize().as_bytes()[..8]);
+        // Zero would mean "none": an equal content must stay equal.
+        let digest = i64::from_le_bytes(first).max(i64::MIN + 1);
+        let content = Digest(if digest == 0 { 1 } else { digest });
+        Ok(Passed { verdict, parts, content, bytes: hashing.bytes })
+    }
+}
+
+/// Sends what earlier stages found in a document through one stage.
+fn apply_inside(stage: &dyn Transform, call: &Call, parts: &mut Parts) -> std::result::Result<(), Fault> {
+    let mut kept = Vec::with_capacity(parts.list.len());
+    for Component { name, record } in parts.list.drain(..) {
+        let mut record = match record {
+            Ok(record) => record,
+            Err(reason) => {
+                kept.push(Component { name, record: Err(reason) });
+                continue;
+            }
+        };
+        let mut found = Parts::default();
+        let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut found };
+        let record = match stage.apply(call, &mut item) {
+            Ok(Verdict::Pass) => Some(Ok(record)),
+            Ok(Verdict::PartsOnly | Verdict::Decline(_)) => None,
+            Err(Fault::Broken(reason) | Fault::Refused(reason)) => Some(Err(reason)),
+            Err(fault) => return Err(fault),
+        };
+        let inner = |part: Component| Component { name: format!("{name}{INSIDE}{}", part.name), ..part };
+        parts.incomplete |= found.incomplete;
+        let found: Vec<Component> = found.list.into_iter().map(inner).collect();
+        kept.extend(record.map(|record| Component { name, record }));
+        kept.extend(found);
+    }
+    parts.list = kept;
+    Ok(())
+}
+
+/// Gives components names that differ, numbers for those that do not, the address of their document, and their paths.
+fn address(document: &Record, list: &mut [Component]) {
+    let mut taken: HashSet<String> = HashSet::with_capacity(list.len());
+    let mut equal: HashMap<String, u32> = HashMap::new();
+    for component in list {
+        let mut name = component.name.clone();
+        while !taken.insert(name.clone()) {
+            let number = equal.entry(component.name.clone()).or_insert(1);
+            *number += 1;
+            name = format!("{}~{number}", component.name);
+        }
+        if let Ok(record) = &mut component.record {
+            record.uri.clone_from(&document.uri);
+            record.path = format!("{}{INSIDE}{name}", document.path);
+        }
+        component.name = name;
+    }
+}
+
+struct Hashing<'r> {
+    content: &'r mut dyn Read,
+    hash: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Read for Hashing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.hash.update(&buffer[..read]);
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
