@@ -151,7 +151,7 @@ impl Remover {
             Ok((holdings, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
         })?;
         let components: HashMap<(i64, i64), Arc<str>> =
-            components.into_iter().map(|(document, id, name)| ((document, id), name.into())).collect();
+            components.into_iter().map(|c| ((c.document, c.id), c.name.into())).collect();
         let names: HashMap<i64, String> = names.into_iter().collect();
         let uris: HashMap<(i64, ConnectionId), String> =
             uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
@@ -165,7 +165,7 @@ impl Remover {
                 .cloned()
                 .unwrap_or_else(|| self.repository.uri(&name));
             let component = components.get(&(delivery.document, delivery.component)).cloned();
-            let part = Part { id: delivery.component, name: component };
+            let part = Part { id: delivery.component, name: component, kept: false };
             if part.id != 0 && part.name.is_none() {
                 // Its address is not known any more: it stays, and `doctor` names it.
                 continue;

@@ -7,6 +7,7 @@ use ingather_connector::model::balance::Balance;
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
 use ingather_connector::model::retry::{self, Attempts, Next};
+use ingather_store::deliveries;
 use ingather_store::documents::{self, Visited};
 use ingather_store::work::{self, Trouble};
 use ingather_store::{Sql, StoreError};
@@ -55,13 +56,20 @@ pub(crate) struct Visit {
     /// What the inventory will hold of it; none when the visit found nothing to write.
     pub(crate) visited: Option<Visited>,
     outcome: Mutex<Outcome>,
+    /// Components that stay as they were when the document was read; none when it was not read.
+    kept: Option<Vec<i64>>,
     /// Changes that outputs have not answered yet.
     open: AtomicUsize,
 }
 
 impl Visit {
     pub(crate) fn new(task: Task, visited: Option<Visited>, outcome: Outcome, outputs: usize) -> Visit {
-        Visit { task, visited, outcome: Mutex::new(outcome), open: AtomicUsize::new(outputs) }
+        Visit { task, visited, outcome: Mutex::new(outcome), kept: None, open: AtomicUsize::new(outputs) }
+    }
+
+    /// With the components that stay as they were.
+    pub(crate) fn keeping(self, kept: Option<Vec<i64>>) -> Visit {
+        Visit { kept, ..self }
     }
 
     /// Takes note of what one output says; the more telling outcome stays.
@@ -122,6 +130,9 @@ impl<'v> Settling<'v> {
                 None => {
                     done.push((task.id, task.wanted));
                     visited.extend(settled.visit.visited);
+                    if let Some(kept) = &settled.visit.kept {
+                        deliveries::keep_components(sql, task.id, kept)?;
+                    }
                 }
             }
             match &settled.trouble {

@@ -24,7 +24,7 @@ use crate::outputs::OutputSlot;
 use crate::run::Run;
 use crate::settle::{Outcome, Settling, Visit};
 
-use self::holdings::{Finding, Holdings, Part, Telling};
+use self::holdings::{Finding, Holdings, NOBODY, Part, Telling, access_of_kept};
 use self::pipeline::Passed;
 
 /// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
@@ -77,9 +77,6 @@ pub(crate) fn settle(run: &Run, visits: Vec<&Visit>) -> Result<()> {
     Ok(())
 }
 
-/// Access of an entry without a class: nobody finds it.
-const NOBODY: Digest = Digest(1);
-
 /// Digest of what decides about access: equal references are equal access.
 pub(crate) fn access_digest(class: Option<ClassId>, place: Option<PlaceId>) -> Digest {
     let place = place.map_or(0, |place| place.0);
@@ -122,9 +119,9 @@ impl<'r> Visiting<'r> {
         let by_reference = self.run.outputs.iter().all(|output| output.can.access);
         if by_reference && self.content_is_as_known(&observed, class) {
             let visited = self.visited(&observed, class);
-            let found = Found::Looked { access: access_digest(Some(class), self.task.place) };
-            let findings = self.held.parts().map(|part| Finding::same(part, found.clone())).collect();
-            return self.send(visited, findings).map(Looked::Over);
+            let access = access_digest(Some(class), self.task.place);
+            let findings = self.held.parts().map(|part| self.looked(part, access)).collect();
+            return self.send(visited, findings, None).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
         Ok(Looked::Reads(self))
@@ -203,7 +200,7 @@ impl<'r> Visiting<'r> {
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
         }
-        let mut findings = self.inside(passed.parts, access);
+        let (mut findings, kept) = self.inside(passed.parts, access);
         let is_entry = |finding: &Finding| finding.record.is_some() || finding.part.id != 0;
         findings.push(match passed.verdict {
             Verdict::Pass => self.finding(Part::whole(), Arc::new(observed.record), passed.content, access),
@@ -213,7 +210,11 @@ impl<'r> Visiting<'r> {
                 Finding::same(Part::whole(), Found::Declined(reason))
             }
         });
-        self.send(visited, findings)
+        self.send(visited, findings, Some(kept))
+    }
+
+    fn looked(&self, part: Part, access: Digest) -> Finding {
+        Finding::looked(part, &self.held, &self.run.outputs, access)
     }
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
@@ -225,25 +226,33 @@ impl<'r> Visiting<'r> {
     }
 
     /// What was found in a document, and what became of that which was in it before (`push-side.md` CMP-2): what could not
-    /// be read this time stays with its new access, what is not there any more goes.
-    fn inside(&self, parts: Parts, access: Digest) -> Vec<Finding> {
+    /// be read this time stays, and is told beside; what is not there any more goes.
+    fn inside(&self, parts: Parts, access: Digest) -> (Vec<Finding>, Vec<i64>) {
+        let mut kept = Vec::new();
         let mut findings = Vec::with_capacity(parts.list.len() + 1);
-        let mut met = HashSet::with_capacity(parts.list.len());
+        let (mut made, mut unread) = (HashSet::with_capacity(parts.list.len()), HashSet::new());
         for component in parts.list {
             let part = Part::inside(&self.run.hasher, &component.name);
-            met.insert(part.id);
             match component.record {
-                Ok(record) => findings.push(self.finding(part, Arc::new(record), Digest::NONE, access)),
-                Err(_) if self.held.knows(&part) => {
-                    findings.push(Finding::same(part, Found::Looked { access }));
+                Ok(record) => {
+                    made.insert(part.id);
+                    findings.push(self.finding(part, Arc::new(record), Digest::NONE, access));
                 }
-                Err(_) => {}
+                Err(_) => drop(unread.insert(part.id)),
             }
         }
-        let other = if parts.incomplete { Found::Looked { access } } else { Found::Absent };
-        let unmet = self.held.parts().filter(|part| part.id != 0 && !met.contains(&part.id));
-        findings.extend(unmet.map(|part| Finding::same(part, other.clone())));
-        findings
+        for part in self.held.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
+            // A removal that was decided once is carried out: nobody knows any more what is held.
+            let unread = parts.incomplete || unread.contains(&part.id);
+            let stays = unread && !self.held.is_leaving(&part) && !planted(Mutation::UnreadComponentGoes);
+            if stays || planted(Mutation::VanishedComponentStays) {
+                kept.push(part.id);
+                findings.push(self.looked(Part { kept: true, ..part }, access));
+            } else {
+                findings.push(Finding::same(part, Found::Absent));
+            }
+        }
+        (findings, kept)
     }
 
     /// A known document that cannot be read now keeps its content and gets its new access at once.
@@ -262,22 +271,26 @@ impl<'r> Visiting<'r> {
             // Asked for again in the next run: what outputs hold is of that version still.
             visited.version = known.version;
         }
-        let tellings = self.access_tellings(access, |output| {
+        let tellings = self.access_tellings(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.can.access { Step::Access { access } } else { Step::Delete })
         });
-        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()))
+        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), None)
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.
-    fn access_tellings(&self, access: Digest, step: impl Fn(&OutputSlot) -> Option<Step>) -> Vec<Telling> {
-        let found = Found::Looked { access };
+    fn access_tellings(
+        &self,
+        access: Digest,
+        step: impl Fn(&OutputSlot, Digest) -> Option<Step>,
+    ) -> Vec<Telling> {
         let mut tellings = Vec::new();
         for part in self.held.parts() {
             for (place, output) in self.run.outputs.iter().enumerate() {
                 let holding = self.held.of(&part, output.id);
-                if decide(holding.as_ref(), &found) == Decision::DeliverAccess
-                    && let Some(step) = step(output)
+                let access = if part.kept { access_of_kept(holding, access) } else { access };
+                if decide(holding.as_ref(), &Found::Looked { access }) == Decision::DeliverAccess
+                    && let Some(step) = step(output, access)
                 {
                     tellings.push(Telling { place, part: part.clone(), record: None, step });
                 }
@@ -323,7 +336,7 @@ impl<'r> Visiting<'r> {
     fn send_declined(self, visited: Visited, reason: Reason) -> Result<Option<Visit>> {
         let declined = Found::Declined(reason);
         let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
-        self.send(visited, findings)
+        self.send(visited, findings, None)
     }
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
@@ -334,8 +347,11 @@ impl<'r> Visiting<'r> {
         let visited = self.visited(observed, class);
         let access = self.access_of_old_content(&visited);
         let now = access_digest(Some(class), self.task.place);
-        let tellings =
-            self.access_tellings(now, |output| output.can.access.then_some(Step::Access { access }));
+        let tellings = self.access_tellings(now, |output, told| {
+            // What is not for the old content is for nobody.
+            let access = if told == now { access } else { told };
+            output.can.access.then_some(Step::Access { access })
+        });
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
         for telling in tellings {
@@ -377,10 +393,11 @@ impl<'r> Visiting<'r> {
         }
     }
 
-    /// Decides for every output and hands over what has to be sent.
-    fn send(self, visited: Visited, findings: Vec<Finding>) -> Result<Option<Visit>> {
+    /// Decides for every output and hands over what has to be sent. `kept`: components that stay as they were, when the
+    /// document was read.
+    fn send(self, visited: Visited, findings: Vec<Finding>, kept: Option<Vec<i64>>) -> Result<Option<Visit>> {
         let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.hand_over(visited, tellings, outcome)
+        self.hand_over(visited, tellings, outcome, kept)
     }
 
     /// Hands over what has to be sent; gives the visit back when that is nothing.
@@ -389,14 +406,18 @@ impl<'r> Visiting<'r> {
         visited: Visited,
         tellings: Vec<Telling>,
         mut outcome: Outcome,
+        kept: Option<Vec<i64>>,
     ) -> Result<Option<Visit>> {
+        // What had nothing in it keeps nothing.
+        let kept = kept.filter(|_| self.held.has_inside());
         if tellings.is_empty() || self.run.store.is_none() {
             for telling in &tellings {
                 outcome = outcome.or(telling.step.outcome(self.held.is_first()));
             }
-            return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0)));
+            return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0).keeping(kept)));
         }
-        let visit = Arc::new(Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()));
+        let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).keeping(kept);
+        let visit = Arc::new(visit);
         for telling in tellings {
             let place = telling.place;
             self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));

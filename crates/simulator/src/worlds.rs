@@ -7,12 +7,22 @@ use crate::dice::Dice;
 
 const FILES: &[&str] = &["a", "b", "s/c", "s/d", "s/t/e", "s/t/f", "d/g", "d/h", "d"];
 const FOLDERS: &[&str] = &["s/", "s/t/", "d/", "/"];
-const CONTENTS: &[&str] = &["v1", "v2", "v3", "v-no"];
+const CONTENTS: &[&str] =
+    &["v1", "v2", "v3", "v-no", "v1+a1", "v2+a1+b1", "v3+a2+b-no1", "v4+b?+a1", "v5+a3+...", "v6+a1+a2"];
 const PEOPLE: &[&str] = &["open", "open", "anna", "bert", "anna+bert"];
 const KINDS: &[&str] = &["memory", "committing", "committing", "plain"];
 const ROOTS: &[&str] = &["", "s/", "d/", "s/t/"];
-const STAGES: &[&str] =
-    &["", "", " stage={\"decline\":\"no\"}", " stage={\"mark\":\"m1\"}", " stage={\"mark\":\"m2\"}"];
+const STAGES: &[&str] = &[
+    "",
+    "",
+    " stage={\"decline\":\"no\"}",
+    " stage={\"mark\":\"m1\"}",
+    " stage={\"mark\":\"m2\"}",
+    " stage={\"parts\":\"keep\"}",
+    " stage={\"parts\":\"drop\"}",
+    " stage={\"parts\":\"keep\"} stage={\"decline\":\"no\"}",
+    " stage={\"parts\":\"drop\"} stage={\"mark\":\"m1\"}",
+];
 const GUARDS: &[&str] = &["", "", "", " guard=10/1", " guard=30/2"];
 const DEATHS: &[&str] = &[
     "before write",

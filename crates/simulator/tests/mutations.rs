@@ -35,6 +35,9 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::NewAccessOnOldContent, Check::Scenario("new_access_old_content")),
     (Mutation::AccessLeavesOtherOwners, Check::Scenario("two_owners_access")),
     (Mutation::MovedBeforeItsNewName, Check::Scenario("moves")),
+    (Mutation::VanishedComponentStays, Check::Scenario("components")),
+    (Mutation::NewAccessOnKeptComponent, Check::Scenario("components")),
+    (Mutation::UnreadComponentGoes, Check::Scenario("components")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

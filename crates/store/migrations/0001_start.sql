@@ -64,6 +64,7 @@ CREATE INDEX delivery_leaving ON delivery (document) WHERE sent = 0;
 CREATE TABLE delivery_uri (document BIGINT NOT NULL, output BIGINT NOT NULL, uri TEXT NOT NULL,
   PRIMARY KEY (document, output)) /*clustered*/;
 -- names of what is in documents and has deliveries of its own; the document itself is component 0 and has no row
-CREATE TABLE component (document BIGINT NOT NULL, component BIGINT NOT NULL, name TEXT NOT NULL,
+-- kept 1: it could not be read when its document was read last, and stays as it was before
+CREATE TABLE component (document BIGINT NOT NULL, component BIGINT NOT NULL, name TEXT NOT NULL, kept BIGINT NOT NULL,
   PRIMARY KEY (document, component)) /*clustered*/;
 CREATE TABLE tally (job BIGINT NOT NULL, name TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (job, name)) /*clustered*/;

@@ -247,11 +247,30 @@ pub fn remember_components(sql: &mut Sql<'_>, rows: &[(i64, i64, &str)]) -> Resu
     Ok(())
 }
 
-/// Names of what is in documents: `(document, component, name)`.
-pub fn components(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, String)>> {
+/// Something in a document that has deliveries of its own.
+#[derive(Clone, Debug)]
+pub struct Component {
+    /// The document.
+    pub document: i64,
+    /// Number in the document.
+    pub id: i64,
+    /// Name in the document.
+    pub name: String,
+    /// It could not be read when the document was read last, and stays as it was before.
+    pub kept: bool,
+}
+
+/// What is in documents, in no order.
+pub fn components(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Component>> {
     sql.query(&queries::COMPONENT_GET, &[Value::Ints(ids)], |row| {
-        Ok((row.int(0)?, row.int(1)?, row.text(2)?))
+        Ok(Component { document: row.int(0)?, id: row.int(1)?, name: row.text(2)?, kept: row.int(3)? != 0 })
     })
+}
+
+/// Writes which components of a document stay as they were before it was read; all others were read.
+pub fn keep_components(sql: &mut Sql<'_>, document: i64, kept: &[i64]) -> Result<()> {
+    sql.execute(&queries::COMPONENT_KEEP, &[Value::Int(document), Value::Ints(kept)])?;
+    Ok(())
 }
 
 /// The component of a document that has this name.

@@ -32,6 +32,9 @@ pub enum Mutation {
     NewAccessOnOldContent,
     AccessLeavesOtherOwners,
     MovedBeforeItsNewName,
+    VanishedComponentStays,
+    NewAccessOnKeptComponent,
+    UnreadComponentGoes,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -62,6 +65,9 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::NewAccessOnOldContent, "new access is given to old content"),
     (Mutation::AccessLeavesOtherOwners, "an owner that tells about access leaves the other owners settled"),
     (Mutation::MovedBeforeItsNewName, "a moved document goes before its new name is confirmed"),
+    (Mutation::VanishedComponentStays, "what a document does not hold any more keeps its entry"),
+    (Mutation::NewAccessOnKeptComponent, "a component that could not be read gets the new access of its document"),
+    (Mutation::UnreadComponentGoes, "a component that could not be read counts as gone"),
 ];
 
 #[cfg(feature = "mutations")]

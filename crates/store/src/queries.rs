@@ -199,6 +199,7 @@ queries! {
     shared DELIVERY_PENDING_ACCESS = "delivery/pending_access";
     shared COMPONENT_PUT = "component/put";
     shared COMPONENT_GET = "component/get";
+    shared COMPONENT_KEEP = "component/keep";
     shared COMPONENT_FIND = "component/find";
     shared COMPONENT_COUNT = "component/count";
     shared COMPONENT_DROP = "component/drop";

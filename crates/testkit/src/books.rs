@@ -222,8 +222,8 @@ pub fn breaches(target: &Target, at_rest: bool) -> Vec<String> {
 pub struct Claim {
     /// Name of the job.
     pub job: String,
-    /// Name of the document in the job.
-    pub document: String,
+    /// Name of the document in the job, with the component if any.
+    pub entry: String,
     /// Name of the output.
     pub output: String,
     /// A removal was sent and not confirmed, or the job is being deleted.
@@ -236,13 +236,14 @@ pub fn claims(target: &Target) -> Vec<Claim> {
     let connection = rusqlite::Connection::open(path).expect("a test's store can be read");
     let mut statement = connection
         .prepare(
-            "SELECT j.name, t.key_text, c.name, v.sent = 0 OR j.state = 'deleting' FROM delivery v \
+            "SELECT j.name, t.key_text || coalesce('#' || m.name, ''), c.name, v.sent = 0 OR j.state = 'deleting' FROM delivery v \
              JOIN document d ON d.id = v.document JOIN document_text t ON t.id = d.id \
-             JOIN job j ON j.handle = d.job JOIN connection c ON c.handle = v.output",
+             JOIN job j ON j.handle = d.job JOIN connection c ON c.handle = v.output \
+             LEFT JOIN component m ON m.document = v.document AND m.component = v.component",
         )
         .expect("the query is right");
     let rows = statement.query_map([], |row| {
-        Ok(Claim { job: row.get(0)?, document: row.get(1)?, output: row.get(2)?, leaving: row.get(3)? })
+        Ok(Claim { job: row.get(0)?, entry: row.get(1)?, output: row.get(2)?, leaving: row.get(3)? })
     });
     rows.expect("the query is right").flatten().collect()
 }

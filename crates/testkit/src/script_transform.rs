@@ -1,13 +1,14 @@
-//! A pipeline stage for scenarios: declines what contains a word, or fails on it, and puts a mark on the rest.
+//! A pipeline stage for scenarios: declines what contains a word, or fails on it, puts a mark on the rest, finds parts in it.
 
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
+use ingather_connector::model::document::{Component, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
-/// `{"decline": word, "broken": word, "mark": text}`, each optional.
+/// `{"decline": word, "broken": word, "mark": text, "parts": "keep" | "drop"}`, each optional; for parts see [`parted`].
 pub static TRANSFORM: TransformKind = TransformKind {
     name: "script",
     about: "Declines, fails or marks by a word.",
@@ -15,7 +16,12 @@ pub static TRANSFORM: TransformKind = TransformKind {
     schema: schema_of::<NoSettings>,
     open: |settings| {
         let word = |name: &str| settings[name].as_str().map(str::to_owned);
-        Ok(Arc::new(Script { decline: word("decline"), broken: word("broken"), mark: word("mark") }))
+        Ok(Arc::new(Script {
+            decline: word("decline"),
+            broken: word("broken"),
+            mark: word("mark"),
+            parts: word("parts"),
+        }))
     },
 };
 
@@ -23,12 +29,44 @@ struct Script {
     decline: Option<String>,
     broken: Option<String>,
     mark: Option<String>,
+    parts: Option<String>,
+}
+
+/// What a text holds: `v1+a1+b?+...` is the text `v1`, in which are a component `a` with the text `a1` and a component `b`
+/// that cannot be read, and more that cannot be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parted {
+    /// The text itself.
+    pub own: String,
+    /// Components: name, and text where it can be read.
+    pub parts: Vec<(String, Option<String>)>,
+    /// There are more.
+    pub incomplete: bool,
+}
+
+/// Takes a text apart.
+pub fn parted(text: &str) -> Parted {
+    let mut words = text.split('+');
+    let own = words.next().unwrap_or_default().to_owned();
+    let mut found = Parted { own, parts: Vec::new(), incomplete: false };
+    for word in words {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '?').to_owned();
+        match word {
+            "..." => found.incomplete = true,
+            word => found.parts.push((name, (!word.ends_with('?')).then(|| word.to_owned()))),
+        }
+    }
+    found
 }
 
 impl Transform for Script {
     fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let mut text = String::new();
         item.content.read_to_string(&mut text).map_err(|error| Fault::passing("read", error.to_string()))?;
+        // An earlier stage has read it, and left what it found.
+        if text.is_empty() {
+            text = item.record.body.clone().unwrap_or_default();
+        }
         let has = |word: &Option<String>| word.as_ref().is_some_and(|word| text.contains(word.as_str()));
         if has(&self.broken) {
             return Err(Fault::broken("stage", "the stage cannot read this"));
@@ -39,6 +77,30 @@ impl Transform for Script {
         if let Some(mark) = &self.mark {
             item.record.fields.insert("mark".to_owned(), vec![mark.clone()]);
         }
-        Ok(Verdict::Pass)
+        let Some(own) = &self.parts else { return Ok(Verdict::Pass) };
+        let found = parted(&text);
+        let is_container = !found.parts.is_empty() || found.incomplete;
+        item.record.body = Some(found.own);
+        item.parts.incomplete = found.incomplete;
+        for (name, text) in found.parts {
+            let record = match text {
+                Some(text) => Ok(Record { body: Some(text), ..Record::default() }),
+                None => Err(Reason::new("unreadable", "it cannot be read")),
+            };
+            item.parts.list.push(Component { name, record });
+        }
+        Ok(if own == "drop" && is_container { Verdict::PartsOnly } else { Verdict::Pass })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_taken_apart() {
+        let parts = vec![("a".to_owned(), Some("a1".to_owned())), ("b".to_owned(), None)];
+        assert_eq!(parted("v1+a1+b?+..."), Parted { own: "v1".to_owned(), parts, incomplete: true });
+        assert_eq!(parted("v1"), Parted { own: "v1".to_owned(), parts: Vec::new(), incomplete: false });
     }
 }

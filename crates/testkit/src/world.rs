@@ -227,6 +227,12 @@ impl World {
         self.shelves.insert(name.to_owned(), shelf);
     }
 
+    /// The kind of an output.
+    pub fn kind_of(&self, output: &str) -> String {
+        let found = self.engine().reader.read(|sql| connections::find(sql, Role::Output, output));
+        found.expect("the store answers").map(|connection| connection.kind).unwrap_or_default()
+    }
+
     /// Adds a job, or changes it; outputs that are taken out of it are retired.
     pub fn job(&mut self, mut definition: Definition) {
         let now = self.clock.now();

@@ -285,7 +285,7 @@ impl Pass<'_, '_> {
             Ok((names, uris, deliveries::components(sql, &ids)?))
         })?;
         let components: HashMap<(i64, i64), String> =
-            components.into_iter().map(|(document, id, name)| ((document, id), name)).collect();
+            components.into_iter().map(|c| ((c.document, c.id), c.name)).collect();
         let names: HashMap<i64, String> = names.into_iter().collect();
         for (kind, rows) in differing.iter() {
             let row = &rows[0];

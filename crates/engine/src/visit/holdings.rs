@@ -7,7 +7,8 @@ use ingather_connector::model::decision::{Decision, Found, Holding, decide};
 use ingather_connector::model::document::{Record, component_uri};
 use ingather_connector::model::ids::{ConnectionId, Digest};
 use ingather_connector::model::key::Hasher;
-use ingather_store::deliveries::{self, Delivery};
+use ingather_store::deliveries::{self, Component, Delivery};
+use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Reader, StoreError};
 
 use crate::deliver::Step;
@@ -22,19 +23,21 @@ pub(crate) struct Part {
     pub(crate) id: i64,
     /// Name inside the document; none for the document itself.
     pub(crate) name: Option<Arc<str>>,
+    /// It could not be read when the document was read last: outputs hold it as it was before.
+    pub(crate) kept: bool,
 }
 
 impl Part {
     /// The document itself.
     pub(crate) fn whole() -> Part {
-        Part { id: 0, name: None }
+        Part { id: 0, name: None, kept: false }
     }
 
     /// What is in a document by this name.
     pub(crate) fn inside(hasher: &Hasher, name: &str) -> Part {
         let id = hasher.hash(name.as_bytes());
         // Zero is the document itself.
-        Part { id: if id == 0 { 1 } else { id }, name: Some(Arc::from(name)) }
+        Part { id: if id == 0 { 1 } else { id }, name: Some(Arc::from(name)), kept: false }
     }
 
     /// Its address, by that of the document.
@@ -74,10 +77,10 @@ pub(crate) fn read(reader: &Reader, ids: &[i64]) -> Result<HashMap<i64, Holdings
         held.insert(delivery.output, delivery);
     }
     if some_inside {
-        for (document, id, name) in reader.read(|sql| deliveries::components(sql, ids))? {
+        for Component { document, id, name, kept } in reader.read(|sql| deliveries::components(sql, ids))? {
             let holdings = by_document.get_mut(&document);
             if let Some((part, _)) = holdings.and_then(|holdings| holdings.inside.get_mut(&id)) {
-                *part = Some(Part { id, name: Some(Arc::from(name)) });
+                *part = Some(Part { id, name: Some(Arc::from(name)), kept });
             }
         }
     }
@@ -115,9 +118,15 @@ impl Holdings {
         std::iter::once(Part::whole()).chain(self.inside.values().filter_map(|(part, _)| part.clone()))
     }
 
-    /// Whether some output was ever sent this part.
-    pub(crate) fn knows(&self, part: &Part) -> bool {
-        self.inside.contains_key(&part.id)
+    /// Whether something in it has deliveries.
+    pub(crate) fn has_inside(&self) -> bool {
+        !self.inside.is_empty()
+    }
+
+    /// Whether an output was told to take this component out, and has not confirmed it.
+    pub(crate) fn is_leaving(&self, part: &Part) -> bool {
+        let held = self.inside.get(&part.id).into_iter().flat_map(|(_, held)| held.values());
+        held.into_iter().any(|delivery| !delivery.holding.sent.is_some())
     }
 
     /// What an output was sent of a part, and what it holds.
@@ -125,6 +134,16 @@ impl Holdings {
         let held = if part.id == 0 { Some(&self.own) } else { self.inside.get(&part.id).map(|(_, h)| h) };
         held.and_then(|held| held.get(&output)).map(|delivery| delivery.holding)
     }
+}
+
+/// Access of an entry that nobody finds.
+pub(crate) const NOBODY: Digest = Digest(1);
+
+/// Access of what an output holds of a part that was not read: who may see the document now, when they might before. The
+/// new access was never meant for content of an earlier day.
+pub(crate) fn access_of_kept(holding: Option<Holding>, now: Digest) -> Digest {
+    let same = holding.is_some_and(|h| h.sent_access == now && h.held_access == Some(now));
+    if same || planted(Mutation::NewAccessOnKeptComponent) { now } else { NOBODY }
 }
 
 /// What a visit found of one part.
@@ -136,6 +155,16 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
+    /// A part that was not read, and to whom it is open now.
+    pub(crate) fn looked(part: Part, held: &Holdings, outputs: &[OutputSlot], access: Digest) -> Finding {
+        let of = |output: &OutputSlot| match part.kept {
+            true => access_of_kept(held.of(&part, output.id), access),
+            false => access,
+        };
+        let found = outputs.iter().map(|output| Found::Looked { access: of(output) }).collect();
+        Finding { part, record: None, found }
+    }
+
     /// The same for every output, without a record.
     pub(crate) fn same(part: Part, found: Found) -> Finding {
         Finding { part, record: None, found: vec![found] }
@@ -170,6 +199,8 @@ pub(crate) fn decide_all(
                 (Decision::DeliverAccess, Found::Made { record, access }) if !output.can.access => {
                     Step::Put { version: *record, access: *access }
                 }
+                // Without the record it cannot be told: it must not show it to the wrong people.
+                (Decision::DeliverAccess, Found::Looked { .. }) if !output.can.access => Step::Delete,
                 (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
                     Step::Access { access: *access }
                 }

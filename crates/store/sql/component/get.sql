@@ -1,2 +1,2 @@
--- Names of what is in documents.
-SELECT document, component, name FROM component WHERE document IN any_of($1)
+-- What is in documents.
+SELECT document, component, name, kept FROM component WHERE document IN any_of($1)

@@ -29,7 +29,7 @@ INSERT INTO delivery (document, component, output, address_parent, address, seq,
  (4,0,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,0,2,1,1,5,50,60,50,60,5,6,NULL);
 INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES
  (2,77,2,2,3,5,53,60,53,60,3,3);
-INSERT INTO component VALUES (2,77,'inside.txt');
+INSERT INTO component VALUES (2,77,'inside.txt',0);
 INSERT INTO tally VALUES (4,'documents',4), (5,'documents',1);
 INSERT INTO id_block VALUES ('document',6), ('place',3), ('class',2), ('handle',6), ('seq',6);
 ";
@@ -82,8 +82,8 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("runs_of_no_job", "INSERT INTO blind_spot VALUES (99,1,1,'/','x','x')", true),
     ("trouble_of_nothing", "INSERT INTO trouble VALUES (99,4,'failed',1,8,1,'x','x')", true),
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
-    ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing')", true),
-    ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing')", true),
+    ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
+    ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),
     ("unknown_access", "UPDATE document SET class = 99 WHERE id = 1", false),
     ("unknown_access", "UPDATE document SET place = 99 WHERE id = 1", false),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use super::truth::{self, Wanted};
+use super::truth;
 use super::watch::{USERS, tokens};
 use super::{Answer, Play};
 use crate::memory_output::{Calls, Shelf, locked};
@@ -64,7 +64,7 @@ impl Play {
         let jobs = self.live_jobs();
         let source = script_repository::locked(&self.world.source);
         for output in self.world.shelves.keys().filter(|output| locked(&self.world.shelves[*output]).fits) {
-            let mut wanted: BTreeMap<&str, Vec<(String, Option<String>)>> = BTreeMap::new();
+            let mut wanted: BTreeMap<String, Vec<(String, Option<String>)>> = BTreeMap::new();
             let mut unsure: BTreeSet<String> = BTreeSet::new();
             for job in jobs.iter().filter(|job| job.definition.outputs.contains(output)) {
                 let root = truth::root(job);
@@ -73,14 +73,24 @@ impl Play {
                 let failed = failed.filter(|(_, state)| state.starts_with("failed"));
                 unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
                 for (name, file) in source.files.iter().filter(|(name, _)| name.starts_with(root)) {
-                    if let Wanted::Entry(text, mark) = truth::wanted(job, file) {
-                        wanted.entry(name).or_default().push((text, mark));
+                    // Of what is in a file, some may not be findable now: it stays as it was.
+                    for expected in truth::wanted(job, file).entries() {
+                        let name = format!("{name}{}", expected.suffix);
+                        match expected.is {
+                            Some(is) => wanted.entry(name).or_default().push(is),
+                            None => drop(unsure.insert(name)),
+                        }
+                    }
+                    if truth::hides(job, file) {
+                        let inside = |entry: &&String| truth::file_of(entry) == name && *entry != name;
+                        unsure.extend(self.world.entries(output).keys().filter(inside).cloned());
                     }
                 }
             }
             let entries = self.world.entries(output);
-            for (name, versions) in wanted.iter().filter(|(name, _)| !unsure.contains(**name)) {
-                match entries.get(*name) {
+            let is_sure = |name: &str| !unsure.contains(name) && !unsure.contains(truth::file_of(name));
+            for (name, versions) in wanted.iter().filter(|(name, _)| is_sure(name)) {
+                match entries.get(name) {
                     None => found.push(format!("at rest, {output} lacks {name}")),
                     Some(entry) if !versions.contains(&(entry.text.clone(), entry.mark.clone())) => {
                         let held = (&entry.text, &entry.mark);
@@ -91,14 +101,14 @@ impl Play {
                     Some(_) => {}
                 }
             }
-            let over =
-                entries.keys().filter(|name| !wanted.contains_key(name.as_str()) && !unsure.contains(*name));
+            let over = entries.keys().filter(|name| !wanted.contains_key(*name) && is_sure(name));
             found.extend(over.map(|name| format!("at rest, {output} still holds {name}")));
             for user in USERS {
                 let sees: BTreeSet<String> = self.world.sees(user, output).into_iter().collect();
-                for name in entries.keys().filter(|name| !unsure.contains(*name)) {
-                    let Some(file) = source.files.get(name) else { continue };
-                    let may = truth::permits(&source, name, file, &tokens(user));
+                for name in entries.keys().filter(|name| is_sure(name)) {
+                    let file = truth::file_of(name);
+                    let Some(facts) = source.files.get(file) else { continue };
+                    let may = truth::permits(&source, file, facts, &tokens(user));
                     if may != sees.contains(name) {
                         found.push(format!(
                             "at rest, `{user}` may see {name} in {output}: {may}, and finds it: {}",

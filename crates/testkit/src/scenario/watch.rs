@@ -7,11 +7,12 @@ use ingather_connector::model::access::Tokens;
 use ingather_connector::model::guard::Guard;
 use ingather_store::jobs::{self, Job};
 
-use super::truth::{self, Wanted};
+use super::truth::{self, Expected, Wanted};
 use super::{Answer, Play};
 use crate::books::{self, Claim};
-use crate::memory_output::{Entry, locked};
-use crate::script_repository::{self, Source};
+use crate::memory_output::{Entry, PLAIN, locked};
+use crate::script_repository::{self, File, Source};
+use crate::script_transform::parted;
 
 /// Who looks: nobody in particular, and people whose names are their tokens.
 pub(super) const USERS: &[&str] = &["", "anna", "bert"];
@@ -49,7 +50,13 @@ impl Watch {
             self.identities.insert(name.clone(), file.identity);
             for user in USERS {
                 if truth::permits(source, name, file, &tokens(user)) {
-                    self.permitted.insert((user, name.clone(), file.content.clone()));
+                    let found = parted(&file.content);
+                    let mut permit = |name: String, text: String| self.permitted.insert((user, name, text));
+                    permit(name.clone(), file.content.clone());
+                    permit(name.clone(), found.own.clone());
+                    for (part, text) in truth::inside(&found) {
+                        text.map(|text| permit(format!("{name}#{part}"), text));
+                    }
                 }
             }
         }
@@ -76,7 +83,7 @@ impl Play {
         let root = |name: &str| jobs.iter().find(|job| job.name == name).map(truth::root).unwrap_or_default();
         let mut claims = books::claims(&self.world.database.target);
         for claim in &mut claims {
-            claim.document = format!("{}{}", root(&claim.job), claim.document);
+            claim.entry = format!("{}{}", root(&claim.job), claim.entry);
         }
         claims
     }
@@ -139,24 +146,28 @@ impl Play {
         for (output, entries) in
             before.entries.iter().filter(|(output, _)| before.cleared[*output] == cleared[*output])
         {
+            // An output that cannot take access alone must not show what cannot be read.
+            let takes_access = self.world.kind_of(output) != PLAIN.name;
             for name in entries.keys().filter(|name| !after[output].contains_key(*name)) {
                 let owners = before
                     .claims
                     .iter()
-                    .filter(|claim| claim.document == *name && claim.output == *output && !claim.leaving);
+                    .filter(|claim| claim.entry == *name && claim.output == *output)
+                    .filter(|claim| !claim.leaving);
                 let owners = owners.filter_map(|claim| {
                     live.iter().find(|job| job.name == claim.job && job.definition.outputs.contains(output))
                 });
                 for job in owners {
                     let acts = job.name == acting;
-                    if let Some(why) = wrongly(&source, job, name, acts, word, rest) {
+                    let why = wrongly(&source, job, name, acts, word, rest);
+                    if let Some(why) = why.filter(|why| takes_access || why != HIDDEN) {
                         found.push(format!("{output} lost {name}, {why}"));
                     }
-                    if acts && self.is_lost(&source, name) {
-                        lost.insert(name.clone());
+                    if acts && self.is_lost(&source, truth::file_of(name)) {
+                        lost.insert(truth::file_of(name).to_owned());
                     }
                 }
-                if word == "confirm" && !before.held.contains(name) {
+                if word == "confirm" && !before.held.contains(truth::file_of(name)) {
                     found.push(format!("{output} lost {name}, which was not in the set that was confirmed"));
                 }
             }
@@ -205,40 +216,46 @@ impl Play {
             let shared = |name: &str| {
                 claims
                     .iter()
-                    .any(|claim| claim.job != job.name && claim.document == name && claim.output == *output)
+                    .any(|claim| claim.job != job.name && claim.entry == name && claim.output == *output)
             };
             for (name, file) in
                 source.files.iter().filter(|(name, file)| name.starts_with(root) && !file.unlisted)
             {
-                let Wanted::Entry(text, mark) = truth::wanted(job, file) else { continue };
                 if file.vanishing {
                     continue;
                 }
-                let Some(entry) = entries.get(name) else {
-                    found.push(format!("{output} lacks {name} {text}"));
-                    continue;
-                };
-                if entry.text != text || entry.mark != mark && !shared(name) {
-                    found.push(format!(
-                        "{output} holds {name} {} {:?}, not {text} {mark:?}",
-                        entry.text, entry.mark
-                    ));
-                }
-                for (user, sees) in USERS.iter().zip(&sees) {
-                    let may = truth::permits(&source, name, file, &tokens(user));
-                    // What another owner has not confirmed yet narrows it.
-                    let narrowed = may && shared(name);
-                    if may != sees.contains(name) && !narrowed {
+                for Expected { suffix, is } in truth::wanted(job, file).entries() {
+                    let Some((text, mark)) = is else { continue };
+                    let name = &format!("{name}{suffix}");
+                    let Some(entry) = entries.get(name) else {
+                        found.push(format!("{output} lacks {name} {text}"));
+                        continue;
+                    };
+                    // Another owner may put another mark on it, or not take it apart.
+                    let whole = !file.content.contains('+');
+                    if (entry.text != text && (whole || !shared(name)))
+                        || (entry.mark != mark && !shared(name))
+                    {
                         found.push(format!(
-                            "`{user}` may see {name} in {output}: {may}, and finds it: {}",
-                            !may
+                            "{output} holds {name} {} {:?}, not {text} {mark:?}",
+                            entry.text, entry.mark
                         ));
+                    }
+                    for (user, sees) in USERS.iter().zip(&sees) {
+                        let may = truth::permits(&source, truth::file_of(name), file, &tokens(user));
+                        // What another owner has not confirmed yet narrows it.
+                        let narrowed = may && shared(name);
+                        if may != sees.contains(name) && !narrowed {
+                            found.push(format!(
+                                "`{user}` may see {name} in {output}: {may}, and finds it: {}",
+                                !may
+                            ));
+                        }
                     }
                 }
             }
             for name in entries.keys().filter(|name| name.starts_with(root) && !shared(name)) {
-                let file = source.files.get(name);
-                if file.is_none_or(|file| truth::wanted(job, file) == Wanted::Declined) {
+                if source.files.get(truth::file_of(name)).is_none_or(|file| !may_be_held(job, file, name)) {
                     found.push(format!("{output} still holds {name}"));
                 }
             }
@@ -246,14 +263,37 @@ impl Play {
     }
 }
 
+/// Whether an output may hold an entry of a file, or of what is in it.
+fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
+    let suffix = &name[truth::file_of(name).len()..];
+    match truth::wanted(job, file) {
+        Wanted::Declined => false,
+        Wanted::Broken => true,
+        Wanted::Entries(entries) => {
+            let hidden = !suffix.is_empty() && truth::hides(job, file);
+            hidden || file.unreadable || entries.iter().any(|entry| entry.suffix == suffix)
+        }
+    }
+}
+
+/// Why a component stays that may still be there.
+const HIDDEN: &str = "which was not found only because not everything could be";
+
 /// Why a document of a job had to stay, if it had to.
 fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
+    let suffix = &name[truth::file_of(name).len()..];
+    let name = truth::file_of(name);
     let file = source.files.get(name).filter(|file| !(acts && file.vanishing));
     if let Some(file) = file {
         return match truth::wanted(job, file) {
             // An output that cannot take access alone must not show what cannot be read.
-            Wanted::Entry(..) if file.unreadable => None,
-            Wanted::Entry(..) => Some(format!("which is there and belongs to {}", job.name)),
+            Wanted::Entries(_) if file.unreadable => None,
+            Wanted::Entries(entries) if entries.iter().any(|entry| entry.suffix == suffix) => {
+                Some(format!("which is there and belongs to {}", job.name))
+            }
+            Wanted::Entries(_) if acts && truth::hides(job, file) && !suffix.is_empty() => {
+                Some(HIDDEN.to_owned())
+            }
             _ if !acts => Some(format!("which {} still owns", job.name)),
             _ => None,
         };
