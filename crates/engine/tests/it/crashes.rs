@@ -9,30 +9,30 @@ output one
 output two committing
 output shared
 job other to=shared
-job docs to=one,two,shared stage={"decline":"no"}
-source a v1, b v1, c v1 access:anna, d v1, sub/e v1, sub/f v1, g v1
+job docs to=one,two,shared stage={"parts":"keep"} stage={"decline":"no"}
+source a v1, b v1, c v1 access:anna, d v1, sub/e v1, sub/f v1, g v1, z v1+p1+q1+r1
 run other
 run docs
-source a v2, b gone, c access:bert, d v-no, sub/h move:sub/e, new v1, sub/f v2 racy
+source a v2, b gone, c access:bert, d v-no, sub/h move:sub/e, new v1, sub/f v2 racy, z v2+p2+q?+s1
 "#;
 const AFTER: &str = r#"
 run docs
 expect error:
 expect exit: 0
-expect output one: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1
-expect output two: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1
-expect output shared: a v2, b v1, c v1, d v1, g v1, new v1, sub/e v1, sub/f v2, sub/h v1
-expect documents docs: a settled, c settled, d skipped declined, g settled, new settled, sub/f settled, sub/h settled
-expect sees bert one: a, c, g, new, sub/f, sub/h
-expect sees anna one: a, g, new, sub/f, sub/h
-expect sees anna two: a, g, new, sub/f, sub/h
+expect output one: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1, z v2, z#p p2, z#q q1, z#s s1
+expect output two: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1, z v2, z#p p2, z#q q1, z#s s1
+expect output shared: a v2, b v1, c v1, d v1, g v1, new v1, sub/e v1, sub/f v2, sub/h v1, z v2, z#p p2, z#q q1, z#s s1
+expect documents docs: a settled, c settled, d skipped declined, g settled, new settled, sub/f settled, sub/h settled, z settled
+expect sees bert one: a, c, g, new, sub/f, sub/h, z, z#p, z#q, z#s
+expect sees anna one: a, g, new, sub/f, sub/h, z, z#p, z#q, z#s
+expect sees anna two: a, g, new, sub/f, sub/h, z, z#p, z#q, z#s
 run docs
-expect balance: unchanged 6, skipped 1
+expect balance: unchanged 7, skipped 1
 run other
-expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1
+expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1, z v2+p2+q?+s1, z#p p2, z#q q1, z#s s1
 delete other
 run docs
-expect output shared: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1
+expect output shared: a v2, c v1, g v1, new v1, sub/f v2, sub/h v1, z v2, z#p p2, z#q q1, z#s s1
 delete docs
 expect output one:
 expect output two:
@@ -119,7 +119,7 @@ fn a_deletion_can_die_everywhere() {
             let got_through = play_on(Kind::Sqlite, &format!("{armed}expect error:\n")).is_empty();
             // The last call may find that everything was done before the process died.
             let rest = "delete docs\nexpect output one:\nexpect output two:\nexpect jobs: other\nrun other\n\
-                        expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1\n";
+                        expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1, z v2+p2+q?+s1\n";
             let rest = if got_through { rest.trim_start_matches("delete docs\n") } else { rest };
             let found = play_on(Kind::Sqlite, &format!("{armed}{rest}"));
             assert!(found.is_empty(), "crash {place} {nth}:\n{}", found.join(""));
