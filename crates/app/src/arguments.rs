@@ -208,6 +208,9 @@ pub(crate) struct Sync {
     /// A file that was only touched is not sent again: compare by content
     #[arg(long)]
     pub(crate) compare_content: bool,
+    /// Keep what is read out of each document, so that an output that is filled anew does not need the source
+    #[arg(long, value_name = "extracted|nothing")]
+    pub(crate) keep: Option<KeepWord>,
     /// Change the stored job to these flags, and remove what they leave out
     #[arg(long)]
     pub(crate) update: bool,
@@ -223,6 +226,15 @@ pub(crate) struct Sync {
     /// Count what would happen, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// What a job keeps beside the books.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeepWord {
+    /// What is read out of each document.
+    Extracted,
+    /// Nothing; what was kept is forgotten.
+    Nothing,
 }
 
 /// The one word that the guard takes.

@@ -121,6 +121,7 @@ impl Engine {
         let writes = options.mode == Mode::Write;
         let run = self.prepare(job, repository_kind, options, progress)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
+        crate::visit::extracts::forget_unwanted(&run)?;
         let worked = self.work(&run, known);
         let mut error = lock(&run.aborted).clone();
         let ended = match worked {
@@ -182,6 +183,7 @@ impl Engine {
             job: job.clone(),
             job_name: job.name.as_str().into(),
             settings: definition.settings_digest(&pipeline.versions),
+            stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
             repository,

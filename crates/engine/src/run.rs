@@ -40,6 +40,8 @@ pub(crate) struct Run {
     pub(crate) pipeline: Pipeline,
     pub(crate) outputs: Vec<OutputSlot>,
     pub(crate) settings: Digest,
+    /// Digest of the stages alone.
+    pub(crate) stages: Digest,
     pub(crate) guard_off: bool,
     pub(crate) accepts_devices: bool,
     pub(crate) board: Board,

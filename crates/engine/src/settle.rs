@@ -9,6 +9,7 @@ use ingather_connector::model::limits;
 use ingather_connector::model::retry::{self, Attempts, Next};
 use ingather_store::deliveries;
 use ingather_store::documents::{self, Visited};
+use ingather_store::extracts::{self, Extract};
 use ingather_store::work::{self, Trouble};
 use ingather_store::{Sql, StoreError};
 
@@ -50,26 +51,40 @@ impl Outcome {
     }
 }
 
+/// What is written beside when a visit that read its document is settled.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// Components that stay as they were; none when the document was not read, or had none.
+    pub(crate) kept: Option<Vec<i64>>,
+    /// What the pipeline made, when the job keeps that.
+    pub(crate) extract: Option<Box<Extract>>,
+}
+
 /// One document that is being visited.
 pub(crate) struct Visit {
     pub(crate) task: Task,
     /// What the inventory will hold of it; none when the visit found nothing to write.
     pub(crate) visited: Option<Visited>,
     outcome: Mutex<Outcome>,
-    /// Components that stay as they were when the document was read; none when it was not read.
-    kept: Option<Vec<i64>>,
+    made: Made,
     /// Changes that outputs have not answered yet.
     open: AtomicUsize,
 }
 
 impl Visit {
     pub(crate) fn new(task: Task, visited: Option<Visited>, outcome: Outcome, outputs: usize) -> Visit {
-        Visit { task, visited, outcome: Mutex::new(outcome), kept: None, open: AtomicUsize::new(outputs) }
+        Visit {
+            task,
+            visited,
+            outcome: Mutex::new(outcome),
+            made: Made::default(),
+            open: AtomicUsize::new(outputs),
+        }
     }
 
-    /// With the components that stay as they were.
-    pub(crate) fn keeping(self, kept: Option<Vec<i64>>) -> Visit {
-        Visit { kept, ..self }
+    /// With what is written beside when it is settled.
+    pub(crate) fn with(self, made: Made) -> Visit {
+        Visit { made, ..self }
     }
 
     /// Takes note of what one output says; the more telling outcome stays.
@@ -130,8 +145,11 @@ impl<'v> Settling<'v> {
                 None => {
                     done.push((task.id, task.wanted));
                     visited.extend(settled.visit.visited);
-                    if let Some(kept) = &settled.visit.kept {
+                    if let Some(kept) = &settled.visit.made.kept {
                         deliveries::keep_components(sql, task.id, kept)?;
+                    }
+                    if let Some(extract) = &settled.visit.made.extract {
+                        extracts::put(sql, task.id, extract)?;
                     }
                 }
             }

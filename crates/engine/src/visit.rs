@@ -1,5 +1,6 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
+pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
 
@@ -22,7 +23,7 @@ use crate::deliver::{Prepared, Step};
 use crate::error::Result;
 use crate::outputs::OutputSlot;
 use crate::run::Run;
-use crate::settle::{Outcome, Settling, Visit};
+use crate::settle::{Made, Outcome, Settling, Visit};
 
 use self::holdings::{Finding, Holdings, NOBODY, Part, Telling, access_of_kept};
 use self::pipeline::Passed;
@@ -121,7 +122,7 @@ impl<'r> Visiting<'r> {
             let visited = self.visited(&observed, class);
             let access = access_digest(Some(class), self.task.place);
             let findings = self.held.parts().map(|part| self.looked(part, access)).collect();
-            return self.send(visited, findings, None).map(Looked::Over);
+            return self.send(visited, findings, Made::default()).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
         Ok(Looked::Reads(self))
@@ -129,8 +130,15 @@ impl<'r> Visiting<'r> {
 
     /// Reads and sends; gives the visit back when no output has to hear of it.
     fn read_and_send(self) -> Result<Option<Visit>> {
+        if let Some((visited, record, passed)) = self.kept()? {
+            return self.made(visited, record, passed);
+        }
         match self.read() {
-            Ok(read) => self.made(read),
+            Ok(Read { observed, passed }) => {
+                let class = self.class(&observed)?;
+                let visited = self.visited(&observed, class);
+                self.made(visited, observed.record, passed)
+            }
             Err(fault) if fault.reason().code == "unreadable" && self.held.is_held() => {
                 self.unreadable(fault)
             }
@@ -192,25 +200,43 @@ impl<'r> Visiting<'r> {
         Ok(Read { observed, passed })
     }
 
-    fn made(self, read: Read) -> Result<Option<Visit>> {
-        let Read { observed, passed } = read;
-        let class = self.class(&observed)?;
-        let visited = self.visited(&observed, class);
-        let access = access_digest(Some(class), self.task.place);
+    /// What was made of it when it was read last, when it is of that version still and its access is as it was.
+    fn kept(&self) -> Result<Option<(Visited, Record, Passed)>> {
+        let Some(known) = &self.task.known else { return Ok(None) };
+        let same = self.task.version.same(known.version) && self.task.access.same(known.access);
+        if !same || known.class.is_none() || self.run.failed.contains(self.task.id as u64) {
+            return Ok(None);
+        }
+        let visited = Visited {
+            id: DocumentId(self.task.id),
+            version: known.version,
+            access: known.access,
+            settings: self.run.settings,
+            identity: self.task.identity,
+            class: known.class,
+            place: self.task.place,
+        };
+        let kept = extracts::kept(self.run, self.task.id, known.version)?;
+        Ok(kept.map(|(record, passed)| (visited, record, passed)))
+    }
+
+    fn made(self, visited: Visited, record: Record, passed: Passed) -> Result<Option<Visit>> {
+        let access = access_digest(visited.class, self.task.place);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
         }
+        let extract = extracts::of(self.run, visited.version, &record, &passed).map(Box::new);
         let (mut findings, kept) = self.inside(passed.parts, access);
         let is_entry = |finding: &Finding| finding.record.is_some() || finding.part.id != 0;
         findings.push(match passed.verdict {
-            Verdict::Pass => self.finding(Part::whole(), Arc::new(observed.record), passed.content, access),
+            Verdict::Pass => self.finding(Part::whole(), Arc::new(record), passed.content, access),
             _ if findings.iter().any(is_entry) => Finding::same(Part::whole(), Found::Absent),
             _ => {
                 let reason = Reason::new("no_entry", "neither it nor anything in it can be an entry");
                 Finding::same(Part::whole(), Found::Declined(reason))
             }
         });
-        self.send(visited, findings, Some(kept))
+        self.send(visited, findings, Made { kept: Some(kept), extract })
     }
 
     fn looked(&self, part: Part, access: Digest) -> Finding {
@@ -275,7 +301,7 @@ impl<'r> Visiting<'r> {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.can.access { Step::Access { access } } else { Step::Delete })
         });
-        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), None)
+        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.
@@ -336,7 +362,7 @@ impl<'r> Visiting<'r> {
     fn send_declined(self, visited: Visited, reason: Reason) -> Result<Option<Visit>> {
         let declined = Found::Declined(reason);
         let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
-        self.send(visited, findings, None)
+        self.send(visited, findings, Made::default())
     }
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
@@ -393,11 +419,10 @@ impl<'r> Visiting<'r> {
         }
     }
 
-    /// Decides for every output and hands over what has to be sent. `kept`: components that stay as they were, when the
-    /// document was read.
-    fn send(self, visited: Visited, findings: Vec<Finding>, kept: Option<Vec<i64>>) -> Result<Option<Visit>> {
+    /// Decides for every output and hands over what has to be sent. `made`: what is written beside when it is settled.
+    fn send(self, visited: Visited, findings: Vec<Finding>, made: Made) -> Result<Option<Visit>> {
         let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.hand_over(visited, tellings, outcome, kept)
+        self.hand_over(visited, tellings, outcome, made)
     }
 
     /// Hands over what has to be sent; gives the visit back when that is nothing.
@@ -406,17 +431,17 @@ impl<'r> Visiting<'r> {
         visited: Visited,
         tellings: Vec<Telling>,
         mut outcome: Outcome,
-        kept: Option<Vec<i64>>,
+        mut made: Made,
     ) -> Result<Option<Visit>> {
         // What had nothing in it keeps nothing.
-        let kept = kept.filter(|_| self.held.has_inside());
+        made.kept = made.kept.filter(|_| self.held.has_inside());
         if tellings.is_empty() || self.run.store.is_none() {
             for telling in &tellings {
                 outcome = outcome.or(telling.step.outcome(self.held.is_first()));
             }
-            return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0).keeping(kept)));
+            return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0).with(made)));
         }
-        let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).keeping(kept);
+        let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).with(made);
         let visit = Arc::new(visit);
         for telling in tellings {
             let place = telling.place;

@@ -28,6 +28,26 @@ pub struct Definition {
     /// Compare by content alone: a touched file is read, but not sent again.
     #[serde(default)]
     pub compare_content: bool,
+    /// What is kept beside the books.
+    #[serde(default, skip_serializing_if = "Keep::is_nothing")]
+    pub keep: Keep,
+}
+
+/// What a job keeps of its documents beside the books (design 4.19).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// Nothing: an output that is filled anew is filled from the source.
+    #[default]
+    Nothing,
+    /// What the pipeline made of each, packed: an output that is filled anew does not need the source.
+    Extracted,
+}
+
+impl Keep {
+    fn is_nothing(&self) -> bool {
+        *self == Keep::Nothing
+    }
 }
 
 /// One stage of a pipeline.
@@ -45,8 +65,17 @@ impl Definition {
     ///
     /// `versions` are the versions of the stages' code, in order.
     pub fn settings_digest(&self, versions: &[String]) -> Digest {
-        let text = serde_json::json!([self.stages, versions, self.outputs, self.compare_content]);
+        let mut text = serde_json::json!([self.stages, versions, self.outputs, self.compare_content]);
+        if let (Keep::Extracted, Some(all)) = (self.keep, text.as_array_mut()) {
+            // What was not kept yet is read once more, and not sent.
+            all.push("keep extracted".into());
+        }
         Digest::of(text.to_string().as_bytes())
+    }
+
+    /// Digest of what a document goes through before it is the same for all outputs.
+    pub fn stages_digest(&self, versions: &[String]) -> Digest {
+        Digest::of(serde_json::json!([self.stages, versions]).to_string().as_bytes())
     }
 
     /// Digest of what one output receives: its own settings and the stages before it, not the other outputs.

@@ -42,6 +42,10 @@ pub const FILE_BYTES_MAX: u64 = 1 << 30;
 pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Text of a document and of all entries that are made of what is in it, bytes; what is beyond is cut off and said.
 pub const PARTS_TEXT_BYTES_MAX: usize = 32 << 20;
+/// What is kept of one document for outputs that are filled anew, bytes, packed; of larger ones nothing is, and they are read.
+pub const EXTRACT_BYTES_MAX: usize = 16 << 20;
+/// Documents of which what was kept is forgotten per transaction.
+pub const EXTRACTS_FORGOTTEN_AT_ONCE: usize = 1_024;
 /// A version taken within this time of the change that it describes is racy, milliseconds (design 4.5).
 pub const CLOCK_GRAIN_MS: i64 = 2_000;
 /// A file that changes while it is read is read this often at most (design 4.5).

@@ -67,4 +67,10 @@ CREATE TABLE delivery_uri (document BIGINT NOT NULL, output BIGINT NOT NULL, uri
 -- kept 1: it could not be read when its document was read last, and stays as it was before
 CREATE TABLE component (document BIGINT NOT NULL, component BIGINT NOT NULL, name TEXT NOT NULL, kept BIGINT NOT NULL,
   PRIMARY KEY (document, component)) /*clustered*/;
+-- what a pipeline made of documents, for outputs that are filled anew: of which version, by which stages; texts that are
+-- equal are kept once
+CREATE TABLE extract (document BIGINT PRIMARY KEY, version BIGINT NOT NULL, stages BIGINT NOT NULL, digest BIGINT,
+  head BYTEA NOT NULL) /*table*/;
+CREATE INDEX extract_digest ON extract (digest);
+CREATE TABLE extract_text (digest BIGINT PRIMARY KEY, bytes BYTEA NOT NULL) /*table*/;
 CREATE TABLE tally (job BIGINT NOT NULL, name TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (job, name)) /*clustered*/;

@@ -120,6 +120,9 @@ checks! {
     20 components_of_nothing Document DOCTOR_COMPONENTS_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_COMPONENTS]), false,
         "names of parts of documents belong to nothing that was ever sent",
         "--repair drops those without a delivery; for others run `ingather verify --repair` first";
+    20 extracts_of_nothing Other DOCTOR_EXTRACTS_OF_NOTHING
+        Repair::Statements(&[&queries::DOCTOR_DROP_EXTRACTS, &queries::DOCTOR_DROP_EXTRACT_TEXTS]), false,
+        "kept texts belong to no document", "--repair drops them";
     20 nameless_components Delivery DOCTOR_NAMELESS_COMPONENTS Repair::ByHand, false,
         "parts of documents have lost their names: outputs may hold entries that nobody will remove",
         "`ingather verify --repair` takes such entries out, and then drops these deliveries";
@@ -146,7 +149,10 @@ pub static NOT_YET: &[(u8, &str)] = &[
     (17, "there are no events"),
     (18, "there are no reports, tickets and buffers"),
     (19, "there are no tickets"),
-    (20, "the part about blobs, hops and edges, which are not there; addresses are checked instead"),
+    (
+        20,
+        "the part about hops and edges, which are not there; addresses, components and kept texts are checked instead",
+    ),
 ];
 
 /// Makes all checks; each tells at most `most` rows. Nothing found: nothing answered.

@@ -246,6 +246,7 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
     sql.execute(&queries::TROUBLE_OVER, &values)?;
     sql.execute(&queries::DELIVERY_URI_REMOVE, &values)?;
     sql.execute(&queries::COMPONENT_REMOVE, &values)?;
+    crate::extracts::forget(sql, &gone)?;
     sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
     let removed = sql.execute(&queries::DOCUMENT_REMOVE, &values)?;
     count(sql, job, -(removed as i64))?;

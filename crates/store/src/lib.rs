@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod documents;
 pub mod error;
 pub mod explain;
+pub mod extracts;
 pub mod jobs;
 pub mod leases;
 pub mod migrate;

@@ -204,6 +204,17 @@ queries! {
     shared COMPONENT_COUNT = "component/count";
     shared COMPONENT_DROP = "component/drop";
     shared COMPONENT_REMOVE = "component/remove";
+    shared EXTRACT_PUT = "extract/put";
+    shared EXTRACT_GET = "extract/get";
+    shared EXTRACT_DIGESTS = "extract/digests";
+    shared EXTRACT_REMOVE = "extract/remove";
+    shared EXTRACT_ANY = "extract/any";
+    shared EXTRACT_OF_JOB = "extract/of_job";
+    shared EXTRACT_TEXT_PUT = "extract_text/put";
+    shared EXTRACT_TEXT_DROP = "extract_text/drop";
+    shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
+    shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
+    shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";
     shared TALLY_ADD = "tally/add";
     shared TALLY_GET = "tally/get";
     shared TALLY_REMOVE = "tally/remove";

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! output one                       also: output one committing | plain
-//! job docs to=one                  also: root=d/ guard=off guard=10/2 compare=content stage={"decline":"x"}
+//! job docs to=one                  also: root=d/ guard=off guard=10/2 compare=content keep=extracted stage={"decline":"x"}
 //! source a.txt v1, sub/b.txt v1    words of files and folders: see `deeds`
 //! run docs                         also: run docs minimal dry-run guard-off accept-devices
 //! expect balance: added 2

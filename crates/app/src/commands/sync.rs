@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, RunKind, Stage};
+use ingather_connector::model::job::{Definition, Keep, RunKind, Stage};
 use ingather_connector::model::{fault::Fault, names};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Options, Report, outputs};
@@ -14,7 +14,7 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Store, Target};
 use serde_json::json;
 
-use crate::arguments::{Global, Sync};
+use crate::arguments::{Global, KeepWord, Sync};
 use crate::data::{DataDirectory, Writing};
 use crate::exit::{self, Failure, Result};
 use crate::{show, wiring};
@@ -182,6 +182,7 @@ fn new_definition(reader: Option<&Reader>, sync: &Sync, root: &str) -> Result<De
         retired: Vec::new(),
         delete_guard: Guard::default(),
         compare_content: false,
+        keep: Keep::Nothing,
     })
 }
 
@@ -208,6 +209,11 @@ fn with_flags(mut definition: Definition, sync: &Sync) -> Definition {
         set("size_max", json!(bytes));
     }
     definition.compare_content |= sync.compare_content;
+    match sync.keep {
+        Some(KeepWord::Extracted) => definition.keep = Keep::Extracted,
+        Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
+        None => {}
+    }
     if !sync.to.is_empty() {
         let mut outputs: Vec<String> = Vec::new();
         for name in sync.to.iter().map(|name| absolute_journal(name)) {
@@ -252,6 +258,10 @@ fn differences(wanted: &Wanted) -> Vec<String> {
     }
     if old.compare_content != new.compare_content {
         found.push("compare-content is off, given on".to_owned());
+    }
+    if old.keep != new.keep {
+        let word = |keep: Keep| if keep == Keep::Extracted { "extracted" } else { "nothing" };
+        found.push(format!("keep is {}, given {}", word(old.keep), word(new.keep)));
     }
     found
 }

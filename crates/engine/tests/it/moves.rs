@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::ids::{ConnectionId, Digest, DocumentId, JobId};
-use ingather_connector::model::job::Definition;
+use ingather_connector::model::job::{Definition, Keep};
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
@@ -25,6 +25,7 @@ fn definition(name: &str) -> Definition {
         retired: Vec::new(),
         delete_guard: Guard::Off,
         compare_content: false,
+        keep: Keep::Nothing,
     }
 }
 

@@ -84,6 +84,8 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
+    ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
+    ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),
     ("unknown_access", "UPDATE document SET class = 99 WHERE id = 1", false),
     ("unknown_access", "UPDATE document SET place = 99 WHERE id = 1", false),
@@ -118,6 +120,8 @@ fn empty(target: &Target) {
         "delivery",
         "delivery_uri",
         "component",
+        "extract",
+        "extract_text",
         "tally",
         "id_block",
     ] {
@@ -145,7 +149,7 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
         for (check, fault, repaired) in FAULTS {
             empty(&fresh.target);
             let fault = match &fresh.target {
-                Target::Sqlite(_) => fault.replace("0,'')", "0,x'')").replace("held = ''", "held = x''"),
+                Target::Sqlite(_) => fault.replace(",'')", ",x'')").replace("held = ''", "held = x''"),
                 Target::Postgres(_) => (*fault).to_owned(),
             };
             script(&fresh.target, &fault);

@@ -3,7 +3,7 @@
 use ingather_connector::model::access::Level;
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, RunKind, Stage};
+use ingather_connector::model::job::{Definition, Keep, RunKind, Stage};
 use ingather_engine::Mode;
 
 use super::{Answer, Play};
@@ -71,6 +71,7 @@ impl Play {
             retired: Vec::new(),
             delete_guard: Guard::Off,
             compare_content: false,
+            keep: Keep::Nothing,
         };
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
@@ -84,6 +85,7 @@ impl Play {
                     definition.delete_guard =
                         Guard::Limits { percent: number(percent)?, documents: number(documents)? };
                 }
+                "keep" if value == "extracted" => definition.keep = Keep::Extracted,
                 "compare" => definition.compare_content = value == "content",
                 "stage" => {
                     let settings = serde_json::from_str(value).map_err(|error| error.to_string())?;

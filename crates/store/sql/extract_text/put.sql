@@ -1,0 +1,2 @@
+-- A text; one that is there already is the same.
+INSERT INTO extract_text (digest, bytes) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING
