@@ -24,6 +24,7 @@ chmod 755 "$demo"
 mkdir "$demo/documents"
 (cd "$source" && tar -cf - --dereference . 2>/dev/null) | tar -xf - -C "$demo/documents"
 find "$demo/documents" -type f -name '*.gz' -exec gunzip -qf {} + 2>/dev/null || true
+cp -r scripts/demo "$demo/documents/office"
 files=$(find "$demo/documents" -type f | wc -l)
 if [ "$files" -lt 2000 ]; then
     say "$source holds only $files files; the Rust library sources of this machine are added"
@@ -37,6 +38,10 @@ say "index it"
 run "$ingather" sync "$demo/documents"
 say "find something, as the user who asks"
 run "$ingather" search 'free software license warranty' --limit 3
+say "sentences inside a PDF, a spreadsheet, a slide, and the attachment of a mail inside a ZIP"
+for words in '"lighthouse keeper"' 'quince terrace' 'glaciers sing' 'saffron crates'; do
+    run "$ingather" search "$words" --limit 1
+done
 say "nothing changed: again, in a blink"
 run "$ingather" sync "$demo/documents"
 

@@ -11,6 +11,7 @@ mod files;
 mod jobs;
 mod kill;
 mod mounts;
+mod parts;
 mod people;
 mod restores;
 mod sandbox;

@@ -1,0 +1,121 @@
+//! What is inside documents, on the real program: found by its words, named, shown to the right people, and gone in time.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::files;
+use crate::people::must;
+use crate::sandbox::{Kept, Sandbox};
+
+/// The documents that the demo shows.
+fn demo(sandbox: &Sandbox) {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/demo");
+    std::fs::create_dir_all(sandbox.root()).unwrap();
+    for entry in std::fs::read_dir(samples).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), sandbox.root().join(entry.file_name())).unwrap();
+    }
+    files::settle(&sandbox.root());
+}
+
+/// An archive of these members, in place of what was there.
+fn archive(sandbox: &Sandbox, name: &str, members: &[(&str, &str)]) {
+    let folder = sandbox.path().join("members");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (member, text) in members {
+        std::fs::write(folder.join(member), text).unwrap();
+    }
+    std::fs::create_dir_all(sandbox.root()).unwrap();
+    let mut tar = Command::new("tar");
+    tar.arg("-cf").arg(sandbox.root().join(name)).arg("-C").arg(&folder);
+    must(tar.args(members.iter().map(|(member, _)| member)));
+    std::fs::remove_dir_all(&folder).unwrap();
+    files::settle(&sandbox.root());
+}
+
+/// Path and component of each hit.
+fn hits(sandbox: &Sandbox, query: &str) -> Vec<(String, String)> {
+    let answer = sandbox.run(&["search", query, "--all", "--json"]).exits(0);
+    let word = |line: &serde_json::Value, name: &str| line[name].as_str().unwrap().to_owned();
+    let mut found: Vec<_> =
+        answer.json().iter().map(|line| (word(line, "document"), word(line, "component"))).collect();
+    found.sort();
+    found
+}
+
+fn pair(document: &str, component: &str) -> (String, String) {
+    (document.to_owned(), component.to_owned())
+}
+
+#[test]
+fn sentences_in_documents_and_in_what_is_in_them_are_found() {
+    let sandbox = Sandbox::sqlite();
+    demo(&sandbox);
+    sandbox.synced(&[]);
+    for (query, document, component) in [
+        ("\"lighthouse keeper\"", "report.pdf", ""),
+        ("quince terrace", "figures.xlsx", ""),
+        ("\"glaciers sing\"", "talk.pptx", ""),
+        ("\"crates of saffron\"", "post.zip", "2026/january.eml!/offer.pdf"),
+        ("\"offer is attached\"", "post.zip", "2026/january.eml"),
+        ("type:application/pdf saffron", "post.zip", "2026/january.eml!/offer.pdf"),
+    ] {
+        assert_eq!(hits(&sandbox, query), [pair(document, component)], "{query}");
+    }
+    assert_eq!(hits(&sandbox, "name:offer.pdf"), [pair("post.zip", "2026/january.eml!/offer.pdf")]);
+}
+
+#[test]
+fn what_is_in_an_archive_comes_and_goes_with_it() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        archive(&sandbox, "a.tar", &[("one.txt", "whale"), ("two.txt", "walrus"), ("three.txt", "otter")]);
+        let counts = sandbox.synced(&[]);
+        assert_eq!(counts.get("added"), 1, "documents are counted, not parts");
+        assert_eq!(hits(&sandbox, "walrus"), [pair("a.tar", "two.txt")]);
+        archive(&sandbox, "a.tar", &[("one.txt", "whale"), ("two.txt", "seal")]);
+        assert_eq!(sandbox.synced(&[]).get("updated"), 1);
+        assert_eq!(hits(&sandbox, "walrus OR otter"), []);
+        assert_eq!(hits(&sandbox, "whale OR seal"), [pair("a.tar", "one.txt"), pair("a.tar", "two.txt")]);
+        let told = sandbox.run(&["verify", "--json"]).exits(0).out;
+        assert!(told.contains("\"entries\":3"), "{told}");
+        let told = sandbox.run(&["document", "explain", "root", "a.tar!/two.txt"]).exits(0).out;
+        assert!(told.starts_with("`a.tar!/two.txt` is up to date in index"), "{told}");
+        std::fs::remove_file(sandbox.root().join("a.tar")).unwrap();
+        sandbox.write("other.txt", "left");
+        assert_eq!(sandbox.synced(&["--delete-guard", "off"]).get("deleted"), 1);
+        assert_eq!(sandbox.everything(), ["other.txt"]);
+        sandbox.run(&["doctor"]).exits(0);
+    }
+}
+
+#[test]
+fn who_may_not_read_an_archive_finds_nothing_of_what_is_in_it() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", "whale")]);
+    files::tool("chmod", &["755"], sandbox.path());
+    sandbox.synced(&[]);
+    let found = |user: &str| sandbox.run(&["search", "whale", "--as", user, "--json"]).exits(0).documents();
+    assert_eq!(found("nobody"), ["a.tar"]);
+    files::tool("chmod", &["600"], &sandbox.root().join("a.tar"));
+    assert_eq!(sandbox.synced(&[]).get("access"), 1);
+    assert_eq!(found("nobody"), [""; 0]);
+    let told = sandbox.run(&["why", "nobody", "a.tar!/one.txt"]).exits(0).out;
+    assert!(told.contains("may not see `a.tar!/one.txt`"), "{told}");
+}
+
+#[test]
+fn an_index_that_is_gone_is_filled_from_what_is_kept() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", "whale")]);
+    sandbox.write("b.txt", "seal");
+    files::settle(&sandbox.root());
+    sandbox.synced(&["--keep", "extracted"]);
+    std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+    sandbox.synced(&[]);
+    assert_eq!(hits(&sandbox, "whale OR seal"), [pair("a.tar", "one.txt"), pair("b.txt", "")]);
+    let answer = sandbox.run(&["sync", "root", "--keep", "nothing"]);
+    answer.refuses(2, &["keep is extracted, given nothing", "--update"]);
+    sandbox.synced(&["--keep", "nothing", "--update"]);
+    sandbox.run(&["doctor"]).exits(0);
+}
