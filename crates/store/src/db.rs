@@ -270,6 +270,19 @@ impl Column<'_> {
     }
 }
 
+/// Cuts rows into parts that name no number twice: one statement of PostgreSQL takes either of two rows for one number,
+/// where SQLite takes them in order.
+pub(crate) fn once_each<T>(rows: &[T], number: fn(&T) -> i64) -> impl Iterator<Item = &[T]> {
+    let mut left = rows;
+    std::iter::from_fn(move || {
+        let mut met = std::collections::HashSet::with_capacity(left.len());
+        let once = left.iter().take_while(|row| met.insert(number(row))).count();
+        let (part, rest) = left.split_at(once);
+        left = rest;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
 /// A transaction or a snapshot: runs statements.
 pub enum Sql<'c> {
     /// SQLite.

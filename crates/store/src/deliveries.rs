@@ -3,7 +3,7 @@
 use ingather_model::decision::Holding;
 use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 
-use crate::db::{Column, Row, Sql, Value};
+use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
 use crate::queries;
 
@@ -108,8 +108,19 @@ pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
 }
 
 /// Writes intents for one output; must be synced before anything is sent. With `access_only` the record's digest stays
-/// as it stands, and a document that has no delivery gets none.
+/// as it stands, and a document that has no delivery gets none. Of two intents for one document the later one stands.
 pub fn intend(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    now: i64,
+    access_only: bool,
+    intents: &[Intent],
+) -> Result<()> {
+    once_each(intents, |intent| intent.document)
+        .try_for_each(|intents| intend_once(sql, output, now, access_only, intents))
+}
+
+fn intend_once(
     sql: &mut Sql<'_>,
     output: ConnectionId,
     now: i64,
