@@ -1,5 +1,6 @@
 //! The only file that knows there are two databases: opening, transactions, statements, rows.
 
+use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -270,13 +271,13 @@ impl Column<'_> {
     }
 }
 
-/// Cuts rows into parts that name no number twice: one statement of PostgreSQL takes either of two rows for one number,
+/// Cuts rows into parts that name nothing twice: one statement of PostgreSQL takes either of two rows for one thing,
 /// where SQLite takes them in order.
-pub(crate) fn once_each<T>(rows: &[T], number: fn(&T) -> i64) -> impl Iterator<Item = &[T]> {
+pub(crate) fn once_each<T, K: Eq + Hash>(rows: &[T], key: fn(&T) -> K) -> impl Iterator<Item = &[T]> {
     let mut left = rows;
     std::iter::from_fn(move || {
         let mut met = std::collections::HashSet::with_capacity(left.len());
-        let once = left.iter().take_while(|row| met.insert(number(row))).count();
+        let once = left.iter().take_while(|row| met.insert(key(row))).count();
         let (part, rest) = left.split_at(once);
         left = rest;
         (!part.is_empty()).then_some(part)

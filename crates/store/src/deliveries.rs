@@ -116,7 +116,7 @@ pub fn intend(
     access_only: bool,
     intents: &[Intent],
 ) -> Result<()> {
-    once_each(intents, |intent| intent.document)
+    once_each(intents, |intent| (intent.document, intent.component))
         .try_for_each(|intents| intend_once(sql, output, now, access_only, intents))
 }
 
@@ -394,7 +394,7 @@ pub struct Booked {
     pub class: Option<ClassId>,
     /// Its place.
     pub place: Option<PlaceId>,
-    /// Its job; none when document or job are not there, and the row says nothing.
+    /// Its job; none when document, name or job are not there, and the row says nothing.
     pub job: Option<JobId>,
 }
 
@@ -422,7 +422,7 @@ pub fn lose(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     Ok(())
 }
 
-/// Drops deliveries of documents or jobs that are not there; only once the output was looked through and holds nothing
+/// Drops deliveries of documents, names or jobs that are not there; only once the output was looked through and holds nothing
 /// of them.
 pub fn drop_dangling(sql: &mut Sql<'_>, output: ConnectionId) -> Result<u64> {
     sql.execute(&queries::DELIVERY_DROP_DANGLING, &[Value::Int(output.0)])

@@ -78,7 +78,7 @@ checks! {
         "visits wait for documents that are not there, or for another job's", "--repair drops them";
     2 nameless_documents Document DOCTOR_NAMELESS_DOCUMENTS Repair::Statements(&[&queries::DOCTOR_DROP_NAMELESS]), false,
         "documents have lost their names",
-        "--repair drops those that no output holds, and the next run finds them new; for others delete and sync their job";
+        "--repair drops those that no output holds, and the next run finds them new; for others run `ingather verify --repair` before";
     2 names_of_nothing Document DOCTOR_NAMES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_NAMES]), false,
         "names belong to no document", "--repair drops them";
     3 deliveries_of_nothing Delivery DOCTOR_DELIVERIES_OF_NOTHING Repair::ByHand, false,
@@ -184,20 +184,24 @@ pub fn repair(sql: &mut Sql<'_>, fault: &Fault, now: i64) -> Result<bool> {
         Repair::Timed(statement) => {
             sql.execute(statement, &[Value::Int(now)])?;
         }
-        Repair::Queue => queue(sql, &fault.rows)?,
+        Repair::Queue => queue(sql, fault.rows.iter().map(|(document, _)| *document))?,
         Repair::Resend => {
             let pairs: Vec<(i64, i64)> =
                 fault.rows.iter().filter_map(|(document, output)| Some((*document, (*output)?))).collect();
             deliveries::lose(sql, &pairs)?;
-            queue(sql, &fault.rows)?;
+            queue(sql, fault.rows.iter().map(|(document, _)| *document))?;
         }
         Repair::ByHand => return Ok(false),
     }
     Ok(true)
 }
 
-fn queue(sql: &mut Sql<'_>, rows: &[(i64, Option<i64>)]) -> Result<()> {
-    let mut ids: Vec<i64> = rows.iter().map(|(document, _)| *document).collect();
+/// Asks for visits of documents, as far as they are there.
+///
+/// # Errors
+/// What the database says.
+pub fn queue(sql: &mut Sql<'_>, documents: impl Iterator<Item = i64>) -> Result<()> {
+    let mut ids: Vec<i64> = documents.collect();
     ids.sort_unstable();
     ids.dedup();
     sql.execute(&queries::DOCTOR_QUEUE, &[Value::Ints(&ids)])?;

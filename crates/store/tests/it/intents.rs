@@ -2,7 +2,7 @@
 
 use ingather_model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
 use ingather_model::key::DocumentKey;
-use ingather_store::deliveries::{self, Confirmed, Intent};
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::{Durability, Store};
 
@@ -12,7 +12,7 @@ const OUTPUT: ConnectionId = ConnectionId(2);
 
 fn intent(document: i64, seq: i64, sent: i64, access: i64) -> Intent {
     let (sent, sent_access) = (Digest(sent), Digest(access));
-    Intent { document, address_parent: 7, address: document, seq, sent, sent_access }
+    Intent { document, component: 0, address_parent: 7, address: document, seq, sent, sent_access }
 }
 
 /// What the books say of documents 1 and 2: number, sent and held access.
@@ -35,7 +35,9 @@ fn of_two_intents_for_one_document_in_one_batch_the_later_one_stands() {
                 .unwrap();
         };
         let confirm = |what, rows: &[(i64, i64)]| {
-            store.write(Durability::Synced, |sql| deliveries::confirm(sql, OUTPUT, 2, what, rows)).unwrap();
+            let answered = |&(document, seq)| Answered { document, component: 0, seq };
+            let rows: Vec<Answered> = rows.iter().map(answered).collect();
+            store.write(Durability::Synced, |sql| deliveries::confirm(sql, OUTPUT, 2, what, &rows)).unwrap();
         };
         write(false, &[intent(1, 1, 50, 60), intent(2, 2, 51, 60)]);
         confirm(Confirmed::Record, &[(1, 1), (2, 2)]);
