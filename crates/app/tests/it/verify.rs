@@ -220,6 +220,33 @@ fn a_document_whose_name_is_lost_is_kept_and_said_until_a_repair_finds_its_entry
 }
 
 #[test]
+fn what_is_in_a_document_and_lost_its_name_is_taken_out_and_sent_anew() {
+    let sandbox = Sandbox::sqlite();
+    ["a.txt", "b.txt"].iter().for_each(|name| sandbox.write(name, "words"));
+    let packed = sandbox.path().join("packed");
+    std::fs::create_dir(&packed).unwrap();
+    ["one.txt", "two.txt"].iter().for_each(|name| std::fs::write(packed.join(name), name).unwrap());
+    let archive = sandbox.root().join("pack.tar").display().to_string();
+    files::tool("tar", &["-cf", &archive, "-C", packed.to_str().unwrap(), "one.txt"], "two.txt".as_ref());
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let all = sandbox.everything();
+    assert_eq!(all.len(), 5, "{all:?}");
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    let lose = |sql: &mut Sql<'_>| sql.execute(&queries::COMPONENT_REMOVE, &[Parameter::Ints(&[1, 2, 3])]);
+    assert_eq!(store.write(Durability::Synced, lose).unwrap(), 2);
+    drop(store);
+    assert!(sandbox.run(&["doctor"]).exits(1).out.contains("nameless_components"));
+    assert_eq!(counts(&verify(&sandbox, &[], 1)), [0, 0, 2, 0]);
+    verify(&sandbox, &["--repair"], 0);
+    assert_eq!(sandbox.everything().len(), 3);
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.everything(), all);
+    assert_eq!(sandbox.run(&["doctor"]).exits(0).out, "");
+    assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
+}
+
+#[test]
 fn a_source_that_is_away_keeps_what_has_to_be_sent_waiting() {
     let sandbox = synced(Kept::Sqlite, 10);
     behind(&sandbox, |index, reader| {
