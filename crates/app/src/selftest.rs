@@ -240,7 +240,11 @@ impl Trial {
 
     /// Runs to the end; then everything is as the tree is, and another run changes nothing.
     fn finish(&mut self, at: &str) -> std::result::Result<(), Difference> {
-        self.journal_read = self.journal_behind()?;
+        self.journal.repeated.clear();
+        let journal = self.folder.join(JOURNAL);
+        if journal.exists() {
+            self.journal_read = self.journal.read_whole_lines(&journal, self.journal_read)?;
+        }
         let unconfirmed = self.unconfirmed()?;
         let ended = self.sync(None)?;
         if ended.status.code() != Some(0) {
