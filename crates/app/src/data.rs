@@ -115,9 +115,11 @@ impl DataDirectory {
                 "the store {} cannot be used: {message}; put a backup in its place, or move it away and sync again",
                 file.display()
             )),
-            (Target::Postgres(_), StoreError::Database { message, .. }) => Failure::unable(format!(
-                "the store that --store names cannot be used: {message}; check the URL, and that its server runs"
-            )),
+            (Target::Postgres(_), StoreError::Database { message, .. } | StoreError::Away(message)) => {
+                Failure::unable(format!(
+                    "the store that --store names cannot be used: {message}; check the URL, and that its server runs"
+                ))
+            }
             (_, error) => error.into(),
         }
     }

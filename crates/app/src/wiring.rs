@@ -58,9 +58,7 @@ pub(crate) fn engine(
         || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
         usize::from,
     );
-    if writing.is_some() {
-        readers(threads);
-    }
+    readers(threads);
     let mut own: Vec<(u64, u64)> = data.identity().into_iter().collect();
     own.extend(own_files.iter().filter_map(|file| crate::data::identity(file.as_ref())));
     Engine {

@@ -335,15 +335,19 @@ pub(crate) fn intent_durability() -> Durability {
 
 /// Known documents that other people may see from now on.
 fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
-    sent.iter()
+    let known = sent
+        .iter()
         .filter(|entry| entry.prepared.step != Step::Delete)
         .map(|entry| (&entry.prepared, entry.intent.document))
         .filter(|(prepared, _)| {
             let known = prepared.visit.task.known.as_ref();
             known.is_some_and(|known| known.class != prepared.class || known.place != prepared.place)
         })
-        .map(|(prepared, document)| (document, prepared.class, prepared.place))
-        .collect()
+        .map(|(prepared, document)| (document, prepared.class, prepared.place));
+    let mut rows: Vec<_> = known.collect();
+    // What is in one document has its access.
+    rows.dedup();
+    rows
 }
 
 /// Visits with the number of their answers, which stand side by side.

@@ -81,7 +81,8 @@ pub(crate) fn renew(run: &Run) {
             let kept = store.write(Durability::Relaxed, |sql| lease.renew(sql, now));
             if !matches!(kept, Ok(true)) {
                 run.lost_lease.store(true, Ordering::Relaxed);
-                run.board.fail(EngineError::Store(StoreError::Fenced));
+                // A store that is away was not taken over by anybody.
+                run.board.fail(EngineError::Store(kept.err().unwrap_or(StoreError::Fenced)));
                 return;
             }
         }

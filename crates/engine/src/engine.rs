@@ -392,7 +392,15 @@ impl Engine {
                 continue;
             };
             self.add_target(remover, &connection, &run.job)?;
-            if remover.leave_output(connection.id)?.kept > 0 || self.cancel.cancelled() {
+            let left = remover.leave_output(connection.id)?;
+            if left.nameless > 0 {
+                run.complain(&format!(
+                    "output {name} was taken out of the job and still holds {} documents whose names are lost; \
+                     `ingather verify {name} --repair` takes them out",
+                    left.nameless
+                ));
+            }
+            if left.kept > 0 || self.cancel.cancelled() {
                 definition.retired.push(name);
             }
         }

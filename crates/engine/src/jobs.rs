@@ -69,9 +69,8 @@ impl Engine {
                 .map(|(id, _)| *id)
                 .collect();
             let done = remover.remove(&absent, None)?;
-            removed.deleted += done.deleted;
-            removed.forgotten += done.forgotten;
-            removed.kept += done.kept + (ids.len() - absent.len()) as u64;
+            removed.add(done);
+            removed.kept += (ids.len() - absent.len()) as u64;
         }
         if !self.cancel.cancelled() {
             remover.store.write(Durability::Synced, |sql| {

@@ -37,15 +37,18 @@ pub struct Removed {
     pub deleted: u64,
     /// Never delivered anywhere; their rows are gone.
     pub forgotten: u64,
-    /// Some output did not confirm; they stay known and are tried again in the next run.
+    /// Some output did not confirm, or was not told; they stay known and are tried again in the next run.
     pub kept: u64,
+    /// Those of them whose names the store has lost: nobody can say what an output is to take out.
+    pub nameless: u64,
 }
 
 impl Removed {
-    fn add(&mut self, other: Removed) {
+    pub(crate) fn add(&mut self, other: Removed) {
         self.deleted += other.deleted;
         self.forgotten += other.forgotten;
         self.kept += other.kept;
+        self.nameless += other.nameless;
     }
 }
 
@@ -61,6 +64,9 @@ pub(crate) struct Remover {
     pub(crate) progress: Arc<Progress>,
     pub(crate) targets: HashMap<ConnectionId, Target>,
 }
+
+/// Deletions by output.
+type Plan = HashMap<ConnectionId, Vec<Leaving>>;
 
 /// One deletion at one output.
 struct Leaving {
@@ -90,7 +96,7 @@ impl Remover {
     }
 
     fn chunk(&mut self, ids: &[i64], only: Option<ConnectionId>) -> Result<Removed> {
-        let mut leaving = self.plan(ids, only)?;
+        let (mut leaving, nameless) = self.plan(ids, only)?;
         let held: HashSet<i64> = leaving.values().flatten().map(|leaving| leaving.document).collect();
         let now = self.call.now();
         self.store.write(intent_durability(), |sql| {
@@ -122,7 +128,7 @@ impl Remover {
         for (output, leaving) in &mut leaving {
             generations.extend(self.send(*output, leaving)?);
         }
-        self.confirm(ids, &leaving, &generations, &held, only)
+        self.confirm(ids, (&leaving, &nameless), &generations, &held, only)
     }
 
     /// The owners that a removal heeds: all, but for planted faults.
@@ -145,7 +151,8 @@ impl Remover {
         Ok(anywhere)
     }
 
-    fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<HashMap<ConnectionId, Vec<Leaving>>> {
+    /// What is to go, by output; and documents of which nobody knows any more under which address an output holds them.
+    fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<(Plan, HashSet<i64>)> {
         let (holdings, names, uris, components) = self.store.reader().read(|sql| {
             let (holdings, names) = (deliveries::holdings(sql, ids)?, documents::names(sql, ids)?);
             Ok((holdings, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
@@ -155,24 +162,23 @@ impl Remover {
         let names: HashMap<i64, String> = names.into_iter().collect();
         let uris: HashMap<(i64, ConnectionId), String> =
             uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
-        let mut leaving: HashMap<ConnectionId, Vec<Leaving>> = HashMap::new();
+        let (mut leaving, mut nameless) = (Plan::new(), HashSet::new());
         for delivery in
             holdings.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only))
         {
-            let name = names.get(&delivery.document).cloned().unwrap_or_default();
-            let uri = uris
-                .get(&(delivery.document, delivery.output))
-                .cloned()
-                .unwrap_or_else(|| self.repository.uri(&name));
+            let name = names.get(&delivery.document);
+            let remembered = uris.get(&(delivery.document, delivery.output)).cloned();
+            let uri = remembered.or_else(|| name.map(|name| self.repository.uri(name)));
             let component = components.get(&(delivery.document, delivery.component)).cloned();
             let part = Part { id: delivery.component, name: component, kept: false };
-            if part.id != 0 && part.name.is_none() {
-                // Its address is not known any more: it stays, and `doctor` names it.
+            let (Some(uri), true) = (uri, part.id == 0 || part.name.is_some()) else {
+                nameless.insert(delivery.document);
                 continue;
-            }
+            };
+            let name = name.cloned().unwrap_or_default();
             leaving.entry(delivery.output).or_default().push(self.leaving(&delivery, name, part, uri));
         }
-        Ok(leaving)
+        Ok((leaving, nameless))
     }
 
     fn leaving(&self, delivery: &Delivery, name: String, part: Part, uri: String) -> Leaving {
@@ -225,14 +231,19 @@ impl Remover {
     fn confirm(
         &self,
         ids: &[i64],
-        leaving: &HashMap<ConnectionId, Vec<Leaving>>,
+        (leaving, nameless): (&Plan, &HashSet<i64>),
         generations: &[(ConnectionId, String, i64)],
         held: &HashSet<i64>,
         only: Option<ConnectionId>,
     ) -> Result<Removed> {
         let now = self.call.now();
-        let open: HashSet<i64> =
-            leaving.values().flatten().filter(|one| !one.done).map(|one| one.document).collect();
+        let open: HashSet<i64> = leaving
+            .values()
+            .flatten()
+            .filter(|one| !one.done)
+            .map(|one| one.document)
+            .chain(nameless.iter().copied())
+            .collect();
         let gone: Vec<i64> = ids.iter().copied().filter(|id| !open.contains(id)).collect();
         self.store.write(Durability::Synced, |sql| {
             self.lease.fence(sql)?;
@@ -253,7 +264,8 @@ impl Remover {
             Ok(())
         })?;
         let deleted = gone.iter().filter(|id| held.contains(id)).count() as u64;
-        Ok(Removed { deleted, forgotten: gone.len() as u64 - deleted, kept: open.len() as u64 })
+        let forgotten = gone.len() as u64 - deleted;
+        Ok(Removed { deleted, forgotten, kept: open.len() as u64, nameless: nameless.len() as u64 })
     }
 
     /// Removes everything that the job has, in key order; what an output does not confirm stays.

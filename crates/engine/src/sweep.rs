@@ -48,7 +48,10 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
         after = *last;
         missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !shown.seen.contains(*id as u64)));
         for ids in missing.chunks(JUDGED_AT_ONCE) {
-            for stored in run.reader.read(|sql| documents::get(sql, ids))? {
+            let stored = run.reader.read(|sql| documents::get(sql, ids))?;
+            // Whose name the store has lost cannot be looked for.
+            judged.kept += (ids.len() - stored.len()) as u64;
+            for stored in stored {
                 judge_one(run, shown, &stored, &mut judged);
             }
             if run.sweep_stops() {

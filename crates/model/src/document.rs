@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Reason;
 use crate::ids::Digest;
 
+/// Field in which a stage says why it read less than all of a document.
+pub const EXTRACTION: &str = "extraction";
+
 /// One indexable item with its text and fields; times are milliseconds since 1970 UTC, sizes bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {

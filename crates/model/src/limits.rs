@@ -162,3 +162,11 @@ pub const EXTRACT_START_MS_MAX: u64 = 30_000;
 pub const EXTRACT_GRACE_MS: u64 = 2_000;
 /// Bytes of a child's scratch file: the largest document (`FILE_BYTES_MAX`) and room for a setting above it.
 pub const EXTRACT_SCRATCH_BYTES_MAX: u64 = 4 << 30;
+/// Longest wait for a connection to a database server, milliseconds, where its URL does not say.
+pub const STORE_CONNECT_MS_MAX: u64 = 10_000;
+/// Longest time in which the machine of a database server need not answer at all, milliseconds, where its URL does not say; a
+/// server that is alive and slow is waited for.
+pub const STORE_SILENCE_MS_MAX: u64 = 60_000;
+/// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output
+/// that knows a larger one was written by somebody else.
+pub const SEQ_MAX: i64 = 1 << 62;

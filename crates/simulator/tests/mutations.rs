@@ -30,6 +30,7 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::CompletionWithoutWanted, Check::Suite("wanted once more", wanted_once_more_is_lost)),
     (Mutation::SecondOwnerOnContentAlone, Check::Scenario("two_owners_access")),
     (Mutation::PlaceWidenedBeforeItIsProven, Check::Scenario("access_changes")),
+    (Mutation::RetryCountedWhilePaused, Check::Scenario("attempts")),
     (Mutation::HalfDoneRemovalForgotten, Check::Scenario("unconfirmed_twice")),
     (Mutation::SettledByTheFirstOutput, Check::Suite("six outputs confirm at once", settled_too_early)),
     (Mutation::NewAccessOnOldContent, Check::Scenario("new_access_old_content")),

@@ -1,5 +1,6 @@
 //! The only file that knows there are two databases: opening, transactions, statements, rows.
 
+use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -268,6 +269,19 @@ impl Column<'_> {
         assert!(lengths.all(|length| length == first), "columns of different lengths");
         first
     }
+}
+
+/// Cuts rows into parts that name nothing twice: one statement of PostgreSQL takes either of two rows for one thing,
+/// where SQLite takes them in order.
+pub(crate) fn once_each<T, K: Eq + Hash>(rows: &[T], key: fn(&T) -> K) -> impl Iterator<Item = &[T]> {
+    let mut left = rows;
+    std::iter::from_fn(move || {
+        let mut met = std::collections::HashSet::with_capacity(left.len());
+        let once = left.iter().take_while(|row| met.insert(key(row))).count();
+        let (part, rest) = left.split_at(once);
+        left = rest;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// A transaction or a snapshot: runs statements.

@@ -3,7 +3,7 @@
 use ingather_model::decision::Holding;
 use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 
-use crate::db::{Column, Row, Sql, Value};
+use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
 use crate::queries;
 
@@ -108,8 +108,19 @@ pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
 }
 
 /// Writes intents for one output; must be synced before anything is sent. With `access_only` the record's digest stays
-/// as it stands, and a document that has no delivery gets none.
+/// as it stands, and a document that has no delivery gets none. Of two intents for one document the later one stands.
 pub fn intend(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    now: i64,
+    access_only: bool,
+    intents: &[Intent],
+) -> Result<()> {
+    once_each(intents, |intent| (intent.document, intent.component))
+        .try_for_each(|intents| intend_once(sql, output, now, access_only, intents))
+}
+
+fn intend_once(
     sql: &mut Sql<'_>,
     output: ConnectionId,
     now: i64,
@@ -383,7 +394,7 @@ pub struct Booked {
     pub class: Option<ClassId>,
     /// Its place.
     pub place: Option<PlaceId>,
-    /// Its job; none when document or job are not there, and the row says nothing.
+    /// Its job; none when document, name or job are not there, and the row says nothing.
     pub job: Option<JobId>,
 }
 
@@ -411,7 +422,7 @@ pub fn lose(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     Ok(())
 }
 
-/// Drops deliveries of documents or jobs that are not there; only once the output was looked through and holds nothing
+/// Drops deliveries of documents, names or jobs that are not there; only once the output was looked through and holds nothing
 /// of them.
 pub fn drop_dangling(sql: &mut Sql<'_>, output: ConnectionId) -> Result<u64> {
     sql.execute(&queries::DELIVERY_DROP_DANGLING, &[Value::Int(output.0)])

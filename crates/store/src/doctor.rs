@@ -1,6 +1,6 @@
 //! table: what must hold in every store at rest (`store.md` 4.2), each with the query that finds what does not, and its repair.
 //!
-//! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each run.
+//! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each deed.
 
 use crate::db::{Sql, Value};
 use crate::deliveries;
@@ -75,10 +75,10 @@ macro_rules! checks {
 
 checks! {
     1 work_of_nothing Document DOCTOR_WORK_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_WORK]), false,
-        "visits wait for documents that are not there", "--repair drops them";
+        "visits wait for documents that are not there, or for another job's", "--repair drops them";
     2 nameless_documents Document DOCTOR_NAMELESS_DOCUMENTS Repair::Statements(&[&queries::DOCTOR_DROP_NAMELESS]), false,
         "documents have lost their names",
-        "--repair drops those that no output holds, and the next run finds them new; for others delete and sync their job";
+        "--repair drops those that no output holds, and the next run finds them new; for others run `ingather verify --repair` before";
     2 names_of_nothing Document DOCTOR_NAMES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_NAMES]), false,
         "names belong to no document", "--repair drops them";
     3 deliveries_of_nothing Delivery DOCTOR_DELIVERIES_OF_NOTHING Repair::ByHand, false,
@@ -114,6 +114,8 @@ checks! {
         "jobs that are not there have runs, counters, marks or blind spots", "--repair drops them";
     15 trouble_of_nothing Document DOCTOR_TROUBLE_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_TROUBLE]), false,
         "troubles belong to documents that are not there", "--repair drops them";
+    15 retried_by_nobody Document DOCTOR_RETRIED_BY_NOBODY Repair::Queue, false,
+        "documents are to be tried again, and no visit waits", "--repair sends them with the next run";
     20 addresses_of_nothing Delivery DOCTOR_ADDRESSES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_ADDRESSES]), false,
         "addresses belong to documents that are not there",
         "--repair drops those without a delivery; for others run `ingather verify --repair` first";
@@ -129,7 +131,7 @@ checks! {
     21 unknown_access Document DOCTOR_UNKNOWN_ACCESS Repair::Queue, false,
         "documents refer to access that is not there, so that nobody finds them", "--repair reads their access with the next run";
     22 places_below_nothing Other DOCTOR_PLACES_BELOW_NOTHING Repair::ByHand, false,
-        "folders lie below one that is not there, so that nobody finds anything in them",
+        "folders lie below one that is not there, or have lost who may enter them, so that nobody finds anything in them",
         "restore a backup, or delete the jobs of these sources and sync them again";
     23 lost_connections Other DOCTOR_LOST_CONNECTIONS Repair::ByHand, false,
         "jobs or deliveries refer to a connection that is not there", "restore a backup";
@@ -188,20 +190,24 @@ pub fn repair(sql: &mut Sql<'_>, fault: &Fault, now: i64) -> Result<bool> {
         Repair::Timed(statement) => {
             sql.execute(statement, &[Value::Int(now)])?;
         }
-        Repair::Queue => queue(sql, &fault.rows)?,
+        Repair::Queue => queue(sql, fault.rows.iter().map(|(document, _)| *document))?,
         Repair::Resend => {
             let pairs: Vec<(i64, i64)> =
                 fault.rows.iter().filter_map(|(document, output)| Some((*document, (*output)?))).collect();
             deliveries::lose(sql, &pairs)?;
-            queue(sql, &fault.rows)?;
+            queue(sql, fault.rows.iter().map(|(document, _)| *document))?;
         }
         Repair::ByHand => return Ok(false),
     }
     Ok(true)
 }
 
-fn queue(sql: &mut Sql<'_>, rows: &[(i64, Option<i64>)]) -> Result<()> {
-    let mut ids: Vec<i64> = rows.iter().map(|(document, _)| *document).collect();
+/// Asks for visits of documents, as far as they are there.
+///
+/// # Errors
+/// What the database says.
+pub fn queue(sql: &mut Sql<'_>, documents: impl Iterator<Item = i64>) -> Result<()> {
+    let mut ids: Vec<i64> = documents.collect();
     ids.sort_unstable();
     ids.dedup();
     sql.execute(&queries::DOCTOR_QUEUE, &[Value::Ints(&ids)])?;

@@ -4,7 +4,7 @@ use ingather_model::ids::{ClassId, Digest, DocumentId, JobId, PlaceId};
 use ingather_model::key::DocumentKey;
 use ingather_model::merge::Known;
 
-use crate::db::{Column, Row, Sql, Value};
+use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
 use crate::queries;
 
@@ -176,14 +176,16 @@ pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
     Ok(())
 }
 
-/// Writes who may see documents, with the intent that tells an output: until it is confirmed, a search asks both.
+/// Writes who may see documents, with the intent that tells an output: until it is confirmed, a search asks both. Of two
+/// rows for one document the later one stands.
 pub fn set_access(sql: &mut Sql<'_>, rows: &[(i64, Option<ClassId>, Option<PlaceId>)]) -> Result<()> {
-    let ids: Vec<i64> = rows.iter().map(|(id, ..)| *id).collect();
-    let classes: Vec<Option<i64>> = rows.iter().map(|(_, class, _)| class.map(|class| class.0)).collect();
-    let places: Vec<Option<i64>> = rows.iter().map(|(.., place)| place.map(|place| place.0)).collect();
-    let columns = [Column::Ints(&ids), Column::OptInts(&classes), Column::OptInts(&places)];
-    sql.execute_many(&queries::DOCUMENT_ACCESS, &columns)?;
-    Ok(())
+    once_each(rows, |(id, ..)| *id).try_for_each(|rows| {
+        let ids: Vec<i64> = rows.iter().map(|(id, ..)| *id).collect();
+        let classes: Vec<Option<i64>> = rows.iter().map(|(_, class, _)| class.map(|class| class.0)).collect();
+        let places: Vec<Option<i64>> = rows.iter().map(|(.., place)| place.map(|place| place.0)).collect();
+        let columns = [Column::Ints(&ids), Column::OptInts(&classes), Column::OptInts(&places)];
+        sql.execute_many(&queries::DOCUMENT_ACCESS, &columns).map(|_| ())
+    })
 }
 
 /// Documents of a job after a key, in key order: key and id.

@@ -11,6 +11,11 @@ pub enum StoreError {
         /// What the database said.
         message: String,
     },
+    /// The database server was stopped, or the way to it is broken.
+    #[error(
+        "the database server went away ({0}); what was confirmed stands: start it, and run the same command again"
+    )]
+    Away(String),
     /// The database is from a newer program.
     #[error(
         "the store was written by a newer version of ingather (schema {found}, this program knows {known}); use that version"

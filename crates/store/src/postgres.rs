@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use postgres::error::SqlState;
 use postgres::types::ToSql;
-use postgres::{Client, IsolationLevel, NoTls, Transaction};
+use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
+
+use ingather_model::limits;
 
 use crate::db::{Column, Durability, Row, Sql, Value};
 use crate::error::{Result, StoreError};
@@ -13,6 +17,10 @@ use crate::queries::Statement;
 
 /// Connections that are kept open when nobody uses them.
 const IDLE_MAX: usize = 4;
+/// Longest wait for a connection.
+const CONNECT_MAX: Duration = Duration::from_millis(limits::STORE_CONNECT_MS_MAX);
+/// Longest silence of the server's machine.
+const SILENCE_MAX: Duration = Duration::from_millis(limits::STORE_SILENCE_MS_MAX);
 
 pub(crate) struct Postgres {
     url: String,
@@ -30,7 +38,15 @@ pub(crate) fn failed(statement: &'static str, error: &postgres::Error) -> StoreE
         (None, Some(cause)) => format!("{error}: {cause}"),
         (None, None) => error.to_string(),
     };
-    StoreError::Database { statement, message }
+    if is_away(error) { StoreError::Away(message) } else { StoreError::Database { statement, message } }
+}
+
+/// Whether the server ended the connection, or cannot be reached.
+fn is_away(error: &postgres::Error) -> bool {
+    let ended = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    error.is_closed()
+        || error.code().is_some_and(|code| ended.contains(code))
+        || error.source().is_some_and(|cause| cause.is::<std::io::Error>())
 }
 
 impl Postgres {
@@ -96,7 +112,19 @@ impl Postgres {
     }
 
     fn connect(&self) -> Result<Connection> {
-        let mut client = Client::connect(&self.url, NoTls).map_err(|e| failed("connect", &e))?;
+        let mut config: Config = self.url.parse().map_err(|e| failed("connect", &e))?;
+        // A server whose machine or network is gone says nothing: what the URL does not bound is bounded here.
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_MAX);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE_MAX);
+            config
+                .keepalives_idle(SILENCE_MAX / 4)
+                .keepalives_interval(SILENCE_MAX / 4)
+                .keepalives_retries(3);
+        }
+        let mut client = config.connect(NoTls).map_err(|e| failed("connect", &e))?;
         // The plans of `store.md` 1.6: indexes only, the same plan every time.
         client
             .batch_execute(

@@ -222,6 +222,7 @@ queries! {
     shared EXPLAIN_DELIVERIES = "explain/deliveries";
     shared EXPLAIN_SAME_IDENTITY = "explain/same_identity";
     shared DOCTOR_WORK_OF_NOTHING = "doctor/work_of_nothing";
+    shared DOCTOR_RETRIED_BY_NOBODY = "doctor/retried_by_nobody";
     shared DOCTOR_NAMELESS_DOCUMENTS = "doctor/nameless_documents";
     shared DOCTOR_NAMES_OF_NOTHING = "doctor/names_of_nothing";
     shared DOCTOR_DELIVERIES_OF_NOTHING = "doctor/deliveries_of_nothing";

@@ -3,7 +3,6 @@
 //! Reading order: [`scenario`] reads a text and plays it in a [`world`] · [`script_repository`] and [`memory_output`] are
 //! what a world is made of · [`suites`] is what a new connector has to pass.
 
-pub mod books;
 pub mod clock;
 pub mod crash;
 pub mod database;

@@ -15,6 +15,7 @@
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
+mod books;
 mod deeds;
 mod expectations;
 mod faults;
@@ -24,7 +25,6 @@ mod watch;
 
 use ingather_engine::remove::Removed;
 use ingather_engine::{EngineError, Report};
-use ingather_store::Target;
 
 use crate::database::{BOTH, Kind};
 use crate::world::World;
@@ -52,6 +52,8 @@ pub(crate) struct Play {
     /// Every deed is judged.
     watching: bool,
     watch: watch::Watch,
+    /// Times in the books may contradict each other.
+    clock_was_set_back: bool,
     /// What the judges found, and nobody was told yet.
     found: Vec<String>,
 }
@@ -83,6 +85,7 @@ pub fn play_and_tell(kind: Kind, text: &str, tell: &mut dyn FnMut(&str, &str)) -
         answer: Answer::Nothing,
         watching: false,
         watch: watch::Watch::default(),
+        clock_was_set_back: false,
         found: Vec::new(),
     };
     let mut found = Vec::new();
@@ -128,10 +131,7 @@ impl Play {
 
     /// Does a deed and judges it, once that was asked for.
     fn watched(&mut self, word: &str, rest: &str) -> Result<(), String> {
-        if word == "watch" {
-            // The books are looked into where they are a file; their rows are the same on both.
-            self.watching = matches!(self.world.database.target, Target::Sqlite(_));
-        }
+        self.watching |= word == "watch";
         let asks = matches!(word, "run" | "delete" | "confirm");
         let before = (self.watching && asks).then(|| self.before(rest));
         self.deed(word, rest)?;

@@ -215,11 +215,20 @@ fn delete(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
         show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
         return Ok(exit::STOPPED);
     }
-    if removed.kept > 0 {
+    if removed.nameless > 0 {
+        show::stderr(&format!(
+            "{} documents have lost their names, so that nobody can say what outputs are to take out: run \
+             `ingather verify --repair`, which takes out what it finds of them, then `ingather job delete {name}` again",
+            show::number(removed.nameless)
+        ));
+    }
+    if removed.kept > removed.nameless {
         show::stderr(&format!(
             "an output did not confirm {} removals; `ingather job delete {name}` tries again",
-            removed.kept
+            show::number(removed.kept - removed.nameless)
         ));
+    }
+    if removed.kept > 0 {
         return Ok(exit::TROUBLED);
     }
     Ok(exit::DONE)

@@ -107,7 +107,21 @@ impl Journal {
     pub(super) fn read(&mut self, path: &Path, from: usize) -> Result<usize, Difference> {
         let bytes = std::fs::read(path).map_err(|error| format!("the journal: {error}"))?;
         let behind = bytes.get(from..).ok_or("the journal became shorter")?;
-        let text = std::str::from_utf8(behind).map_err(|error| format!("the journal: {error}"))?;
+        self.take(behind)?;
+        Ok(bytes.len())
+    }
+
+    /// The same when whoever wrote was killed: a torn last line is cut off by the next one who opens the file.
+    pub(super) fn read_whole_lines(&mut self, path: &Path, from: usize) -> Result<usize, Difference> {
+        let bytes = std::fs::read(path).map_err(|error| format!("the journal: {error}"))?;
+        let behind = bytes.get(from..).ok_or("the journal became shorter")?;
+        let whole = behind.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.take(&behind[..whole])?;
+        Ok(from + whole)
+    }
+
+    fn take(&mut self, lines: &[u8]) -> Result<(), Difference> {
+        let text = std::str::from_utf8(lines).map_err(|error| format!("the journal: {error}"))?;
         for line in text.lines() {
             let line: Value =
                 serde_json::from_str(line).map_err(|_| format!("a torn line in the journal: {line}"))?;
@@ -127,7 +141,7 @@ impl Journal {
                 other => return Err(format!("a line of the journal that says `{other}`")),
             }
         }
-        Ok(bytes.len())
+        Ok(())
     }
 
     /// Against the tree.
@@ -192,6 +206,7 @@ mod tests {
         assert_eq!(name_of(&tree, &id), "a");
         std::fs::write(&path, &put[..20]).unwrap();
         assert!(Journal::default().read(&path, 0).unwrap_err().contains("torn"));
+        assert_eq!(Journal::default().read_whole_lines(&path, 0), Ok(0));
         assert!(journal.read(&path, put.len()).unwrap_err().contains("shorter"));
     }
 

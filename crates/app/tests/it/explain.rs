@@ -108,6 +108,56 @@ fn a_size_is_named_with_how_much_it_is_too_large() {
     names(&sandbox, "big.txt", "size", &["too large", "10 bytes", "3 more", "`size_max` 7"]);
 }
 
+/// A document of one empty page that nobody can open without its password.
+fn protected() -> Vec<u8> {
+    let secret = "5a".repeat(32);
+    let objects = [
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>".to_owned(),
+        format!("<</Filter/Standard/V 1/R 2/P -4/O<{secret}>/U<{secret}>>>"),
+    ];
+    let (mut text, mut table) = ("%PDF-1.4\n".to_owned(), "0000000000 65535 f \n".to_owned());
+    for (at, object) in objects.iter().enumerate() {
+        table.push_str(&format!("{:010} 00000 n \n", text.len()));
+        text.push_str(&format!("{} 0 obj\n{object}\nendobj\n", at + 1));
+    }
+    let at = text.len();
+    let trailer = "<</Size 5/Root 1 0 R/Encrypt 4 0 R/ID[<00><00>]>>";
+    format!("{text}xref\n0 5\n{table}trailer\n{trailer}\nstartxref\n{at}\n%%EOF\n").into_bytes()
+}
+
+#[test]
+fn a_type_without_text_and_files_that_cannot_be_decoded_are_named() {
+    let sandbox = Sandbox::sqlite();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(sandbox.root().join(name), bytes).unwrap();
+    write("program.bin", &[0, 1, 2, 3, 0xfe, 0xff].repeat(100));
+    write("locked.pdf", &protected());
+    write("broken.docx", b"PK\x03\x04 and then nothing that anybody could read");
+    write("plain.txt", b"words");
+    write("empty.txt", b"");
+    files::settle(&sandbox.root());
+    sandbox.run(&["sync", "root"]).exits(0);
+    names(
+        &sandbox,
+        "program.bin",
+        "type",
+        &["`program.bin` is found by its name and fields alone", "its type is application/octet-stream"],
+    );
+    let locked =
+        ["`locked.pdf` is found by its name and fields alone", "application/pdf", "protected by a password"];
+    names(&sandbox, "locked.pdf", "decode", &locked);
+    names(
+        &sandbox,
+        "broken.docx",
+        "decode",
+        &["`broken.docx` is found by its name and fields alone", "cannot be read"],
+    );
+    for name in ["plain.txt", "empty.txt"] {
+        names(&sandbox, name, "current", &["up to date"]);
+    }
+}
+
 #[test]
 fn a_hidden_name_is_named() {
     let sandbox = synced(&["--skip-hidden"]);

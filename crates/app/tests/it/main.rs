@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod access;
+mod away;
 mod backup;
 mod commands;
 mod dice;
@@ -17,5 +18,7 @@ mod restores;
 mod sandbox;
 mod scenario;
 mod scenarios;
+#[path = "../../src/selftest/server.rs"]
+mod server;
 mod surroundings;
 mod verify;

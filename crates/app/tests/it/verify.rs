@@ -7,7 +7,8 @@ use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::output::{Change, Op, Output, OutputPlace};
-use ingather_store::{Reader, Target};
+use ingather_store::db::Value as Parameter;
+use ingather_store::{Durability, Reader, Sql, Store, Target, queries};
 use serde_json::Value;
 
 use crate::files;
@@ -172,6 +173,77 @@ fn an_index_that_was_begun_anew_is_filled_again_at_once() {
     assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
     assert_eq!(sandbox.everything().len(), 40);
     assert_eq!(sandbox.synced(&[]).get("unchanged"), 40);
+}
+
+#[test]
+fn a_number_that_no_store_gives_out_is_named_and_the_next_sync_begins_anew() {
+    let sandbox = synced(Kept::Sqlite, 10);
+    behind(&sandbox, |index, _| {
+        let planted = change("other://planted", 5, put("planted", 1, 1));
+        apply(index, &[Change { seq: i64::MAX - 1, ..planted }]);
+    });
+    let found = verify(&sandbox, &[], 1);
+    assert!(found.0["mismatch"].as_str().unwrap().contains("which no store gives out"), "{}", found.0);
+    let words =
+        ["output index", "9223372036854775806", "next `ingather sync` empties it", "nothing was repaired"];
+    sandbox.run(&["verify", "--repair"]).refuses(3, &words);
+    sandbox.synced(&["-q"]);
+    assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
+    assert_eq!(sandbox.everything().len(), 10);
+    assert_eq!(sandbox.synced(&[]).get("unchanged"), 10);
+}
+
+#[test]
+fn a_document_whose_name_is_lost_is_kept_and_said_until_a_repair_finds_its_entry() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = synced(kept, 10);
+        let target = match sandbox.url() {
+            Some(url) => Target::Postgres(url.to_owned()),
+            None => Target::Sqlite(sandbox.data().join("store.db")),
+        };
+        let store = Store::open(&target).unwrap();
+        let lose = |sql: &mut Sql<'_>| sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &[Parameter::Ints(&[3])]);
+        assert_eq!(store.write(Durability::Synced, lose).unwrap(), 1);
+        drop(store);
+        assert_eq!(sandbox.synced(&[]).get("unchanged"), 10);
+        let refused = sandbox.run(&["job", "delete", "root"]).exits(1);
+        assert!(refused.err.contains("1 documents have lost their names"), "{refused:?}");
+        assert!(refused.err.contains("ingather verify --repair"), "{refused:?}");
+        assert!(!refused.err.contains("did not confirm"), "{refused:?}");
+        assert_eq!(sandbox.everything().len(), 1, "its entry, and no other, is left");
+        assert_eq!(counts(&verify(&sandbox, &[], 1)), [0, 0, 1, 0]);
+        verify(&sandbox, &["--repair"], 0);
+        assert_eq!(sandbox.everything(), [""; 0]);
+        sandbox.run(&["job", "delete", "root"]).exits(0);
+        assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).out, "");
+    }
+}
+
+#[test]
+fn what_is_in_a_document_and_lost_its_name_is_taken_out_and_sent_anew() {
+    let sandbox = Sandbox::sqlite();
+    ["a.txt", "b.txt"].iter().for_each(|name| sandbox.write(name, "words"));
+    let packed = sandbox.path().join("packed");
+    std::fs::create_dir(&packed).unwrap();
+    ["one.txt", "two.txt"].iter().for_each(|name| std::fs::write(packed.join(name), name).unwrap());
+    let archive = sandbox.root().join("pack.tar").display().to_string();
+    files::tool("tar", &["-cf", &archive, "-C", packed.to_str().unwrap(), "one.txt"], "two.txt".as_ref());
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let all = sandbox.everything();
+    assert_eq!(all.len(), 5, "{all:?}");
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    let lose = |sql: &mut Sql<'_>| sql.execute(&queries::COMPONENT_REMOVE, &[Parameter::Ints(&[1, 2, 3])]);
+    assert_eq!(store.write(Durability::Synced, lose).unwrap(), 2);
+    drop(store);
+    assert!(sandbox.run(&["doctor"]).exits(1).out.contains("nameless_components"));
+    assert_eq!(counts(&verify(&sandbox, &[], 1)), [0, 0, 2, 0]);
+    verify(&sandbox, &["--repair"], 0);
+    assert_eq!(sandbox.everything().len(), 3);
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.everything(), all);
+    assert_eq!(sandbox.run(&["doctor"]).exits(0).out, "");
+    assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
 }
 
 #[test]

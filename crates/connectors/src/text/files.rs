@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::OnceLock;
 
-use ingather_connector::model::document::{Component, INSIDE, Parts, Record};
+use ingather_connector::model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
 use ingather_connector::transform::Verdict;
@@ -61,13 +61,13 @@ fn take(settings: &Settings, record: &mut Record, mut found: Extracted, parts: &
         // Half of a container would look like all of it (`push-side.md` CMP-6).
         inside = Parts { list: Vec::new(), incomplete: true };
         let reason = "compound_limit: it has more parts, or expands to more, than are read; none are entries";
-        record.fields.insert("extraction".to_owned(), vec![reason.to_owned()]);
+        record.fields.insert(EXTRACTION.to_owned(), vec![reason.to_owned()]);
     }
     let unread = inside.list.iter().find_map(|part| part.record.as_ref().err().map(|why| (&part.name, why)));
     if let Some((name, why)) = unread {
         record
             .fields
-            .entry("extraction".to_owned())
+            .entry(EXTRACTION.to_owned())
             .or_insert_with(|| vec![format!("{name}: {}", why.message)]);
     }
     let is_container = !inside.list.is_empty() || inside.incomplete;
@@ -142,7 +142,7 @@ fn fill(record: &mut Record, mut found: Extracted) {
         record.fields.entry(name).or_insert(values);
     }
     if let Some(reason) = found.reason {
-        record.fields.insert("extraction".to_owned(), vec![reason]);
+        record.fields.insert(EXTRACTION.to_owned(), vec![reason]);
     }
 }
 

@@ -157,7 +157,10 @@ impl Engine {
             version,
             moved_to,
         };
-        let cause = verdict::cause(&case, row.as_ref());
+        let mut cause = verdict::cause(&case, row.as_ref());
+        if cause.code == "current" {
+            cause = self.read_in_part(job, repository.as_ref(), &asked)?.unwrap_or(cause);
+        }
         let (waits_for, due, next) = verdict::next(&case, row.as_ref());
         Ok(Explanation {
             uri: asked.uri(repository.uri(name)),
@@ -179,6 +182,29 @@ impl Engine {
             Ok(pipeline) => pipeline.access(level),
             Err(_) => level,
         }
+    }
+
+    /// Why what was asked about is found by less than its text, when it is: it is read once more, as a visit would.
+    fn read_in_part(&self, job: &Job, source: &dyn Repository, asked: &Asked) -> Result<Option<Reason>> {
+        let pipeline = Pipeline::open(&job.definition, &self.registry)?;
+        let call = self.call();
+        let mut parts = Vec::new();
+        let read = source.fetch(&call, &asked.named.key, &mut |record, content| {
+            parts = pipeline.pass(&call, record, content)?.parts.list;
+            Ok(())
+        });
+        // What cannot be read just now is up to date all the same.
+        let Ok(observed) = read else { return Ok(None) };
+        Ok(match &asked.component {
+            // What is in it has the text.
+            None if !parts.is_empty() => None,
+            None => verdict::in_part(&asked.shown(), &observed.record),
+            Some((_, name)) => {
+                let part =
+                    parts.into_iter().find(|part| part.name == *name).and_then(|part| part.record.ok());
+                part.and_then(|record| verdict::in_part(&asked.shown(), &record))
+            }
+        })
     }
 
     fn foreign(&self, job: &Job, text: &str, reason: Reason) -> Result<Explanation> {

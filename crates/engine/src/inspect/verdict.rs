@@ -1,5 +1,6 @@
 //! The sentences of an explanation: which fact decides, and how it is said.
 
+use ingather_connector::model::document::{EXTRACTION, Record};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::repository::Standing;
 use ingather_store::explain::{Sent, Trouble};
@@ -180,6 +181,32 @@ fn there(case: &Case<'_>, row: &Row) -> Reason {
         (true, _) => Reason::new("parts_only", format!("`{name}` is no entry itself{inside}")),
         _ => Reason::new("current", format!("`{name}` is up to date in {}{inside}", outputs.join(", "))),
     }
+}
+
+/// The cause why a document that is up to date is found by less than its text, when it is.
+pub(super) fn in_part(name: &str, record: &Record) -> Option<Reason> {
+    let media = record.media_type.as_deref().unwrap_or("unknown");
+    let reason = record.fields.get(EXTRACTION).and_then(|reasons| reasons.first());
+    let (code, sentence) = match (&record.body, reason) {
+        (None, Some(reason)) => (
+            "decode",
+            format!(
+                "`{name}` is found by its name and fields alone: as {media}, its text cannot be read: {reason}"
+            ),
+        ),
+        (Some(_), Some(reason)) => (
+            "decode",
+            format!("`{name}` is found by a part of its text: as {media}, not all can be read: {reason}"),
+        ),
+        (None, None) => (
+            "type",
+            format!(
+                "`{name}` is found by its name and fields alone: its type is {media}, and there is no text in that"
+            ),
+        ),
+        (Some(_), None) => return None,
+    };
+    Some(Reason::new(code, sentence))
 }
 
 /// The store has no row.

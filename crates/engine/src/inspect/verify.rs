@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_connector::model::document::{INSIDE, component_uri};
+use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op, Output};
@@ -13,7 +14,7 @@ use ingather_store::deliveries::{self, Booked};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store, documents};
+use ingather_store::{Durability, Store, doctor, documents};
 
 use super::sorted::{Entry, Sorted};
 use crate::deliver::SEQ;
@@ -105,6 +106,8 @@ struct Pass<'e, 't> {
     jobs: BTreeMap<i64, Job>,
     repositories: HashMap<i64, Arc<dyn Repository>>,
     to_send: HashSet<i64>,
+    /// Documents with something in them whose name is lost: read again once its entry is out, they tell it.
+    to_read: HashSet<i64>,
 }
 
 impl Engine {
@@ -139,8 +142,16 @@ impl Engine {
             jobs,
             repositories: HashMap::new(),
             to_send: HashSet::new(),
+            to_read: HashSet::new(),
         };
         pass.whole()?;
+        // A newer number cannot be had: whatever a repair sent would count as older.
+        if let (true, Some(why)) =
+            (repair && pass.output.generation().seq > limits::SEQ_MAX, &pass.found.mismatch)
+        {
+            let fault = Fault::refused("seq", format!("{why}; nothing was repaired"));
+            return Err(EngineError::Output { name: connection.name.clone(), fault });
+        }
         let mut sorted = pass.list()?;
         pass.compare(&mut sorted)?;
         drop(sorted);
@@ -169,6 +180,11 @@ impl Pass<'_, '_> {
                 "it is not the output that the books speak of: it was made anew or put in its place"
                     .to_owned(),
             ),
+            () if stands.seq > limits::SEQ_MAX => Some(format!(
+                "somebody else wrote into it a change with the number {}, which no store gives out; the next `ingather sync` \
+                 empties it and sends everything again",
+                stands.seq
+            )),
             () if stands.number < known.generation => Some(format!(
                 "it is of an earlier day: it stands at commit {}, and the books at {}",
                 stands.number, known.generation
@@ -250,7 +266,9 @@ impl Pass<'_, '_> {
         differing: &mut Vec<(Kind, Vec<Booked>)>,
     ) -> Result<()> {
         self.found.deliveries += rows.len() as u64;
-        let known: Vec<Booked> = rows.into_iter().filter(|row| row.job.is_some()).collect();
+        let (known, lost): (Vec<Booked>, Vec<Booked>) = rows.into_iter().partition(|row| row.job.is_some());
+        let parts = lost.iter().filter(|row| row.component != 0).map(|row| row.document);
+        self.to_read.extend(parts.take(limits::VERIFY_UNKNOWN_MAX.saturating_sub(self.to_read.len())));
         if known.is_empty() {
             entry.into_iter().for_each(|entry| self.unbooked(entry));
             return Ok(());
@@ -419,6 +437,7 @@ impl Pass<'_, '_> {
             }
             if all_known {
                 deliveries::drop_dangling(sql, id)?;
+                doctor::queue(sql, self.to_read.iter().copied())?;
             }
             connections::settle(sql, id, &done.identity, done.number)
         })?;

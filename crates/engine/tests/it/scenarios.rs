@@ -34,7 +34,7 @@ fn play(name: &str) {
 }
 
 scenarios! {
-    absent_root access_changes access_without_ability attempts attempts_used_up blind_spots changing_folder
+    absent_root access_changes access_told_twice access_without_ability attempts attempts_used_up blind_spots changing_folder
     clock_back committing_outputs components components_shared confirmed_set deletion_stopped dry_runs dying_after_the_first_send empty_root
     failing_outputs faults first_runs forgetful_output held_removals interrupted_listing intervals kept_text listing_faults
     minimal_runs moves narrowing_is_not_lost new_access_old_content no_content_no_address

@@ -37,6 +37,7 @@ INSERT INTO id_block VALUES ('document',6), ('place',3), ('class',2), ('handle',
 /// Checks with a fault for each, and whether the repair leaves nothing of it.
 const FAULTS: &[(&str, &str, bool)] = &[
     ("work_of_nothing", "INSERT INTO work VALUES (99,4,0,2,'new',1)", true),
+    ("work_of_nothing", "INSERT INTO work VALUES (2,5,0,1,'changed',1)", true),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 2", false),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 3", true),
     ("names_of_nothing", "INSERT INTO document_text VALUES (99,'x')", true),
@@ -81,6 +82,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("runs_of_no_job", "INSERT INTO tally VALUES (99,'other',1)", true),
     ("runs_of_no_job", "INSERT INTO blind_spot VALUES (99,1,1,'/','x','x')", true),
     ("trouble_of_nothing", "INSERT INTO trouble VALUES (99,4,'failed',1,8,1,'x','x')", true),
+    ("retried_by_nobody", "UPDATE trouble SET kind = 'retrying' WHERE document = 3", true),
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
@@ -90,6 +92,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("unknown_access", "UPDATE document SET class = 99 WHERE id = 1", false),
     ("unknown_access", "UPDATE document SET place = 99 WHERE id = 1", false),
     ("places_below_nothing", "UPDATE place SET parent = 99 WHERE id = 2", false),
+    ("places_below_nothing", "UPDATE place SET level = 99 WHERE id = 2", false),
     ("lost_connections", "UPDATE job SET repository = 99 WHERE handle = 4", false),
     ("lost_connections", "UPDATE delivery SET output = 99 WHERE document = 2", false),
 ];

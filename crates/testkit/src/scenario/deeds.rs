@@ -44,7 +44,9 @@ impl Play {
             "watch" => Ok(()),
             "quiet" => self.quiet(),
             "clock" => {
-                self.world.clock.pass(number::<i64>(rest.trim_end_matches('s'))? * 1_000);
+                let seconds = number::<i64>(rest.trim_end_matches('s'))?;
+                self.world.clock.pass(seconds * 1_000);
+                self.clock_was_set_back |= seconds < 0;
                 Ok(())
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),

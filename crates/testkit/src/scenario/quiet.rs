@@ -8,7 +8,7 @@ use super::truth;
 use super::watch::{USERS, tokens};
 use super::{Answer, Play};
 use crate::memory_output::{Calls, Shelf, locked};
-use crate::{books, script_repository};
+use crate::script_repository;
 
 /// Rounds of runs after which nothing may change any more.
 const ROUNDS_MAX: usize = 6;
@@ -60,7 +60,8 @@ impl Play {
     }
 
     fn at_rest(&mut self) {
-        let mut found = books::breaches(&self.world.database.target, true);
+        let mut found = self.breaches();
+        found.extend(self.unrest());
         let jobs = self.live_jobs();
         let source = script_repository::locked(&self.world.source);
         for output in self.world.shelves.keys().filter(|output| locked(&self.world.shelves[*output]).fits) {

@@ -7,9 +7,9 @@ use ingather_connector::model::access::Tokens;
 use ingather_connector::model::guard::Guard;
 use ingather_store::jobs::{self, Job};
 
+use super::books::Claim;
 use super::truth::{self, Expected, Wanted};
 use super::{Answer, Play};
-use crate::books::{self, Claim};
 use crate::memory_output::{Entry, PLAIN, locked};
 use crate::script_repository::{self, File, Source};
 use crate::script_transform::parted;
@@ -77,17 +77,6 @@ impl Play {
         self.world.shelves.iter().map(|(output, shelf)| (output.clone(), locked(shelf).cleared)).collect()
     }
 
-    /// What may have been delivered, by the names that files have in the source.
-    fn claims(&self) -> Vec<Claim> {
-        let jobs = self.world.engine().reader.read(jobs::list).expect("the store answers");
-        let root = |name: &str| jobs.iter().find(|job| job.name == name).map(truth::root).unwrap_or_default();
-        let mut claims = books::claims(&self.world.database.target);
-        for claim in &mut claims {
-            claim.entry = format!("{}{}", root(&claim.job), claim.entry);
-        }
-        claims
-    }
-
     pub(super) fn before(&self, rest: &str) -> Before {
         let name = rest.split_whitespace().next().unwrap_or_default();
         let mut held = BTreeSet::new();
@@ -106,7 +95,7 @@ impl Play {
 
     /// Judges the world after a deed.
     pub(super) fn judge(&mut self, before: Option<&Before>, word: &str, rest: &str) {
-        let mut found = books::breaches(&self.world.database.target, false);
+        let mut found = self.breaches();
         let name = rest.split_whitespace().next().unwrap_or_default();
         let job = self.live_jobs().into_iter().find(|job| job.name == name);
         if let Some(before) = before {

@@ -1,0 +1,78 @@
+//! Several changes of one document in one batch: both databases keep the last one.
+
+use ingather_model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
+use ingather_model::key::DocumentKey;
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
+use ingather_store::documents::{self, NewDocument};
+use ingather_store::{Durability, Store};
+
+use crate::world::on_both;
+
+const OUTPUT: ConnectionId = ConnectionId(2);
+
+fn intent(document: i64, seq: i64, sent: i64, access: i64) -> Intent {
+    let (sent, sent_access) = (Digest(sent), Digest(access));
+    Intent { document, component: 0, address_parent: 7, address: document, seq, sent, sent_access }
+}
+
+/// What the books say of documents 1 and 2: number, sent and held access.
+fn access(store: &Store) -> Vec<(i64, i64, Option<i64>)> {
+    let mut held = store.reader().read(|sql| deliveries::holdings(sql, &[1, 2])).unwrap();
+    held.sort_by_key(|delivery| delivery.document);
+    let row = |d: &deliveries::Delivery| {
+        (d.seq, d.holding.sent_access.0, d.holding.held_access.map(|access| access.0))
+    };
+    held.iter().map(row).collect()
+}
+
+#[test]
+fn of_two_intents_for_one_document_in_one_batch_the_later_one_stands() {
+    on_both("intents", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let write = |access_only: bool, intents: &[Intent]| {
+            store
+                .write(Durability::Synced, |sql| deliveries::intend(sql, OUTPUT, 1, access_only, intents))
+                .unwrap();
+        };
+        let confirm = |what, rows: &[(i64, i64)]| {
+            let answered = |&(document, seq)| Answered { document, component: 0, seq };
+            let rows: Vec<Answered> = rows.iter().map(answered).collect();
+            store.write(Durability::Synced, |sql| deliveries::confirm(sql, OUTPUT, 2, what, &rows)).unwrap();
+        };
+        write(false, &[intent(1, 1, 50, 60), intent(2, 2, 51, 60)]);
+        confirm(Confirmed::Record, &[(1, 1), (2, 2)]);
+        assert_eq!(access(&store), [(1, 60, Some(60)), (2, 60, Some(60))]);
+        // Hidden, and shown to others once it was read; enough rows that no plan keeps their order by chance.
+        let twice: Vec<Intent> = (3..=40).map(|n| intent(1 + n % 2, n, 0, 100 + n)).collect();
+        write(true, &twice);
+        assert_eq!(access(&store), [(40, 140, Some(-1)), (39, 139, Some(-1))]);
+        confirm(Confirmed::Access, &(3..=40).map(|n| (1 + n % 2, n)).collect::<Vec<_>>());
+        assert_eq!(access(&store), [(40, 140, Some(140)), (39, 139, Some(139))]);
+        write(false, &[intent(1, 41, 52, 61), intent(1, 42, 53, 62)]);
+        assert_eq!(access(&store)[0], (42, 62, Some(-1)));
+    });
+}
+
+#[test]
+fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
+    on_both("judgements", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let new = NewDocument {
+            id: DocumentId(1),
+            key: DocumentKey { parent: 1, own: 1 },
+            name: "a".to_owned(),
+            version: Digest(1),
+            access: Digest(1),
+            identity: 0,
+            place: None,
+        };
+        let known = store.write(Durability::Synced, |sql| {
+            documents::add(sql, JobId(1), 1, Digest(1), std::slice::from_ref(&new))?;
+            let rows: Vec<_> = (1..=20).map(|n| (1, Some(ClassId(n)), Some(PlaceId(n)))).collect();
+            documents::set_access(sql, &[&[(1, None, None)], &rows[..]].concat())?;
+            documents::get(sql, &[1])
+        });
+        let known = known.unwrap().remove(0).known;
+        assert_eq!((known.class, known.place), (Some(ClassId(20)), Some(PlaceId(20))));
+    });
+}
