@@ -2,8 +2,12 @@
 
 use std::cell::Cell;
 use std::io::{self, Read};
+use std::rc::Rc;
 
-use crate::{Extracted, Input, Limits, Options, Request};
+use ingather_model::limits;
+
+use crate::input::{Room, Spill};
+use crate::{Extracted, Input, Limits, Options, Request, detect};
 
 /// Why a reader could not go on; what it wrote until then stays.
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub(crate) struct Budget {
     parts: Cell<usize>,
     expanded: Cell<u64>,
     over: Cell<bool>,
+    /// Where parts that are too large for memory can go.
+    room: Option<Rc<Room>>,
 }
 
 /// What came out of compression may be this large whatever the ratio: small files compress well.
@@ -48,16 +54,17 @@ const FIELD_VALUES_MAX: usize = 256;
 const FIELDS_MAX: usize = 512;
 
 impl Budget {
-    pub(crate) fn new(request: &Request, length: u64) -> Self {
+    pub(crate) fn new(request: &Request, input: &Input) -> Self {
         let limits = request.limits.clone();
         let expanded =
-            length.saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
+            input.len().saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
         Self {
             options: request.options.clone(),
             text: Cell::new(limits.text_bytes),
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
             over: Cell::new(false),
+            room: input.room(),
             limits,
         }
     }
@@ -79,6 +86,42 @@ impl Budget {
                 self.over.set(true);
                 Err(io::Error::other("more comes out of its compression than is allowed; it may be a bomb"))
             }
+        }
+    }
+
+    /// Takes the bytes of a part: into memory, or into the scratch file when they are many; of plain text only as many
+    /// as can matter. What came before an error is there as well.
+    pub(crate) fn collect(&self, name: &str, mut source: impl Read) -> (Input, io::Result<()>) {
+        let mut bytes = Vec::new();
+        let mut fill = |bytes: &mut Vec<u8>, most: u64| {
+            source.by_ref().take(most.saturating_sub(bytes.len() as u64)).read_to_end(bytes).map(|_| ())
+        };
+        let outcome = fill(&mut bytes, limits::EXTRACT_CHUNK_BYTES as u64);
+        let enough = detect::bytes_that_matter(&bytes, name, self.limits.text_bytes);
+        let most = self.limits.memory_input_bytes.min(limits::EXTRACT_WHOLE_BYTES_MAX);
+        let outcome = outcome.and_then(|()| fill(&mut bytes, most.min(enough)));
+        if outcome.is_err() || (bytes.len() as u64) < most || enough <= most {
+            return (Input::memory(bytes), outcome);
+        }
+        match self.room.as_ref().map(Spill::begin) {
+            Some(Ok(mut spill)) => {
+                let outcome = spill.push(&bytes).and_then(|()| {
+                    loop {
+                        bytes.clear();
+                        fill(&mut bytes, limits::EXTRACT_CHUNK_BYTES as u64)?;
+                        if bytes.is_empty() || spill.len() >= enough {
+                            return Ok(());
+                        }
+                        if spill.end(bytes.len()) > limits::EXTRACT_SCRATCH_BYTES_MAX {
+                            return Err(io::Error::other("it is larger than a scratch file may be"));
+                        }
+                        spill.push(&bytes)?;
+                    }
+                });
+                (spill.input(), outcome)
+            }
+            Some(Err(error)) => (Input::memory(bytes), Err(error)),
+            None => (Input::memory(bytes), Err(io::Error::other("it is larger than can be read"))),
         }
     }
 }
