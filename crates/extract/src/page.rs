@@ -40,6 +40,8 @@ pub(crate) struct Budget {
     parts: Cell<usize>,
     expanded: Cell<u64>,
     over: Cell<bool>,
+    /// Bytes of names and fields.
+    facts: Cell<usize>,
     /// Where parts that are too large for memory can go.
     room: Option<Rc<Room>>,
 }
@@ -48,6 +50,10 @@ pub(crate) struct Budget {
 const EXPANDED_BYTES_ALWAYS: u64 = 64 << 20;
 /// Bytes of one value of a field.
 const FIELD_BYTES_MAX: usize = 16 << 10;
+/// Bytes of one name of a part.
+const NAME_BYTES_MAX: usize = 4 << 10;
+/// Bytes of names and fields, of a document and all its parts together: whoever reads the answer holds them in memory.
+const FACTS_BYTES_MAX: usize = 8 << 20;
 /// Values of one field.
 const FIELD_VALUES_MAX: usize = 256;
 /// Fields of one page.
@@ -64,6 +70,7 @@ impl Budget {
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
             over: Cell::new(false),
+            facts: Cell::new(FACTS_BYTES_MAX),
             room: input.room(),
             limits,
         }
@@ -89,6 +96,12 @@ impl Budget {
         }
     }
 
+    /// Counts bytes of names and fields; whether there is room for them.
+    fn take_facts(&self, bytes: usize) -> bool {
+        let left = self.facts.get().checked_sub(bytes);
+        left.inspect(|left| self.facts.set(*left)).is_some()
+    }
+
     /// Takes the bytes of a part: into memory, or into the scratch file when they are many; of plain text only as many
     /// as can matter. What came before an error is there as well.
     pub(crate) fn collect(&self, name: &str, mut source: impl Read) -> (Input, io::Result<()>) {
@@ -97,6 +110,9 @@ impl Budget {
             source.by_ref().take(most.saturating_sub(bytes.len() as u64)).read_to_end(bytes).map(|_| ())
         };
         let outcome = fill(&mut bytes, limits::EXTRACT_CHUNK_BYTES as u64);
+        if outcome.is_err() || bytes.len() < limits::EXTRACT_CHUNK_BYTES {
+            return (Input::memory(bytes), outcome);
+        }
         let enough = detect::bytes_that_matter(&bytes, name, self.limits.text_bytes);
         let most = self.limits.memory_input_bytes.min(limits::EXTRACT_WHOLE_BYTES_MAX);
         let outcome = outcome.and_then(|()| fill(&mut bytes, most.min(enough)));
@@ -144,6 +160,16 @@ impl<R: Read> Read for Expanding<'_, R> {
         self.budget.expand(length)?;
         Ok(length)
     }
+}
+
+/// Without control characters, which are nobody's words and take six bytes each in an answer.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c < ' ' { ' ' } else { c }).collect()
+}
+
+/// The name of a part that has none, by how many parts come before it.
+fn made_up(before: usize) -> String {
+    format!("part {}", before + 1)
 }
 
 /// One document or part while it is read.
@@ -255,9 +281,14 @@ impl<'b> Page<'b> {
         if value.is_empty() || (self.out.fields.len() >= FIELDS_MAX && !self.out.fields.contains_key(name)) {
             return;
         }
-        let values = self.out.fields.entry(name.to_owned()).or_default();
-        if values.len() < FIELD_VALUES_MAX && !values.iter().any(|known| known == value) {
-            values.push(value.to_owned());
+        let value = clean(value);
+        let known = self.out.fields.get(name).map_or(&[][..], Vec::as_slice);
+        if known.len() >= FIELD_VALUES_MAX || known.contains(&value) {
+            return;
+        }
+        match self.budget.take_facts(name.len() + value.len()) {
+            true => self.out.fields.entry(name.to_owned()).or_default().push(value),
+            false => self.reason("it has more fields than are kept; the rest was left out"),
         }
     }
 
@@ -297,8 +328,9 @@ impl<'b> Page<'b> {
             return;
         };
         self.budget.parts.set(left);
+        let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
-            "" => format!("part {}", self.out.parts.len() + 1),
+            name if name.is_empty() || !self.budget.take_facts(name.len()) => made_up(self.out.parts.len()),
             name => name.to_owned(),
         };
         let mut page = Page::new(self.budget, self.depth + 1, &name);
@@ -321,11 +353,42 @@ impl<'b> Page<'b> {
     /// The finished result.
     pub(crate) fn finish(mut self) -> Extracted {
         let names: Vec<String> = self.out.parts.iter().map(|part| part.name.clone()).collect();
-        for name in names {
+        // Names that nobody gave are nobody's words.
+        for (_, name) in names.into_iter().enumerate().filter(|(at, name)| *name != made_up(*at)) {
             self.line(&name);
         }
         let length = self.out.text.trim_end().len();
         self.out.text.truncate(length);
         self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_fields_are_bounded_together() {
+        let request = Request { name: "a".to_owned(), ..Request::default() };
+        let budget = Budget::new(&request, &Input::memory(Vec::new()));
+        let mut page = Page::new(&budget, 0, "a");
+        for part in 0..1_000 {
+            page.part_by(&"n".repeat(5_000), |page| {
+                (0..100).for_each(|at| page.field("f", &format!("{part} {at}\u{1}{}", "x".repeat(1_000))));
+            });
+        }
+        let found = page.finish();
+        let bytes = |part: &Extracted| {
+            part.name.len() + part.fields.values().flatten().map(String::len).sum::<usize>()
+        };
+        let all: usize = found.parts.iter().map(bytes).sum();
+        assert!(
+            all <= FACTS_BYTES_MAX + 1_000 * "part 1000".len() && all > FACTS_BYTES_MAX - 10_000,
+            "{all}"
+        );
+        assert_eq!(found.parts[0].name.len(), NAME_BYTES_MAX);
+        assert!(found.parts[0].fields["f"][0].starts_with("0 0 x"));
+        assert_eq!((found.parts.len(), found.parts[999].name.as_str()), (1_000, "part 1000"));
+        assert!(found.parts[999].reason.is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! The child's side: gives up its rights, then reads one document after the other.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,13 +33,19 @@ pub fn serve(work: Work) -> io::Result<()> {
     let reading = thread.spawn(move || {
         let mut in_force = in_force;
         in_force.seccomp = confine::finish().is_ok();
-        Child { socket, room: Room::new(Arc::new(scratch)), work }.serve(&in_force)
+        Child {
+            socket: BufReader::with_capacity(limits::READ_BUFFER_BYTES, socket),
+            room: Room::new(Arc::new(scratch)),
+            work,
+        }
+        .serve(&in_force)
     })?;
     reading.join().unwrap_or_else(|_| Err(io::Error::other("the reading thread has died")))
 }
 
 struct Child {
-    socket: File,
+    /// What it hears; it answers through the same socket.
+    socket: BufReader<File>,
     room: Rc<Room>,
     work: Work,
 }
@@ -63,16 +69,16 @@ impl Child {
             confine::allow_seconds(request.limits.time_ms.div_ceil(1_000))?;
             if let Received::All(input) = self.receive(&request)? {
                 let found = (self.work)(&request, input);
-                let answer = serde_json::to_vec(&found)?;
-                self.say(Word::Result, &answer)?;
+                let mut answer = Vec::with_capacity(found.text.len() + (4 << 10));
+                frames::put(&mut answer, Word::Result, |said| Ok(serde_json::to_writer(said, &found)?))?;
+                self.socket.get_mut().write_all(&answer)?;
             }
         }
         Ok(())
     }
 
     fn say(&mut self, word: Word, bytes: &[u8]) -> io::Result<()> {
-        frames::write(&mut self.socket, word, bytes)?;
-        self.socket.flush()
+        frames::write(self.socket.get_mut(), word, bytes)
     }
 
     /// Takes the bytes of a document: into memory, or into the scratch file when they are many; of plain text only as
@@ -91,7 +97,9 @@ impl Child {
                 _ => return Err(io::Error::other("a word out of order")),
             }
             if memory.is_empty() && spilled.is_none() {
-                enough = detect::bytes_that_matter(&bytes, &request.name, request.limits.text_bytes);
+                if word != Word::Last {
+                    enough = detect::bytes_that_matter(&bytes, &request.name, request.limits.text_bytes);
+                }
                 memory = bytes;
             } else if let Some(spilled) = &mut spilled {
                 spilled.push(&bytes)?;
@@ -114,16 +122,9 @@ impl Child {
     }
 }
 
-/// Whether the beginning of `content` is all that is there; reads it.
-pub(super) fn chunk(content: &mut dyn Read, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match content.read(&mut buffer[length..]) {
-            Ok(0) => return Ok((length, true)),
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((length, false))
+/// The next bytes of `content`, and whether they are the last.
+pub(super) fn chunk(content: &mut dyn Read, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    buffer.clear();
+    let length = content.take(limits::EXTRACT_CHUNK_BYTES as u64).read_to_end(buffer)?;
+    Ok(length < limits::EXTRACT_CHUNK_BYTES)
 }
