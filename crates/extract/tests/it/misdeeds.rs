@@ -77,7 +77,7 @@ fn misdeed(request: &Request, mut input: Input) -> Extracted {
         "remove" => std::fs::remove_file("/tmp/ingather-nothing").map(|()| "removed".to_owned()),
         "list" => std::fs::read_dir("/").map(|_| "listed".to_owned()),
         "kill" => kill().map(|()| "killed".to_owned()),
-        "long" => Ok("x".repeat(200 << 20)),
+        "long" => Ok("x".repeat(48 << 20)),
         _ => {
             let mut text = String::new();
             input.read_to_string(&mut text).map(|_| text)
