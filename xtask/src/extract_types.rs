@@ -11,8 +11,8 @@ use crate::extract_quality;
 
 /// What `file` says, what the program says, and why; a word at the end of a line may stand for more of them by `*`.
 const REASONS: &[(&str, &str, &str)] = &[
-    ("text/xml", "application/xml", "the name that RFC 7303 prefers"),
-    ("text/rtf", "application/rtf", "the registered name; `file` uses another one"),
+    ("text/xml", "application/xml", "two names of the same (RFC 7303)"),
+    ("text/rtf", "application/rtf", "two names of the same, both registered"),
     ("text/html", "application/xml", "an XML declaration, and an element of another vocabulary first"),
     (
         "text/*",

@@ -147,7 +147,7 @@ fn tally(pool: &Pool, path: &Path, seed: u64, times: usize) -> Tally {
     for turn in 0..times {
         let damaged = damage(&bytes, &mut dice);
         let request = Request { name: name.clone(), ..Request::default() };
-        let begin = Instant::now();
+        let begin = Instant::now(); // clock: how long the slowest copy took
         let found = pool.extract(&request, &mut damaged.as_slice()).unwrap();
         let what = format!("{name}, seed {seed:#x}, turn {turn}: {:?}", found.reason);
         let told = !found.text.is_empty() || !found.parts.is_empty();
