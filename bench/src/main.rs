@@ -2,10 +2,12 @@
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 mod floors;
+mod hurtful;
 mod machine;
 mod made_up;
 mod measure;
 mod page;
+mod reading;
 mod rows;
 mod trees;
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["measure", report, limit, ..] => measure::stand_between(report.as_ref(), limit, &words[3..]),
         ["floor", floor @ ..] => floors::run(floor),
+        ["reading", way @ ..] => reading::run(way),
         ["made-up", deed @ ..] => made_up::run(deed),
         ["queries", data] => rows::queries::run(data.as_ref()),
         _ => bench(&words),

@@ -6,6 +6,7 @@ mod first;
 mod inventory;
 mod postgres;
 pub(crate) mod queries;
+mod reading;
 mod whole;
 
 use crate::measure::{Cost, Line as Command};
@@ -36,6 +37,10 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "one-document", measure: whole::one_document },
     Row { name: "program", measure: whole::program },
     Row { name: "queries", measure: queries::measure },
+    Row { name: "extract", measure: reading::extract },
+    Row { name: "html", measure: reading::html },
+    Row { name: "crashers", measure: reading::crashers },
+    Row { name: "memory", measure: reading::memory },
     Row { name: "postgres", measure: postgres::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];

@@ -1,7 +1,7 @@
 //! Folders of text files, the same on every machine and in every run.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::{Result, measure};
@@ -38,6 +38,64 @@ pub(crate) fn text(number: u64, bytes: usize) -> String {
         out.push(if state.is_multiple_of(17) { '\n' } else { ' ' });
     }
     out
+}
+
+/// So many web pages of about `bytes` bytes in folders of a hundred: a head, a menu, scripts, paragraphs with links and
+/// marked words, a table.
+pub(crate) fn pages(root: &Path, name: &str, count: usize, bytes: usize) -> Result<()> {
+    for number in 0..count {
+        let folder = root.join(format!("part-{:05}", number / 100));
+        if number % 100 == 0 {
+            fs::create_dir_all(&folder)?;
+        }
+        fs::write(folder.join(format!("{name}{number:06}.html")), web_page(number, bytes))?;
+    }
+    Ok(())
+}
+
+/// One page; about half of it is text for people, as is usual.
+fn web_page(number: usize, bytes: usize) -> String {
+    let words = text(number as u64, bytes);
+    let mut words = words.split_whitespace();
+    let mut line = |count: usize| words.by_ref().take(count).collect::<Vec<_>>().join(" ");
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{} &ndash; Page {number}</title>\n\
+         <meta name=\"description\" content=\"{}\">\n<link rel=\"canonical\" href=\"https://example.org/page/{number}\">\n",
+        line(5),
+        line(20)
+    );
+    for part in ["reset", "layout", "menu", "print"] {
+        page.push_str(&format!(
+            "<link rel=\"stylesheet\" href=\"/style/{part}.css?v={number}\" media=\"all\">\n"
+        ));
+    }
+    page.push_str("<script>\n");
+    for at in 0..30 {
+        page.push_str(&format!(
+            "  window.state['{at}'] = {{ seen: {number} < {at}, \"label\": '</div>' }};\n"
+        ));
+    }
+    page.push_str("</script>\n</head>\n<body class=\"page\">\n<nav><ul>\n");
+    for at in 0..20 {
+        page.push_str(&format!(
+            "<li class=\"menu-item depth-1\"><a href=\"/part/{at}\">{}</a></li>\n",
+            line(2)
+        ));
+    }
+    page.push_str("</ul></nav>\n<main>\n");
+    while page.len() + 800 < bytes {
+        page.push_str(&format!(
+            "<h2 id=\"h{0}\">{1}</h2>\n<p class=\"text\">{2} <a href=\"/page/{0}?from=menu&amp;sort=up\" rel=\"next\">{3}</a> {4} \
+             <em>{5}</em>, <strong>{6}</strong>&nbsp;{7}.</p>\n<!-- end of part {0} -->\n",
+            page.len(), line(4), line(30), line(3), line(25), line(2), line(2), line(20)
+        ));
+    }
+    page.push_str("<table>\n");
+    while page.len() + 60 < bytes {
+        page.push_str(&format!("<tr><td>{}</td><td>{}</td></tr>\n", line(2), page.len()));
+    }
+    page.push_str("</table></main></body></html>\n");
+    page
 }
 
 /// A tree on disk.

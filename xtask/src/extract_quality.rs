@@ -45,18 +45,8 @@ struct Measured {
 
 /// Measures the files in `folder`, or in the usual place, and gives the tables.
 pub(crate) fn run(root: &Path, folder: Option<&str>) -> Result<String, String> {
-    let folder = match folder {
-        Some(folder) => PathBuf::from(folder),
-        None => {
-            PLACES.iter().map(|place| root.join(place)).find(|place| place.is_dir()).ok_or_else(|| {
-                format!("there is none of {PLACES:?}; name a folder with `documents` and `tika-text` in it")
-            })?
-        }
-    };
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder.join("documents"))
-        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
-        .map_err(|error| format!("{}: {error}", folder.display()))?;
-    files.sort();
+    let folder = place(root, folder)?;
+    let files = documents(&folder)?;
     let lines = extract(root, &files)?;
     let mut all = Vec::new();
     for line in lines.lines() {
@@ -70,8 +60,27 @@ pub(crate) fn run(root: &Path, folder: Option<&str>) -> Result<String, String> {
     Ok(tables(&all))
 }
 
+/// The folder that was named, or the usual one.
+pub(crate) fn place(root: &Path, folder: Option<&str>) -> Result<PathBuf, String> {
+    match folder {
+        Some(folder) => Ok(PathBuf::from(folder)),
+        None => PLACES.iter().map(|place| root.join(place)).find(|place| place.is_dir()).ok_or_else(|| {
+            format!("there is none of {PLACES:?}; name a folder with `documents` and `tika-text` in it")
+        }),
+    }
+}
+
+/// Its documents, in order.
+pub(crate) fn documents(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder.join("documents"))
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .map_err(|error| format!("{}: {error}", folder.display()))?;
+    files.sort();
+    Ok(files)
+}
+
 /// Runs the program over all files.
-fn extract(root: &Path, files: &[PathBuf]) -> Result<String, String> {
+pub(crate) fn extract(root: &Path, files: &[PathBuf]) -> Result<String, String> {
     let output = Command::new("cargo")
         .args(["run", "--quiet", "-p", "ingather-app", "--", "extract", "--json"])
         .args(files)

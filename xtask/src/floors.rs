@@ -50,7 +50,11 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
     Floor { package: SIMULATOR, uses: &[STORE, TESTKIT], tests_use: &[] },
     // Beside the house: it puts the same parts together as the program, and measures them.
-    Floor { package: BENCH, uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS], tests_use: &[TESTKIT] },
+    Floor {
+        package: BENCH,
+        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, EXTRACT],
+        tests_use: &[TESTKIT],
+    },
     Floor {
         package: XTASK,
         uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER, APP],

@@ -8,6 +8,7 @@ mod bench;
 mod ci;
 mod coverage;
 mod extract_quality;
+mod extract_types;
 mod floors;
 mod generate;
 mod libraries;
@@ -26,6 +27,7 @@ const USE: &str = "use: cargo x COMMAND
   simulate [--seeds N] [--from S]       plays random worlds against the engine; `--seed S` plays one, with a trace
   libraries                             refuses licences and sources that the program must not have
   extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
+  extract-types [FOLDER]                compares the media types of files with those of `file --mime-type`
   bench [NAME...] [--small] [--pairs N] measures every path beside its floor and writes docs/performance.md; small: in
                                         small sizes, only whether it works and whether counts have grown
   ci                                    everything that is checked before a change is taken";
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         ["simulate", options @ ..] => simulate(&root, options),
         ["extract-quality"] => extract_quality::run(&root, None),
         ["extract-quality", folder] => extract_quality::run(&root, Some(folder)),
+        ["extract-types"] => extract_types::run(&root, None),
+        ["extract-types", folder] => extract_types::run(&root, Some(folder)),
         ["bench", words @ ..] => bench::run(&root, words),
         ["ci"] => ci::run(&root),
         _ => {

@@ -1,7 +1,7 @@
 //! Bytes to text, piece by piece: byte order marks, UTF-8, then the best guess; malformed bytes become U+FFFD.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Decoder, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Decoder, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use ingather_model::limits;
 
 /// Share of control characters from which on bytes are no text: one in twenty.
@@ -205,6 +205,17 @@ fn reserve(text: &mut String, more: usize) {
 pub fn boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The charset that a document names by one of the labels of the web. It is no form of UTF-16, because the name could be
+/// read byte by byte; and the labels that the web answers with nothing, for the sake of scripts, name none here.
+pub(crate) fn labelled(label: &str) -> Option<&'static Encoding> {
+    let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;
+    Some(match encoding {
+        _ if [UTF_16LE, UTF_16BE].contains(&encoding) => UTF_8,
+        _ if encoding == X_USER_DEFINED => WINDOWS_1252,
+        _ => encoding,
+    })
 }
 
 /// All of some bytes as text. A byte order mark decides; then UTF-8 when they are that; then `said`, which is what a

@@ -1,5 +1,7 @@
 //! Media types: from the first bytes where they speak, from the name where they do not.
 
+use ingather_model::limits;
+
 use crate::decode;
 
 /// Bytes of the beginning that are looked at.
@@ -431,11 +433,13 @@ pub fn is_readable(media: &str) -> bool {
     crate::formats::is_known(media)
 }
 
-/// Whether the document is text that is taken as it is, so that its beginning is enough.
-pub(crate) fn is_plain(head: &[u8], name: &str) -> bool {
-    let head = &head[..head.len().min(HEAD_BYTES)];
+/// How many bytes of a document that begins so can matter: of text that is taken as it is only its beginning.
+pub(crate) fn bytes_that_matter(begin: &[u8], name: &str, text_bytes: usize) -> u64 {
+    let head = &begin[..begin.len().min(HEAD_BYTES)];
     let media = media_type(head, name, None);
-    media.starts_with("text/") && is_text(&media) && by_content(head, name).is_none()
+    let plain = media.starts_with("text/") && is_text(&media) && by_content(head, name).is_none();
+    // No charset needs more than four bytes for a character of text.
+    if plain { text_bytes as u64 * 4 + limits::EXTRACT_CHUNK_BYTES as u64 } else { u64::MAX }
 }
 
 #[cfg(test)]

@@ -1,39 +1,47 @@
 //! The bytes of a document or part: in memory, or in a scratch file when they are many.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Bytes that can be read from any place.
 #[derive(Debug)]
-pub enum Input {
-    /// All of them in memory.
+pub struct Input {
+    source: Source,
+    room: Option<Rc<Room>>,
+}
+
+#[derive(Debug)]
+enum Source {
     Memory(Cursor<Vec<u8>>),
-    /// In a file, with its length.
-    File(BufReader<Arc<File>>, u64),
+    File(BufReader<Section>),
 }
 
 impl Input {
     /// Bytes in memory.
     pub fn memory(bytes: Vec<u8>) -> Self {
-        Self::Memory(Cursor::new(bytes))
+        Self { source: Source::Memory(Cursor::new(bytes)), room: None }
     }
 
-    /// A file, from its beginning.
-    ///
-    /// # Errors
-    /// When its length cannot be told.
-    pub fn file(mut file: Arc<File>) -> io::Result<Self> {
-        let length = file.seek(SeekFrom::End(0))?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(Self::File(BufReader::with_capacity(64 << 10, file), length))
+    /// The same bytes, with room for parts that are too large for memory.
+    pub(crate) fn beside(mut self, room: &Rc<Room>) -> Self {
+        self.room = Some(Rc::clone(room));
+        self
+    }
+
+    /// Where parts that are too large for memory can go.
+    pub(crate) fn room(&self) -> Option<Rc<Room>> {
+        self.room.clone()
     }
 
     /// Length, bytes.
     pub fn len(&self) -> u64 {
-        match self {
-            Self::Memory(bytes) => bytes.get_ref().len() as u64,
-            Self::File(_, length) => *length,
+        match &self.source {
+            Source::Memory(bytes) => bytes.get_ref().len() as u64,
+            Source::File(file) => file.get_ref().length,
         }
     }
 
@@ -53,9 +61,10 @@ impl Input {
 
     /// All bytes, for formats that jump about.
     pub(crate) fn into_bytes(self) -> io::Result<Vec<u8>> {
-        match self {
-            Self::Memory(bytes) => Ok(bytes.into_inner()),
-            Self::File(mut file, length) => {
+        let length = self.len();
+        match self.source {
+            Source::Memory(bytes) => Ok(bytes.into_inner()),
+            Source::File(mut file) => {
                 if length > ingather_model::limits::EXTRACT_WHOLE_BYTES_MAX {
                     return Err(io::Error::other(format!(
                         "{length} bytes are too many for this format, which is read as a whole"
@@ -67,6 +76,27 @@ impl Input {
                 Ok(bytes)
             }
         }
+    }
+
+    /// Some of the bytes as an input of their own, at most so many as are there: without a copy when they are in a file.
+    pub(crate) fn piece(&mut self, at: u64, length: u64) -> io::Result<Self> {
+        let length = length.min(self.len().saturating_sub(at));
+        match &self.source {
+            Source::File(file) => {
+                let section = file.get_ref();
+                Ok(Self::section(section.piece(at, length)))
+            }
+            Source::Memory(_) => {
+                let mut bytes = Vec::new();
+                self.seek(SeekFrom::Start(at))?;
+                self.take(length).read_to_end(&mut bytes)?;
+                Ok(Self::memory(bytes))
+            }
+        }
+    }
+
+    fn section(section: Section) -> Self {
+        Self { source: Source::File(BufReader::with_capacity(64 << 10, section)), room: None }
     }
 
     /// Exactly the bytes of a range; an error when they are not all there.
@@ -83,18 +113,18 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Memory(bytes) => bytes.read(buffer),
-            Self::File(file, _) => file.read(buffer),
+        match &mut self.source {
+            Source::Memory(bytes) => bytes.read(buffer),
+            Source::File(file) => file.read(buffer),
         }
     }
 }
 
 impl Seek for Input {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match self {
-            Self::Memory(bytes) => bytes.seek(to),
-            Self::File(file, _) => file.seek(to),
+        match &mut self.source {
+            Source::Memory(bytes) => bytes.seek(to),
+            Source::File(file) => file.seek(to),
         }
     }
 }
@@ -102,5 +132,142 @@ impl Seek for Input {
 impl From<Vec<u8>> for Input {
     fn from(bytes: Vec<u8>) -> Self {
         Self::memory(bytes)
+    }
+}
+
+/// A scratch file that is filled like a stack: what is put into it last goes first.
+#[derive(Debug)]
+pub(crate) struct Room {
+    file: Arc<File>,
+    used: Cell<u64>,
+}
+
+impl Room {
+    pub(crate) fn new(file: Arc<File>) -> Rc<Self> {
+        Rc::new(Self { file, used: Cell::new(0) })
+    }
+}
+
+/// Bytes that are put into a room, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Spill(Section);
+
+impl Spill {
+    /// Nothing yet, behind all that is in the room.
+    pub(crate) fn begin(room: &Rc<Room>) -> io::Result<Self> {
+        let begin = room.used.get();
+        // What former documents left is not kept any longer.
+        room.file.set_len(begin)?;
+        let section =
+            Section { file: Arc::clone(&room.file), begin, length: 0, place: 0, room: Some(Rc::clone(room)) };
+        Ok(Self(section))
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.0.length
+    }
+
+    /// Where the room would end with so many bytes more.
+    pub(crate) fn end(&self, more: usize) -> u64 {
+        self.0.begin + self.0.length + more as u64
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let section = &mut self.0;
+        section.file.write_all_at(bytes, section.begin + section.length)?;
+        section.length += bytes.len() as u64;
+        if let Some(room) = &section.room {
+            room.used.set(section.begin + section.length);
+        }
+        Ok(())
+    }
+
+    /// What was put there, from its beginning; its place is free again when that is dropped.
+    pub(crate) fn input(self) -> Input {
+        Input::section(self.0)
+    }
+}
+
+/// Some bytes of a file.
+#[derive(Debug)]
+struct Section {
+    file: Arc<File>,
+    begin: u64,
+    length: u64,
+    /// Where the next read begins, counted from `begin`.
+    place: u64,
+    /// The room whose end this is.
+    room: Option<Rc<Room>>,
+}
+
+impl Section {
+    /// Some of the bytes, which still belong to the original.
+    fn piece(&self, at: u64, length: u64) -> Self {
+        Self { file: Arc::clone(&self.file), begin: self.begin + at, length, place: 0, room: None }
+    }
+}
+
+impl Drop for Section {
+    fn drop(&mut self) {
+        if let Some(room) = &self.room {
+            room.used.set(self.begin);
+        }
+    }
+}
+
+impl Read for Section {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.length.saturating_sub(self.place);
+        // At most as long as the buffer.
+        let most = left.min(buffer.len() as u64) as usize;
+        let length = self.file.read_at(&mut buffer[..most], self.begin + self.place)?;
+        self.place += length as u64;
+        Ok(length)
+    }
+}
+
+impl Seek for Section {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::End(by) => self.length.checked_add_signed(by),
+            SeekFrom::Current(by) => self.place.checked_add_signed(by),
+        };
+        self.place = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_filled_and_emptied_like_a_stack() {
+        let room = Room::new(Arc::new(tempfile::tempfile().unwrap()));
+        let put = |bytes: &[u8]| {
+            let mut spill = Spill::begin(&room).unwrap();
+            bytes.chunks(3).for_each(|piece| spill.push(piece).unwrap());
+            spill.input()
+        };
+        let all = |input: &mut Input| {
+            let mut text = String::new();
+            input.seek(SeekFrom::Start(0)).unwrap();
+            input.read_to_string(&mut text).unwrap();
+            text
+        };
+        let mut outer = put(b"outer bytes");
+        {
+            let mut inner = put(b"inner");
+            assert_eq!((all(&mut inner).as_str(), inner.len()), ("inner", 5));
+            assert_eq!(all(&mut outer), "outer bytes");
+            let mut piece = outer.piece(6, 100).unwrap();
+            assert_eq!((all(&mut piece).as_str(), piece.len()), ("bytes", 5));
+        }
+        assert_eq!(room.used.get(), 11, "the piece freed nothing, the inner one its own");
+        assert_eq!(all(&mut put(b"next")), "next");
+        assert_eq!(all(&mut outer), "outer bytes");
+        drop(outer);
+        assert_eq!(room.used.get(), 0);
     }
 }

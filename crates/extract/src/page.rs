@@ -2,8 +2,12 @@
 
 use std::cell::Cell;
 use std::io::{self, Read};
+use std::rc::Rc;
 
-use crate::{Extracted, Input, Limits, Options, Request};
+use ingather_model::limits;
+
+use crate::input::{Room, Spill};
+use crate::{Extracted, Input, Limits, Options, Request, detect};
 
 /// Why a reader could not go on; what it wrote until then stays.
 #[derive(Debug)]
@@ -36,28 +40,38 @@ pub(crate) struct Budget {
     parts: Cell<usize>,
     expanded: Cell<u64>,
     over: Cell<bool>,
+    /// Bytes of names and fields.
+    facts: Cell<usize>,
+    /// Where parts that are too large for memory can go.
+    room: Option<Rc<Room>>,
 }
 
 /// What came out of compression may be this large whatever the ratio: small files compress well.
 const EXPANDED_BYTES_ALWAYS: u64 = 64 << 20;
 /// Bytes of one value of a field.
 const FIELD_BYTES_MAX: usize = 16 << 10;
+/// Bytes of one name of a part.
+const NAME_BYTES_MAX: usize = 4 << 10;
+/// Bytes of names and fields, of a document and all its parts together: whoever reads the answer holds them in memory.
+const FACTS_BYTES_MAX: usize = 8 << 20;
 /// Values of one field.
 const FIELD_VALUES_MAX: usize = 256;
 /// Fields of one page.
 const FIELDS_MAX: usize = 512;
 
 impl Budget {
-    pub(crate) fn new(request: &Request, length: u64) -> Self {
+    pub(crate) fn new(request: &Request, input: &Input) -> Self {
         let limits = request.limits.clone();
         let expanded =
-            length.saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
+            input.len().saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
         Self {
             options: request.options.clone(),
             text: Cell::new(limits.text_bytes),
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
             over: Cell::new(false),
+            facts: Cell::new(FACTS_BYTES_MAX),
+            room: input.room(),
             limits,
         }
     }
@@ -81,6 +95,51 @@ impl Budget {
             }
         }
     }
+
+    /// Counts bytes of names and fields; whether there is room for them.
+    fn take_facts(&self, bytes: usize) -> bool {
+        let left = self.facts.get().checked_sub(bytes);
+        left.inspect(|left| self.facts.set(*left)).is_some()
+    }
+
+    /// Takes the bytes of a part: into memory, or into the scratch file when they are many; of plain text only as many
+    /// as can matter. What came before an error is there as well.
+    pub(crate) fn collect(&self, name: &str, mut source: impl Read) -> (Input, io::Result<()>) {
+        let mut bytes = Vec::new();
+        let mut fill = |bytes: &mut Vec<u8>, most: u64| {
+            source.by_ref().take(most.saturating_sub(bytes.len() as u64)).read_to_end(bytes).map(|_| ())
+        };
+        let outcome = fill(&mut bytes, limits::EXTRACT_CHUNK_BYTES as u64);
+        if outcome.is_err() || bytes.len() < limits::EXTRACT_CHUNK_BYTES {
+            return (Input::memory(bytes), outcome);
+        }
+        let enough = detect::bytes_that_matter(&bytes, name, self.limits.text_bytes);
+        let most = self.limits.memory_input_bytes.min(limits::EXTRACT_WHOLE_BYTES_MAX);
+        let outcome = outcome.and_then(|()| fill(&mut bytes, most.min(enough)));
+        if outcome.is_err() || (bytes.len() as u64) < most || enough <= most {
+            return (Input::memory(bytes), outcome);
+        }
+        match self.room.as_ref().map(Spill::begin) {
+            Some(Ok(mut spill)) => {
+                let outcome = spill.push(&bytes).and_then(|()| {
+                    loop {
+                        bytes.clear();
+                        fill(&mut bytes, limits::EXTRACT_CHUNK_BYTES as u64)?;
+                        if bytes.is_empty() || spill.len() >= enough {
+                            return Ok(());
+                        }
+                        if spill.end(bytes.len()) > limits::EXTRACT_SCRATCH_BYTES_MAX {
+                            return Err(io::Error::other("it is larger than a scratch file may be"));
+                        }
+                        spill.push(&bytes)?;
+                    }
+                });
+                (spill.input(), outcome)
+            }
+            Some(Err(error)) => (Input::memory(bytes), Err(error)),
+            None => (Input::memory(bytes), Err(io::Error::other("it is larger than can be read"))),
+        }
+    }
 }
 
 /// A reader that counts what comes out of it as expanded.
@@ -101,6 +160,16 @@ impl<R: Read> Read for Expanding<'_, R> {
         self.budget.expand(length)?;
         Ok(length)
     }
+}
+
+/// Without control characters, which are nobody's words and take six bytes each in an answer.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c < ' ' { ' ' } else { c }).collect()
+}
+
+/// The name of a part that has none, by how many parts come before it.
+fn made_up(before: usize) -> String {
+    format!("part {}", before + 1)
 }
 
 /// One document or part while it is read.
@@ -212,9 +281,14 @@ impl<'b> Page<'b> {
         if value.is_empty() || (self.out.fields.len() >= FIELDS_MAX && !self.out.fields.contains_key(name)) {
             return;
         }
-        let values = self.out.fields.entry(name.to_owned()).or_default();
-        if values.len() < FIELD_VALUES_MAX && !values.iter().any(|known| known == value) {
-            values.push(value.to_owned());
+        let value = clean(value);
+        let known = self.out.fields.get(name).map_or(&[][..], Vec::as_slice);
+        if known.len() >= FIELD_VALUES_MAX || known.contains(&value) {
+            return;
+        }
+        match self.budget.take_facts(name.len() + value.len()) {
+            true => self.out.fields.entry(name.to_owned()).or_default().push(value),
+            false => self.reason("it has more fields than are kept; the rest was left out"),
         }
     }
 
@@ -254,8 +328,9 @@ impl<'b> Page<'b> {
             return;
         };
         self.budget.parts.set(left);
+        let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
-            "" => format!("part {}", self.out.parts.len() + 1),
+            name if name.is_empty() || !self.budget.take_facts(name.len()) => made_up(self.out.parts.len()),
             name => name.to_owned(),
         };
         let mut page = Page::new(self.budget, self.depth + 1, &name);
@@ -278,11 +353,42 @@ impl<'b> Page<'b> {
     /// The finished result.
     pub(crate) fn finish(mut self) -> Extracted {
         let names: Vec<String> = self.out.parts.iter().map(|part| part.name.clone()).collect();
-        for name in names {
+        // Names that nobody gave are nobody's words.
+        for (_, name) in names.into_iter().enumerate().filter(|(at, name)| *name != made_up(*at)) {
             self.line(&name);
         }
         let length = self.out.text.trim_end().len();
         self.out.text.truncate(length);
         self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_fields_are_bounded_together() {
+        let request = Request { name: "a".to_owned(), ..Request::default() };
+        let budget = Budget::new(&request, &Input::memory(Vec::new()));
+        let mut page = Page::new(&budget, 0, "a");
+        for part in 0..1_000 {
+            page.part_by(&"n".repeat(5_000), |page| {
+                (0..100).for_each(|at| page.field("f", &format!("{part} {at}\u{1}{}", "x".repeat(1_000))));
+            });
+        }
+        let found = page.finish();
+        let bytes = |part: &Extracted| {
+            part.name.len() + part.fields.values().flatten().map(String::len).sum::<usize>()
+        };
+        let all: usize = found.parts.iter().map(bytes).sum();
+        assert!(
+            all <= FACTS_BYTES_MAX + 1_000 * "part 1000".len() && all > FACTS_BYTES_MAX - 10_000,
+            "{all}"
+        );
+        assert_eq!(found.parts[0].name.len(), NAME_BYTES_MAX);
+        assert!(found.parts[0].fields["f"][0].starts_with("0 0 x"));
+        assert_eq!((found.parts.len(), found.parts[999].name.as_str()), (1_000, "part 1000"));
+        assert!(found.parts[999].reason.is_some());
     }
 }

@@ -6,6 +6,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use crate::decode;
 use crate::page::{Outcome, Trouble};
 
 /// Bytes of a document that is not UTF-8, which is decoded as a whole.
@@ -304,18 +305,16 @@ fn declared(head: &[u8]) -> &'static Encoding {
         [b'<', 0, ..] => return UTF_16LE,
         _ => {}
     }
-    let line = &head[..head.len().min(256)];
-    let line = String::from_utf8_lossy(line);
-    let declaration = line.split("?>").next().unwrap_or_default();
-    let label = declaration.split_once("encoding").and_then(|(_, rest)| {
-        let rest = rest.trim_start().strip_prefix('=')?.trim_start();
-        let quote = rest.chars().next()?;
-        rest[1..].split(quote).next()
-    });
-    label
-        .filter(|_| declaration.starts_with("<?xml"))
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .unwrap_or(UTF_8)
+    said(head).unwrap_or(UTF_8)
+}
+
+/// The charset that an XML declaration names.
+pub(crate) fn said(head: &[u8]) -> Option<&'static Encoding> {
+    let line = String::from_utf8_lossy(&head[..head.len().min(256)]);
+    let declaration = line.trim_start().strip_prefix("<?xml")?.split("?>").next()?;
+    let rest = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
+    let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    decode::labelled(rest[1..].split(quote).next()?)
 }
 
 #[cfg(test)]

@@ -148,8 +148,9 @@ pub const EXTRACT_WHOLE_BYTES_MAX: u64 = 256 << 20;
 pub const EXTRACT_MEMORY_BYTES_MAX: u64 = 1 << 30;
 /// Time for one document, milliseconds; children that need more are ended.
 pub const EXTRACT_MS_MAX: u64 = 60_000;
-/// Bytes of one answer of a child beside its text: fields, names and the marks between them, escaped.
-pub const EXTRACT_ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Bytes of one answer of a child beside its text: 8 MiB of fields and names, escaped, and the marks between them. With
+/// the text, and once more as what it means, it has to stay below the 100 MiB that a document may cost the program.
+pub const EXTRACT_ANSWER_BYTES_MAX: usize = 24 << 20;
 /// Documents that a child reads before another one takes its place, so that what leaks stays small.
 pub const EXTRACT_DOCUMENTS_MAX: u32 = 1_000;
 /// Bytes that a child is given at once.

@@ -28,8 +28,8 @@ pub(crate) fn zipped(input: Input, page: &mut Page<'_>) -> Outcome {
         if name.ends_with('/') {
             continue;
         }
-        match zip.read(index, page.budget()) {
-            Ok(bytes) => page.part(&name, None, bytes),
+        match zip.part(index, page.budget()) {
+            Ok(input) => page.part(&name, None, input),
             Err(error) => page.lost_part(&name, &error.to_string()),
         }
     }

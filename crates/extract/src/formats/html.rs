@@ -13,6 +13,8 @@ use crate::{Input, xml};
 
 /// Bytes of a page that are read.
 const PAGE_BYTES_MAX: u64 = 64 << 20;
+/// Bytes in which a page has to say its charset.
+const HEAD_BYTES: usize = 8 << 10;
 /// Links that are kept.
 const LINKS_MAX: usize = 256;
 
@@ -95,29 +97,33 @@ pub(crate) fn fragment_bytes(bytes: &[u8], page: &mut Page<'_>) {
     fragment(&decode::whole(bytes, said(bytes)), page);
 }
 
-/// The charset that a page says it has.
+/// The charset that a page says it has: the first that a `meta` names, else that of its XML declaration.
 fn said(bytes: &[u8]) -> Option<&'static Encoding> {
-    let head = &bytes[..bytes.len().min(8 << 10)];
-    let mut tokens = String::from_utf8_lossy(head).into_owned();
-    tokens.make_ascii_lowercase();
-    let mut rest = tokens.as_str();
-    while let Some(at) = rest.find("charset").or_else(|| rest.find("encoding")) {
-        let word = if rest[at..].starts_with("charset") { 7 } else { 8 };
-        rest = &rest[at + word..];
-        let value = rest.trim_start();
-        if let Some(value) = value.strip_prefix('=') {
-            let value = value.trim_start().trim_start_matches(['"', '\'']);
-            let end = value
-                .find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)))
-                .unwrap_or(value.len());
-            if let Some(encoding) = Encoding::for_label(&value.as_bytes()[..end]) {
-                // A page that can say so in ASCII is not UTF-16.
-                let wide = encoding == encoding_rs::UTF_16LE || encoding == encoding_rs::UTF_16BE;
-                return Some(if wide { encoding_rs::UTF_8 } else { encoding });
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]);
+    let mut rest: &str = &head;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        if rest.starts_with("<!--") {
+            rest = rest.split_once("-->").map_or("", |(_, rest)| rest);
+            continue;
+        }
+        if rest.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("<meta"))
+            && let Some(Token::Open { attributes, .. }) = Tokens::new(rest).next()
+        {
+            let label = attributes.get("charset").or_else(|| {
+                let content = attributes.get("content")?.to_ascii_lowercase();
+                let (_, label) = content.split_once("charset")?;
+                let label =
+                    label.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
+                label.split([';', ' ', '"', '\'']).next().map(str::to_owned)
+            });
+            if let Some(encoding) = label.and_then(|label| decode::labelled(&label)) {
+                return Some(encoding);
             }
         }
+        rest = &rest[1..];
     }
-    None
+    xml::said(bytes)
 }
 
 struct Reading<'p, 'b> {

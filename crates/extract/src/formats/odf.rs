@@ -58,9 +58,9 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
                 page.settle();
             });
         } else if name.starts_with("Pictures/") || name.starts_with("Object ") && !name.contains('/') {
-            match zip.read(index, page.budget()) {
-                Ok(bytes) if bytes.is_empty() => {}
-                Ok(bytes) => page.part(name.rsplit('/').next().unwrap_or(&name), None, bytes),
+            match zip.part(index, page.budget()) {
+                Ok(input) if input.is_empty() => {}
+                Ok(input) => page.part(name.rsplit('/').next().unwrap_or(&name), None, input),
                 Err(error) => page.lost_part(&name, &error.to_string()),
             }
         }

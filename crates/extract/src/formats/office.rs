@@ -162,9 +162,9 @@ fn embedded(zip: &mut Zip, page: &mut Page<'_>) {
     for (_, target) in order {
         let Some(index) = zip.find(&target) else { continue };
         let name = target.rsplit('/').next().unwrap_or(&target).to_owned();
-        match zip.read(index, page.budget()) {
-            Ok(bytes) if bytes.is_empty() => {}
-            Ok(bytes) => page.part(&name, None, bytes),
+        match zip.part(index, page.budget()) {
+            Ok(input) if input.is_empty() => {}
+            Ok(input) => page.part(&name, None, input),
             Err(error) => page.lost_part(&name, &error.to_string()),
         }
     }

@@ -85,7 +85,7 @@ fn text_of(dict: &Dict<'_>, key: &str) -> String {
     }
 }
 
-/// Writes what people remarked on a page, and takes files that are pinned to it.
+/// Writes what people remarked on a page, each after its author, and takes files that are pinned to it.
 fn remarks(leaf: &Dict<'_>, page: &mut Page<'_>) {
     let Some(all) = leaf.get::<Array<'_>>("Annots") else { return };
     for remark in all.iter::<Dict<'_>>().take(ITEMS_MAX) {
@@ -96,7 +96,11 @@ fn remarks(leaf: &Dict<'_>, page: &mut Page<'_>) {
         }
         // Links and windows of remarks repeat what stands elsewhere.
         if !matches!(kind, b"Link" | b"Popup" | b"Widget") {
-            page.line(&text_of(&remark, "Contents"));
+            let (author, words) = (text_of(&remark, "T"), text_of(&remark, "Contents"));
+            match words.trim().is_empty() || author.trim().is_empty() {
+                true => page.line(&words),
+                false => page.line(&format!("{author}: {words}")),
+            }
         }
     }
 }
@@ -213,6 +217,16 @@ mod tests {
         );
         assert_eq!(page.text, "Name: Value\nChapter\nnote.txt");
         assert_eq!(page.parts[0].text, "words");
+    }
+
+    #[test]
+    fn a_remark_stands_after_its_author() {
+        let bytes = pdf("", "", &[]);
+        let text = String::from_utf8(bytes).unwrap();
+        let remark =
+            "/Annots[<</Subtype/Text/T(Ann)/Contents(too long)>> <</Subtype/Text/T(Ann)>>]/Contents 4 0 R";
+        let text = text.replace("/Contents 4 0 R", remark);
+        assert_eq!(extract("a.pdf", text.as_bytes()).text, "Ann: too long");
     }
 
     #[test]

@@ -335,6 +335,13 @@ mod tests {
     }
 
     #[test]
+    fn a_remark_stands_apart_with_its_author() {
+        let text =
+            b"{\\rtf1 some text{\\*\\atnid AB}{\\*\\atnauthor Ann}\\chatn{\\*\\annotation\\pard too long}.}";
+        assert_eq!(extract("a.rtf", text).text, "some text\nAnn\ntoo long\n.");
+    }
+
+    #[test]
     fn a_cut_file_keeps_its_words_and_says_so() {
         let page = extract("a.rtf", b"{\\rtf1 some words {\\b bold");
         assert_eq!(page.text, "some words bold");

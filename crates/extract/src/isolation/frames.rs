@@ -30,19 +30,37 @@ impl Word {
     }
 }
 
+/// Bytes that a length and a word take.
+const HEAD_BYTES: usize = 5;
+
+/// Adds a word to what is to be said, with bytes that `fill` adds. What is said at once wakes the other side once.
+pub(super) fn put(
+    said: &mut Vec<u8>,
+    word: Word,
+    fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+) -> io::Result<()> {
+    let begin = said.len();
+    said.extend([word as u8, 0, 0, 0, 0]);
+    fill(said)?;
+    let length = u32::try_from(said.len() - begin - HEAD_BYTES)
+        .map_err(|_| io::Error::other("more than fits into one message"))?;
+    said[begin + 1..begin + HEAD_BYTES].copy_from_slice(&length.to_le_bytes());
+    Ok(())
+}
+
 /// Says a word.
 pub(super) fn write(stream: &mut impl Write, word: Word, bytes: &[u8]) -> io::Result<()> {
-    let length =
-        u32::try_from(bytes.len()).map_err(|_| io::Error::other("more than fits into one message"))?;
-    let mut head = [word as u8, 0, 0, 0, 0];
-    head[1..].copy_from_slice(&length.to_le_bytes());
-    stream.write_all(&head)?;
-    stream.write_all(bytes)
+    let mut said = Vec::with_capacity(HEAD_BYTES + bytes.len());
+    put(&mut said, word, |said| {
+        said.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    stream.write_all(&said)
 }
 
 /// Hears a word with at most `most` bytes; nothing when the other side is gone.
 pub(super) fn read(stream: &mut impl Read, most: usize) -> io::Result<Option<(Word, Vec<u8>)>> {
-    let mut head = [0; 5];
+    let mut head = [0; HEAD_BYTES];
     match stream.read_exact(&mut head) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),

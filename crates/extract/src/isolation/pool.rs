@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ struct State {
 #[derive(Debug)]
 struct Reader {
     process: Child,
-    socket: UnixStream,
+    socket: BufReader<Timed>,
     documents: u32,
     /// When the current document has to be done.
     deadline: Instant,
@@ -129,9 +129,9 @@ impl Pool {
     /// # Errors
     /// Those of `content`, as they are; and when no child can be started.
     pub fn extract(&self, request: &Request, content: &mut dyn Read) -> io::Result<Extracted> {
-        let mut first = vec![0; limits::EXTRACT_CHUNK_BYTES];
-        let (length, ended) = worker::chunk(content, &mut first)?;
-        first.truncate(length);
+        // Most documents are smaller than a buffer; it grows for the others.
+        let mut first = Vec::with_capacity(limits::READ_BUFFER_BYTES);
+        let ended = worker::chunk(content, &mut first)?;
         let mut state = self.state();
         while state.busy >= self.settings.children {
             state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -187,7 +187,9 @@ impl Pool {
                 )
             })?;
         let deadline = after(limits::EXTRACT_START_MS_MAX);
-        let mut reader = Reader { process, socket: ours, documents: 0, deadline };
+        let timed = Timed { socket: ours, deadline, waits: [Duration::ZERO; 2] };
+        let socket = BufReader::with_capacity(limits::READ_BUFFER_BYTES, timed);
+        let mut reader = Reader { process, socket, documents: 0, deadline };
         let in_force = match reader.hear(limits::EXTRACT_CHUNK_BYTES) {
             Ok((Word::Ready, bytes)) => serde_json::from_slice(&bytes)?,
             Ok(_) => return Err(io::Error::other("a reader said something else than that it is ready")),
@@ -252,11 +254,13 @@ impl Reader {
     ) -> Result<Extracted, Lost> {
         self.documents += 1;
         self.deadline = after(request.limits.time_ms + limits::EXTRACT_GRACE_MS);
-        let header = serde_json::to_vec(request).map_err(|error| Lost::Reader(error.to_string()))?;
-        // Nothing was asked yet: whoever is gone now was gone before.
-        self.say(Word::Document, &header).map_err(|_| Lost::Stale)?;
         let word = |ended: bool| if ended { Word::Last } else { Word::Bytes };
-        self.say(word(ended), first).map_err(|_| Lost::Stale)?;
+        let mut said = Vec::with_capacity(first.len() + (1 << 10));
+        frames::put(&mut said, Word::Document, |said| Ok(serde_json::to_writer(said, request)?))
+            .and_then(|()| frames::put(&mut said, word(ended), |said| said.write_all(first)))
+            .map_err(|error| Lost::Reader(error.to_string()))?;
+        // Nothing was asked yet: whoever is gone now was gone before.
+        self.say(&said).map_err(|_| Lost::Stale)?;
         let most = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
         let mut buffer = Vec::new();
         let mut ended = ended;
@@ -268,19 +272,22 @@ impl Reader {
                     });
                 }
                 (Word::More, _) if !ended => {
-                    buffer.resize(limits::EXTRACT_CHUNK_BYTES, 0);
                     // The source may be slow; that is not the reader's time.
                     let before = after(0);
                     let read = worker::chunk(content, &mut buffer);
                     self.deadline += after(0) - before;
                     match read {
-                        Ok((length, last)) => {
+                        Ok(last) => {
                             ended = last;
-                            self.say(word(last), &buffer[..length])
+                            said.clear();
+                            frames::put(&mut said, word(last), |said| said.write_all(&buffer))
+                                .and_then(|()| self.say(&said))
                                 .map_err(|error| Lost::Reader(self.cause(error.to_string(), request)))?;
                         }
                         Err(error) => {
-                            return match self.say(Word::Broken, b"") {
+                            said.clear();
+                            let told = frames::put(&mut said, Word::Broken, |_| Ok(()));
+                            return match told.and_then(|()| self.say(&said)) {
                                 Ok(()) => Err(Lost::Source(error)),
                                 Err(_) => Err(Lost::Reader("its reader ended".to_owned())),
                             };
@@ -292,20 +299,17 @@ impl Reader {
         }
     }
 
-    /// Time that is left, at least a millisecond.
-    fn left(&self) -> Option<Duration> {
-        let left = self.deadline.saturating_duration_since(after(0));
-        Some(left.max(Duration::from_millis(1)))
-    }
-
-    fn say(&mut self, word: Word, bytes: &[u8]) -> io::Result<()> {
-        self.socket.set_write_timeout(self.left())?;
-        frames::write(&mut self.socket, word, bytes)
+    /// Sends what was put together, in the time that is left.
+    fn say(&mut self, said: &[u8]) -> io::Result<()> {
+        let timed = self.socket.get_mut();
+        timed.deadline = self.deadline;
+        timed.hold(false)?;
+        timed.socket.write_all(said)
     }
 
     fn hear(&mut self, most: usize) -> Result<(Word, Vec<u8>), String> {
-        let mut timed = Timed { socket: &self.socket, deadline: self.deadline };
-        match frames::read(&mut timed, most) {
+        self.socket.get_mut().deadline = self.deadline;
+        match frames::read(&mut self.socket, most) {
             Ok(Some(heard)) => Ok(heard),
             Ok(None) => Err(String::new()),
             Err(error) => Err(error.to_string()),
@@ -345,20 +349,41 @@ fn words_of(status: ExitStatus) -> String {
     }
 }
 
-/// Reads from a socket until a time.
-struct Timed<'s> {
-    socket: &'s UnixStream,
+/// A socket on which nothing takes longer than until a time.
+#[derive(Debug)]
+struct Timed {
+    socket: UnixStream,
     deadline: Instant,
+    /// What the system was told last: the longest wait of a read, and of a write.
+    waits: [Duration; 2],
 }
 
-impl Read for Timed<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+/// So much later than at the deadline a wait may end; the system is told less often for it.
+const WAIT_GRAIN: Duration = Duration::from_millis(100);
+
+impl Timed {
+    /// Tells the system how long the next read or write may take.
+    fn hold(&mut self, reading: bool) -> io::Result<()> {
         let left = self.deadline.saturating_duration_since(after(0));
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        match (&mut &*self.socket).read(buffer) {
+        let told = &mut self.waits[usize::from(reading)];
+        if *told < left || *told > left + WAIT_GRAIN {
+            *told = left + WAIT_GRAIN;
+            match reading {
+                true => self.socket.set_read_timeout(Some(*told))?,
+                false => self.socket.set_write_timeout(Some(*told))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.hold(true)?;
+        match self.socket.read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
             read => read,
         }

@@ -1,14 +1,16 @@
 //! The child's side: gives up its rights, then reads one document after the other.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ingather_model::limits;
 
 use super::confine;
 use super::frames::{self, Word};
+use crate::input::{Room, Spill};
 use crate::{Extracted, Input, Request, detect};
 
 /// What a child does with a document: [`crate::extract`], or in tests something worse.
@@ -31,14 +33,20 @@ pub fn serve(work: Work) -> io::Result<()> {
     let reading = thread.spawn(move || {
         let mut in_force = in_force;
         in_force.seccomp = confine::finish().is_ok();
-        Child { socket, scratch: Arc::new(scratch), work }.serve(&in_force)
+        Child {
+            socket: BufReader::with_capacity(limits::READ_BUFFER_BYTES, socket),
+            room: Room::new(Arc::new(scratch)),
+            work,
+        }
+        .serve(&in_force)
     })?;
     reading.join().unwrap_or_else(|_| Err(io::Error::other("the reading thread has died")))
 }
 
 struct Child {
-    socket: File,
-    scratch: Arc<File>,
+    /// What it hears; it answers through the same socket.
+    socket: BufReader<File>,
+    room: Rc<Room>,
     work: Work,
 }
 
@@ -61,23 +69,23 @@ impl Child {
             confine::allow_seconds(request.limits.time_ms.div_ceil(1_000))?;
             if let Received::All(input) = self.receive(&request)? {
                 let found = (self.work)(&request, input);
-                let answer = serde_json::to_vec(&found)?;
-                self.say(Word::Result, &answer)?;
+                let mut answer = Vec::with_capacity(found.text.len() + (4 << 10));
+                frames::put(&mut answer, Word::Result, |said| Ok(serde_json::to_writer(said, &found)?))?;
+                self.socket.get_mut().write_all(&answer)?;
             }
         }
         Ok(())
     }
 
     fn say(&mut self, word: Word, bytes: &[u8]) -> io::Result<()> {
-        frames::write(&mut self.socket, word, bytes)?;
-        self.socket.flush()
+        frames::write(self.socket.get_mut(), word, bytes)
     }
 
     /// Takes the bytes of a document: into memory, or into the scratch file when they are many; of plain text only as
     /// many as can matter.
     fn receive(&mut self, request: &Request) -> io::Result<Received> {
         let mut memory = Vec::new();
-        let mut spilled = 0u64;
+        let mut spilled: Option<Spill> = None;
         let mut enough = u64::MAX;
         loop {
             let Some((word, bytes)) = frames::read(&mut self.socket, limits::EXTRACT_CHUNK_BYTES)? else {
@@ -88,44 +96,35 @@ impl Child {
                 Word::Bytes | Word::Last => {}
                 _ => return Err(io::Error::other("a word out of order")),
             }
-            let first = memory.is_empty() && spilled == 0;
-            if first && detect::is_plain(&bytes, &request.name) {
-                // No charset needs more than four bytes for a character of text.
-                enough = request.limits.text_bytes as u64 * 4 + limits::EXTRACT_CHUNK_BYTES as u64;
-            }
-            if spilled == 0 && (memory.len() + bytes.len()) as u64 <= request.limits.memory_input_bytes {
+            if memory.is_empty() && spilled.is_none() {
+                if word != Word::Last {
+                    enough = detect::bytes_that_matter(&bytes, &request.name, request.limits.text_bytes);
+                }
+                memory = bytes;
+            } else if let Some(spilled) = &mut spilled {
+                spilled.push(&bytes)?;
+            } else if (memory.len() + bytes.len()) as u64 <= request.limits.memory_input_bytes {
                 memory.extend_from_slice(&bytes);
             } else {
-                if spilled == 0 {
-                    self.scratch.set_len(0)?;
-                    self.scratch.seek(SeekFrom::Start(0))?;
-                    self.scratch.write_all(&std::mem::take(&mut memory))?;
-                }
-                self.scratch.write_all(&bytes)?;
-                spilled = self.scratch.stream_position()?;
+                let mut spill = Spill::begin(&self.room)?;
+                spill.push(&std::mem::take(&mut memory))?;
+                spill.push(&bytes)?;
+                spilled = Some(spill);
             }
-            if word == Word::Last || spilled.max(memory.len() as u64) >= enough {
+            let length = spilled.as_ref().map_or(memory.len() as u64, Spill::len);
+            if word == Word::Last || length >= enough {
                 break;
             }
             self.say(Word::More, b"")?;
         }
-        match spilled {
-            0 => Ok(Received::All(Input::memory(memory))),
-            _ => Ok(Received::All(Input::file(Arc::clone(&self.scratch))?)),
-        }
+        let input = spilled.map_or_else(|| Input::memory(memory), Spill::input);
+        Ok(Received::All(input.beside(&self.room)))
     }
 }
 
-/// Whether the beginning of `content` is all that is there; reads it.
-pub(super) fn chunk(content: &mut dyn Read, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match content.read(&mut buffer[length..]) {
-            Ok(0) => return Ok((length, true)),
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((length, false))
+/// The next bytes of `content`, and whether they are the last.
+pub(super) fn chunk(content: &mut dyn Read, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    buffer.clear();
+    let length = content.take(limits::EXTRACT_CHUNK_BYTES as u64).read_to_end(buffer)?;
+    Ok(length < limits::EXTRACT_CHUNK_BYTES)
 }

@@ -7,24 +7,36 @@ use ingather_extract::{Extracted, Input, Pool, Request, Settings, worker};
 
 /// Set for the test program when it is to be a child.
 const CHILD: &str = "INGATHER_TEST_CHILD";
+/// What it is set to for a child that reads as it should.
+const READERS: &str = "readers";
 
 /// Not a test of its own: the pool of the other tests starts this program with this test's name, and in that process it
 /// serves documents. In the other process it proves that the mark of the child is not set there.
 #[test]
 fn the_child_of_the_other_tests() {
-    match std::env::var_os(CHILD).is_some() {
-        true => worker::serve(misdeed).unwrap(),
-        false => assert!(std::env::args().all(|argument| argument != "--nocapture")),
+    match std::env::var(CHILD) {
+        Ok(work) if work == READERS => worker::serve(ingather_extract::extract).unwrap(),
+        Ok(_) => worker::serve(misdeed).unwrap(),
+        Err(_) => assert!(std::env::args().all(|argument| argument != "--nocapture")),
     }
 }
 
 /// A pool of such children.
 pub(crate) fn pool(children: usize, documents: u32) -> Pool {
+    pool_of("misdeeds", children, documents)
+}
+
+/// A pool of children that read as they should.
+pub(crate) fn readers(children: usize) -> Pool {
+    pool_of(READERS, children, 1_000)
+}
+
+fn pool_of(work: &str, children: usize, documents: u32) -> Pool {
     let arguments: Vec<OsString> =
         ["misdeeds::the_child_of_the_other_tests", "--exact", "--nocapture"].map(OsString::from).to_vec();
     Pool::new(Settings {
         arguments,
-        environment: vec![(CHILD.into(), "1".into())],
+        environment: vec![(CHILD.into(), work.into())],
         documents,
         ..Settings::of_this_program(children).unwrap()
     })
@@ -65,7 +77,7 @@ fn misdeed(request: &Request, mut input: Input) -> Extracted {
         "remove" => std::fs::remove_file("/tmp/ingather-nothing").map(|()| "removed".to_owned()),
         "list" => std::fs::read_dir("/").map(|_| "listed".to_owned()),
         "kill" => kill().map(|()| "killed".to_owned()),
-        "long" => Ok("x".repeat(200 << 20)),
+        "long" => Ok("x".repeat(48 << 20)),
         _ => {
             let mut text = String::new();
             input.read_to_string(&mut text).map(|_| text)

@@ -1,6 +1,13 @@
 //! Files that are cut, flipped and spliced at random: each one ends with text or a reason, in bounded time.
 
-use ingather_extract::{Input, Request, extract};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ingather_extract::{Extracted, Input, Pool, Request, extract};
+
+use super::misdeeds::readers;
 
 /// A sequence of numbers that looks random and is the same for the same seed.
 struct Dice(u64);
@@ -117,22 +124,99 @@ fn damaged_files_end_with_text_or_a_reason() {
     assert_eq!(count, seeds().len() * 120);
 }
 
-/// The larger run, by hand: `INGATHER_MUTATE=FOLDER INGATHER_MUTATIONS=100 cargo test -p ingather-extract mutations`
-/// damages every file of a folder. Without a folder it damages the files above under another seed.
+/// What became of damaged copies that were read in children.
+#[derive(Debug, Default)]
+struct Tally {
+    read: usize,
+    /// With text or parts and no reason, with both, and with a reason alone.
+    whole: usize,
+    partly: usize,
+    refused: usize,
+    /// Those whose reader came to no end, and those in which it met a mistake of its own; each with what repeats it.
+    lost: Vec<String>,
+    mistakes: Vec<String>,
+    slowest: (Duration, String),
+}
+
+/// Reads damaged copies of a file through a pool.
+fn tally(pool: &Pool, path: &Path, seed: u64, times: usize) -> Tally {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let bytes = std::fs::read(path).unwrap();
+    let mut dice = Dice(seed | 1);
+    let mut tally = Tally::default();
+    for turn in 0..times {
+        let damaged = damage(&bytes, &mut dice);
+        let request = Request { name: name.clone(), ..Request::default() };
+        let begin = Instant::now(); // clock: how long the slowest copy took
+        let found = pool.extract(&request, &mut damaged.as_slice()).unwrap();
+        let what = format!("{name}, seed {seed:#x}, turn {turn}: {:?}", found.reason);
+        let told = !found.text.is_empty() || !found.parts.is_empty();
+        assert!(told || found.reason.is_some(), "{what}");
+        assert!(!found.media_type.is_empty(), "{what}");
+        tally.slowest = std::mem::take(&mut tally.slowest).max((begin.elapsed(), what.clone()));
+        tally.read += 1;
+        match (told, &found.reason) {
+            (true, None) => tally.whole += 1,
+            (true, Some(_)) => tally.partly += 1,
+            (false, _) => tally.refused += 1,
+        }
+        if found.lost {
+            tally.lost.push(what);
+        } else if says_mistake(&found) {
+            tally.mistakes.push(what);
+        }
+    }
+    tally
+}
+
+fn says_mistake(found: &Extracted) -> bool {
+    found.reason.as_ref().is_some_and(|reason| reason.contains("cannot cope"))
+        || found.parts.iter().any(says_mistake)
+}
+
+/// The larger run, by hand: `INGATHER_MUTATE=FOLDER INGATHER_MUTATIONS=100 cargo test --release -p ingather-extract
+/// mutations -- --nocapture` damages every file of a folder, the first one under the seed `INGATHER_MUTATION_SEED`, each
+/// next one under the next number, and reads them in children. Without a folder it damages this crate's manifest.
 #[test]
-fn damaged_files_of_a_folder_end_with_text_or_a_reason() {
-    let times = std::env::var("INGATHER_MUTATIONS").ok().and_then(|times| times.parse().ok()).unwrap_or(10);
-    let Some(folder) = std::env::var_os("INGATHER_MUTATE") else {
-        let (name, bytes) = seeds().swap_remove(7);
-        assert_eq!(try_all(name, &bytes, 0xf01de4, times), times);
-        return;
+fn damaged_files_of_a_folder_cost_no_reader() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
+    let (times, seed) =
+        (number("INGATHER_MUTATIONS").unwrap_or(10), number("INGATHER_MUTATION_SEED").unwrap_or(1));
+    let mut files: Vec<PathBuf> = match std::env::var_os("INGATHER_MUTATE") {
+        Some(folder) => std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect(),
+        None => vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")],
     };
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty());
-    for (number, path) in files.iter().enumerate() {
-        let name = path.file_name().unwrap().to_string_lossy();
-        eprintln!("{name}");
-        try_all(&name, &std::fs::read(path).unwrap(), 0xf01de4 + number as u64, times);
+    let children = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = readers(children);
+    let (next, all) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..children {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = files.get(at) else { break };
+                    let one = tally(&pool, path, (seed + at) as u64, times);
+                    let mut all = all.lock().unwrap();
+                    all.read += one.read;
+                    all.whole += one.whole;
+                    all.partly += one.partly;
+                    all.refused += one.refused;
+                    all.lost.extend(one.lost);
+                    all.mistakes.extend(one.mistakes);
+                    all.slowest = std::mem::take(&mut all.slowest).max(one.slowest);
+                }
+            });
+        }
+    });
+    let waiting = pool.idle();
+    drop(pool);
+    for child in waiting {
+        assert!(!Path::new(&format!("/proc/{child}")).exists(), "{child} is left over");
     }
+    let all = all.into_inner().unwrap();
+    eprintln!("{all:#?}");
+    assert_eq!(all.read, files.len() * times);
+    assert!(all.lost.is_empty() && all.mistakes.is_empty(), "{:#?} {:#?}", all.lost, all.mistakes);
 }

@@ -3,7 +3,6 @@
 use std::io::{BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
-use ingather_model::limits;
 
 use crate::Input;
 use crate::page::{Expanding, Outcome, Page};
@@ -26,18 +25,12 @@ pub(crate) fn xz(input: Input, page: &mut Page<'_>) -> Outcome {
 }
 
 fn unpack(packed: impl Read, name: Option<String>, page: &mut Page<'_>) -> Outcome {
-    let mut bytes = Vec::new();
-    let most = limits::EXTRACT_WHOLE_BYTES_MAX;
-    let outcome = Expanding::over(page.budget(), packed).take(most).read_to_end(&mut bytes);
-    if bytes.len() as u64 == most {
-        page.reason("what comes out of it is larger than can be read; the rest was cut off");
-    }
-    if outcome.is_err() && bytes.is_empty() {
-        return Ok(outcome.map(|_| ())?);
-    }
     let name = name.unwrap_or_else(|| inner_name(page.name()));
-    page.part(&name, None, bytes);
-    Ok(outcome.map(|_| ())?)
+    let (input, outcome) = page.budget().collect(&name, Expanding::over(page.budget(), packed));
+    if outcome.is_ok() || !input.is_empty() {
+        page.part(&name, None, input);
+    }
+    Ok(outcome?)
 }
 
 /// The name without the ending that says how it is packed.

@@ -1,8 +1,7 @@
 //! 7z archives.
 
-use std::io::Read;
+use std::io;
 
-use ingather_model::limits;
 use sevenz_rust2::{ArchiveReader, Error, Password};
 
 use crate::Input;
@@ -16,11 +15,11 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
             if entry.is_directory() {
                 return Ok(true);
             }
-            let mut bytes = Vec::new();
-            let most = limits::EXTRACT_WHOLE_BYTES_MAX;
-            let outcome = Expanding::over(page.budget(), &mut *content).take(most).read_to_end(&mut bytes);
-            match outcome {
-                Ok(_) => page.part(entry.name(), None, bytes),
+            let mut content = Expanding::over(page.budget(), &mut *content);
+            let (input, outcome) = page.budget().collect(entry.name(), &mut content);
+            // The next member begins where this one ends.
+            match outcome.and_then(|()| io::copy(&mut content, &mut io::sink())) {
+                Ok(_) => page.part(entry.name(), None, input),
                 Err(error) => {
                     page.lost_part(entry.name(), &error.to_string());
                     return Err(error.into());

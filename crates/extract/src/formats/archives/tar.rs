@@ -2,8 +2,6 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use ingather_model::limits;
-
 use crate::Input;
 use crate::decode;
 use crate::page::{Outcome, Page};
@@ -36,13 +34,9 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
                 if name.ends_with('/') {
                     continue;
                 }
-                if size > limits::EXTRACT_WHOLE_BYTES_MAX {
-                    page.lost_part(&name, "this member is larger than can be read");
-                    continue;
-                }
-                let bytes = content(&mut input, data, size)?;
-                let whole = bytes.len() as u64 == size;
-                page.part(&name, None, bytes);
+                let member = input.piece(data, size)?;
+                let whole = member.len() == size;
+                page.part(&name, None, member);
                 if !whole {
                     return Err("the archive is cut off".into());
                 }

@@ -88,11 +88,16 @@ impl Zip {
         if bytes.len() as u64 > most {
             return Err(io::Error::other("this member is larger than can be read"));
         }
-        match outcome {
-            // What came out of a damaged member is still worth reading, unless a bound was met.
-            Err(error) if bytes.is_empty() || error.kind() == io::ErrorKind::Other => Err(error),
-            _ => Ok(bytes),
-        }
+        worth(outcome, bytes.is_empty())?;
+        Ok(bytes)
+    }
+
+    /// A member that is to be a part.
+    pub(crate) fn part(&mut self, index: usize, budget: &Budget) -> io::Result<Input> {
+        let name = self.name(index).to_owned();
+        let (input, outcome) = budget.collect(&name, self.stream(index, budget)?);
+        worth(outcome, input.is_empty())?;
+        Ok(input)
     }
 
     /// All bytes of the member of that name, if there is one that can be read.
@@ -154,6 +159,14 @@ impl Zip {
                 member.name = member.name.replace('\\', "/");
             }
         }
+    }
+}
+
+/// What came out of a damaged member is still worth reading, unless a bound was met.
+fn worth<T>(outcome: io::Result<T>, nothing: bool) -> io::Result<()> {
+    match outcome {
+        Err(error) if nothing || error.kind() == io::ErrorKind::Other => Err(error),
+        _ => Ok(()),
     }
 }
 

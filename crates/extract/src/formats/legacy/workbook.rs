@@ -255,8 +255,10 @@ impl<'r> Iterator for Records<'r> {
             return None;
         }
         let mut pieces = vec![first];
-        while self.bytes.get(self.at..self.at + 2) == Some(&[0x3c, 0]) {
-            pieces.extend(self.piece().map(|(_, piece)| piece));
+        while self.bytes.get(self.at..self.at + 2) == Some(&[0x3c, 0])
+            && let Some((_, piece)) = self.piece()
+        {
+            pieces.push(piece);
         }
         Some((at, Record { kind, pieces }))
     }
@@ -283,6 +285,14 @@ mod tests {
         assert_eq!(packed_number((12_345 << 2) | 2), 12_345.0);
         assert_eq!(packed_number((12_345 << 2) | 3), 123.45);
         assert_eq!(packed_number(((-5i32 << 2) | 2) as u32), -5.0);
+    }
+
+    #[test]
+    fn a_continued_record_that_is_cut_off_in_its_head_is_the_last() {
+        for length in 2..4 {
+            let bytes = [record(0x204, &[0; 9]).as_slice(), &[0x3c, 0, 9, 9][..length]].concat();
+            assert_eq!(Records::new(&bytes).count(), 1);
+        }
     }
 
     #[test]

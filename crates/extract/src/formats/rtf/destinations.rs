@@ -37,8 +37,8 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
         "company" => Kind::Information("company"),
         "doccomm" => Kind::Information("description"),
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr" | "footerf"
-        | "footnote" | "annotation" => Kind::Apart,
-        "shptxt" | "shprslt" | "result" | "fldrslt" | "listtext" | "pntext" | "atnauthor" => Kind::Body,
+        | "footnote" | "annotation" | "atnauthor" => Kind::Apart,
+        "shptxt" | "shprslt" | "result" | "fldrslt" | "listtext" | "pntext" => Kind::Body,
         "objdata" => Kind::Object,
         "pict" => Kind::Picture,
         "colortbl" | "stylesheet" | "fldinst" | "listtable" | "listoverridetable" | "filetbl" | "revtbl"
