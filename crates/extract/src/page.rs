@@ -330,7 +330,12 @@ impl<'b> Page<'b> {
         self.budget.parts.set(left);
         let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
-            name if name.is_empty() || !self.budget.take_facts(name.len()) => made_up(self.out.parts.len()),
+            "" => made_up(self.out.parts.len()),
+            name if !self.budget.take_facts(name.len()) => {
+                // Without their names parts could not be told apart from one visit to the next.
+                self.budget.over.set(true);
+                made_up(self.out.parts.len())
+            }
             name => name.to_owned(),
         };
         let mut page = Page::new(self.budget, self.depth + 1, &name);
