@@ -51,7 +51,7 @@ const QUERIES: &[(u32, When, &str, &str)] = &[
         Always,
         "settled, and an output does not hold what was sent",
         "SELECT v.document FROM delivery v LEFT JOIN work w ON w.document = v.document LEFT JOIN trouble t ON t.document = v.document \
-       WHERE (v.held IS DISTINCT FROM v.sent OR v.held_access IS DISTINCT FROM v.sent_access) AND v.sent <> 0 AND v.outcome IS NULL AND w.document IS NULL AND t.document IS NULL",
+       JOIN document d ON d.id = v.document WHERE d.settings <> 0 AND (v.held IS DISTINCT FROM v.sent OR v.held_access IS DISTINCT FROM v.sent_access) AND v.sent <> 0 AND v.outcome IS NULL AND w.document IS NULL AND t.document IS NULL",
     ),
     (4, AtRest, "a removal that was never confirmed", "SELECT v.document FROM delivery v WHERE v.sent = 0"),
     (
@@ -183,7 +183,12 @@ const QUERIES: &[(u32, When, &str, &str)] = &[
         "a delivery to an output that does not exist",
         "SELECT v.document FROM delivery v LEFT JOIN connection c ON c.handle = v.output WHERE c.handle IS NULL",
     ),
-    (22, AtRest, "a visit that waits", "SELECT document FROM work"),
+    (
+        22,
+        AtRest,
+        "a visit that waits",
+        "SELECT document FROM work UNION SELECT id FROM document WHERE settings = 0",
+    ),
     (
         23,
         AtRest,
