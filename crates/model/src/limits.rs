@@ -70,8 +70,9 @@ pub const PAGES_WAITING_MAX: usize = 8;
 pub const FOLDERS_WAITING_MAX: usize = 1_000_000;
 /// Folders that a listing keeps open for the sake of their children, far below the usual 1,024 descriptors.
 pub const FOLDERS_OPEN_MAX: usize = 128;
-/// Folders whose way down from the root is remembered while documents in them are read (about 100 bytes each).
-pub const FOLDERS_REACHED_MAX: usize = 1_024;
+/// Folders whose way down from the root is remembered while documents in them are read (about 100 bytes each): those of
+/// the documents that wait for a worker, when each has a folder of its own.
+pub const FOLDERS_REACHED_MAX: usize = 2 * READY_MAX;
 /// Folders inside each other; deeper ones are blind spots, for their names alone grow with the square of the depth.
 pub const FOLDER_DEPTH_MAX: usize = 4_096;
 /// Names of one folder that are remembered so that a second look at it tells none twice (8 bytes each).
