@@ -6,6 +6,7 @@ mod first;
 mod inventory;
 mod postgres;
 pub(crate) mod queries;
+mod store;
 mod whole;
 
 use crate::measure::{Cost, Line as Command};
@@ -37,6 +38,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "program", measure: whole::program },
     Row { name: "queries", measure: queries::measure },
     Row { name: "postgres", measure: postgres::measure },
+    Row { name: "store", measure: store::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];
 
