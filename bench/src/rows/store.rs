@@ -95,10 +95,16 @@ fn batches(count: usize, size: usize) -> impl Iterator<Item = std::ops::Range<us
 }
 
 fn list_new(store: &Store, count: usize) -> Result<()> {
-    for batch in batches(count, limits::PAGE_ITEMS_MAX) {
-        let mut new: Vec<NewDocument> = batch
-            .map(|number| NewDocument {
-                id: DocumentId(id(number)),
+    for batch in batches(count, limits::PAGE_ITEMS_MAX / EACH * EACH) {
+        let first = batch.start;
+        // As a listing does: ids in the order of keys, folder by folder.
+        let mut numbers: Vec<usize> = batch.collect();
+        numbers.sort_unstable_by_key(|number| (number / EACH, scattered(*number)));
+        let new: Vec<NewDocument> = numbers
+            .into_iter()
+            .enumerate()
+            .map(|(place, number)| NewDocument {
+                id: DocumentId(id(first + place)),
                 key: DocumentKey { parent: folder(number), own: scattered(number) },
                 name: format!(
                     "some/folder/of/the/source/folder-{:06}/document-{number:08}.txt",
@@ -110,7 +116,6 @@ fn list_new(store: &Store, count: usize) -> Result<()> {
                 place: Some(PlaceId(1)),
             })
             .collect();
-        new.sort_unstable_by_key(|new| (new.id.0 / EACH as i64, new.key.own));
         store.write(Durability::Relaxed, |sql| documents::add(sql, JOB, 1, &new))?;
     }
     Ok(())
