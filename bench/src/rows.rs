@@ -7,6 +7,7 @@ mod inventory;
 mod postgres;
 pub(crate) mod queries;
 mod reading;
+mod store;
 mod whole;
 
 use crate::measure::{Cost, Line as Command};
@@ -42,6 +43,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "crashers", measure: reading::crashers },
     Row { name: "memory", measure: reading::memory },
     Row { name: "postgres", measure: postgres::measure },
+    Row { name: "store", measure: store::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];
 

@@ -24,7 +24,7 @@ use ingather_connector::repository::{
     RepositoryCan, RepositoryKind, Skipped, Standing, Surroundings,
 };
 use ingather_connector::settings as reading;
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use self::facts::{Facts, Grains};
@@ -138,20 +138,24 @@ impl Source {
         }
     }
 
-    /// Finds a document that the job takes, without opening it.
-    fn find(&self, key: &str) -> Result<Spot, Fault> {
-        let spot = match self.reached.beside(self, key) {
-            Some(spot) => spot,
-            None => {
-                let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
-                self.reached.remember(self, key, &spot);
-                spot
-            }
-        };
+    /// Opens a document that the job takes: [`root::READ`] or [`root::PATH`].
+    fn take(&self, key: &str, flags: OFlags) -> Result<Taken, Fault> {
+        if let Some(taken) = self.reached.open_beside(self, key, flags) {
+            return Ok(taken);
+        }
+        let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
+        self.reached.remember(self, key, &spot);
         let (_, left) = spot.facts(self, key).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
-        match left {
-            Some(reason) => Err(Fault::Refused(reason)),
-            None => Ok(spot),
+        if let Some(reason) = left {
+            return Err(Fault::Refused(reason));
+        }
+        let fault = |errno| root::fault(errno, &format!("`{key}`"));
+        let handle =
+            rustix::fs::openat(&spot.folder, spot.name.as_slice(), flags, Mode::empty()).map_err(fault)?;
+        let facts = Facts::of_handle(&handle).map_err(fault)?;
+        match self.left_by_facts(&facts) {
+            Some(left) => Err(Fault::Refused(left.reason(key))),
+            None => Ok(Taken { born: facts::born(&handle), handle, facts }),
         }
     }
 
@@ -203,6 +207,14 @@ impl Source {
             }
         }
     }
+}
+
+/// A document that was opened.
+struct Taken {
+    handle: OwnedFd,
+    facts: Facts,
+    /// When it was made, milliseconds since 1970 UTC, where the file system knows.
+    born: Option<i64>,
 }
 
 struct Disk(Arc<Source>);

@@ -26,7 +26,7 @@ pub(crate) struct Task {
     pub(crate) place: Option<PlaceId>,
     /// Why.
     pub(crate) cause: Cause,
-    /// As often as it was wanted when it was taken.
+    /// As often as it was wanted when it was taken; 0 for a new one, which waits without a row in `work`.
     pub(crate) wanted: i64,
     /// Version as listed.
     pub(crate) version: Digest,

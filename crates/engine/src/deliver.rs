@@ -129,7 +129,7 @@ impl<'r> Deliverer<'r> {
         if queue.waiting.is_empty() && queue.closed {
             return None;
         }
-        let mut batch = Vec::new();
+        let mut batch = Vec::with_capacity(queue.waiting.len().min(limits::DELIVERY_BATCH_MAX));
         let mut bytes = 0;
         while batch.len() < limits::DELIVERY_BATCH_MAX && bytes < limits::DELIVERY_BYTES_MAX {
             let Some(prepared) = queue.waiting.pop_front() else { break };

@@ -239,7 +239,9 @@ impl<'r> Lister<'r> {
         let hashed: Vec<Vec<Hashed<'_>>> =
             groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect();
         let met = self.meet(&hashed, whole)?;
-        let mut fresh: Vec<NewDocument> = Vec::new();
+        let new = met.iter().filter(|met| matches!(met, Met::New)).count();
+        let mut fresh: Vec<NewDocument> = Vec::with_capacity(new);
+        tasks.reserve(new);
         let first_task = tasks.len();
         for (item, met) in hashed.iter().flatten().zip(met) {
             match met {
@@ -258,7 +260,7 @@ impl<'r> Lister<'r> {
             known: None,
             place: new.place,
             cause: Cause::New,
-            wanted: 1,
+            wanted: 0,
             version: new.version,
             access: new.access,
             identity: new.identity,
@@ -377,7 +379,8 @@ impl<'r> Lister<'r> {
 
     fn changed(&mut self, item: &Hashed<'_>, known: Known, cause: Cause, tasks: &mut Vec<Task>) {
         if self.meet_id(known.id.0) {
-            if self.run.pending.contains(known.id.0 as u64) {
+            let cause = if known.is_settled() { cause } else { Cause::New };
+            if !known.is_settled() || self.run.pending.contains(known.id.0 as u64) {
                 self.arrived(item.item.identity);
             }
             tasks.push(Task {
@@ -404,19 +407,21 @@ impl<'r> Lister<'r> {
         let run = self.run;
         let now = run.call.now();
         let mut wanted: Vec<Wanted> =
-            fresh.iter().map(|new| Wanted { document: new.id.0, due: now, cause: Cause::New }).collect();
-        wanted.extend(changed.iter().map(|task| Wanted { document: task.id, due: now, cause: task.cause }));
+            changed.iter().map(|task| Wanted { document: task.id, due: now, cause: task.cause }).collect();
         let ids: Vec<i64> = changed.iter().map(|task| task.id).collect();
         let rows = store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
-            documents::add(sql, run.job.id, run.number, run.settings, fresh)?;
+            documents::add(sql, run.job.id, run.number, fresh)?;
             if planted(Mutation::BitmapWithoutItsPage) {
-                wanted.truncate(fresh.len());
+                wanted.clear();
                 documents::settle(
                     sql,
                     run.number,
                     &changed.iter().filter_map(as_if_visited).collect::<Vec<_>>(),
                 )?;
+            }
+            if ids.is_empty() {
+                return Ok(Vec::new());
             }
             work::want(sql, run.job.id, run.number, &wanted)?;
             work::wanted(sql, &ids)

@@ -10,7 +10,7 @@ use ingather_connector::model::retry::{self, Attempts, Next};
 use ingather_store::deliveries;
 use ingather_store::documents::{self, Visited};
 use ingather_store::extracts::{self, Extract};
-use ingather_store::work::{self, Trouble};
+use ingather_store::work::{self, Cause, Trouble, Wanted};
 use ingather_store::{Sql, StoreError};
 
 use crate::board::Task;
@@ -134,16 +134,24 @@ impl<'v> Settling<'v> {
         let mut done = Vec::new();
         let mut visited = Vec::new();
         let mut again = Vec::new();
+        let mut first = Vec::new();
         let mut troubles = Vec::new();
         let mut over = Vec::new();
         for settled in &self.settled {
             let task = &settled.visit.task;
+            let vanished = settled.outcome == Outcome::Vanished;
+            // A first visit that is not over gets its row now.
+            let waits = |due| Wanted { document: task.id, due, cause: Cause::Retry };
             match settled.again_at {
+                Some(at) if task.wanted == 0 => first.push(waits(at)),
                 Some(at) => again.push((task.id, at)),
+                None if vanished && task.wanted == 0 => first.push(waits(run.call.now())),
                 // What vanished keeps its work row until the sweep has decided.
-                None if settled.outcome == Outcome::Vanished => {}
+                None if vanished => {}
                 None => {
-                    done.push((task.id, task.wanted));
+                    if task.wanted > 0 {
+                        done.push((task.id, task.wanted));
+                    }
                     visited.extend(settled.visit.visited);
                     if let Some(kept) = &settled.visit.made.kept {
                         deliveries::keep_components(sql, task.id, kept)?;
@@ -161,6 +169,7 @@ impl<'v> Settling<'v> {
         }
         work::done(sql, &done)?;
         work::again(sql, &again)?;
+        work::want(sql, run.job.id, run.number, &first)?;
         documents::settle(sql, run.number, &visited)?;
         work::trouble(sql, run.job.id, run.call.now(), &troubles)?;
         if !over.is_empty() {

@@ -202,8 +202,9 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
         });
     }
     // Readers look for the mark of PDF within the first kilobyte.
-    if head[..head.len().min(1_024)].windows(5).any(|five| five == b"%PDF-") && !looks_like_text_before(head)
-    {
+    let begin = &head[..head.len().min(1_024)];
+    let is_pdf = begin.contains(&b'%') && begin.windows(5).any(|five| five == b"%PDF-");
+    if is_pdf && !looks_like_text_before(head) {
         return Some("application/pdf");
     }
     if is_tar(head) {
@@ -243,13 +244,14 @@ fn is_tar(head: &[u8]) -> bool {
     if &header[257..262] == b"ustar" {
         return true;
     }
+    let written = std::str::from_utf8(&header[148..156]).ok().map(|text| text.trim_matches(['\0', ' ']));
+    let Some(written) = written.and_then(|text| u64::from_str_radix(text, 8).ok()) else { return false };
     let sum: u64 = header
         .iter()
         .enumerate()
         .map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) })
         .sum();
-    let written = std::str::from_utf8(&header[148..156]).ok().map(|text| text.trim_matches(['\0', ' ']));
-    header[0] != 0 && written.is_some_and(|text| u64::from_str_radix(text, 8) == Ok(sum))
+    header[0] != 0 && written == sum
 }
 
 /// The type of something that is not text.
@@ -366,9 +368,10 @@ fn is_header(line: &str) -> bool {
 /// Whether text begins as a mail does: headers only, at least two of them known.
 fn is_mail(head: &[u8]) -> bool {
     let head = &head[..head.len().min(4_096)];
-    let head = String::from_utf8_lossy(head);
     let mut known = 0;
-    for (at, line) in head.lines().enumerate() {
+    // Most texts are told by their first line: the others are not decoded then.
+    for (at, line) in head.split(|byte| *byte == b'\n').enumerate() {
+        let line = &*String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         if line.is_empty() {
             break;
         }

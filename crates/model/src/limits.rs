@@ -11,13 +11,13 @@ pub const READY_MAX: usize = 16_384;
 /// Documents that a worker takes at once.
 pub const CLAIM_MAX: usize = 64;
 /// Deliveries of one intent (`store.md` 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
-pub const DELIVERY_BATCH_MAX: usize = 512;
+pub const DELIVERY_BATCH_MAX: usize = 2_048;
 /// Deliveries from which on a batch does not wait for more.
-pub const DELIVERY_BATCH_MIN: usize = 256;
+pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
 pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 /// Prepared deliveries that wait for an output; a full queue makes workers wait.
-pub const PREPARED_MAX: usize = 2_048;
+pub const PREPARED_MAX: usize = 4_096;
 /// Bytes of text that wait for an output.
 pub const PREPARED_BYTES_MAX: usize = 64 << 20;
 /// Documents of one commit of a local index (design 4.7).
@@ -70,8 +70,9 @@ pub const PAGES_WAITING_MAX: usize = 8;
 pub const FOLDERS_WAITING_MAX: usize = 1_000_000;
 /// Folders that a listing keeps open for the sake of their children, far below the usual 1,024 descriptors.
 pub const FOLDERS_OPEN_MAX: usize = 128;
-/// Folders whose way down from the root is remembered while documents in them are read (about 100 bytes each).
-pub const FOLDERS_REACHED_MAX: usize = 1_024;
+/// Folders whose way down from the root is remembered while documents in them are read (about 100 bytes each): those of
+/// the documents that wait for a worker, when each has a folder of its own.
+pub const FOLDERS_REACHED_MAX: usize = 2 * READY_MAX;
 /// Folders inside each other; deeper ones are blind spots, for their names alone grow with the square of the depth.
 pub const FOLDER_DEPTH_MAX: usize = 4_096;
 /// Names of one folder that are remembered so that a second look at it tells none twice (8 bytes each).

@@ -26,7 +26,7 @@ pub struct Known {
     pub version: Digest,
     /// Access version when it was last seen.
     pub access: Digest,
-    /// Settings it went through last.
+    /// Settings it went through last; [`Digest::NONE`] until its first visit was settled.
     pub settings: Digest,
     /// Its own interned level; none until it was visited.
     pub class: Option<ClassId>,
@@ -34,6 +34,13 @@ pub struct Known {
     pub place: Option<PlaceId>,
     /// A removal waits or is half done: it counts as changed (design 4.3).
     pub leaving: bool,
+}
+
+impl Known {
+    /// Whether a visit was ever settled; until then every listing that meets it asks for one.
+    pub fn is_settled(&self) -> bool {
+        self.settings.is_some()
+    }
 }
 
 /// The outcome for one item, in the order of urgency for a known one.
@@ -122,6 +129,8 @@ mod tests {
             Met::Access(row)
         );
         assert_eq!(meet(&listed(5), Some(&row), Digest(8)), Met::Settings(row));
+        let unsettled = Known { settings: Digest::NONE, class: None, ..row };
+        assert_eq!(meet(&listed(5), Some(&unsettled), SETTINGS), Met::Settings(unsettled));
         let leaving = Known { leaving: true, ..row };
         assert_eq!(meet(&listed(5), Some(&leaving), SETTINGS), Met::Content(leaving));
         let racy = Known { version: Digest::NONE, ..row };

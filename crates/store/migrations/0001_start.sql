@@ -38,12 +38,13 @@ CREATE TABLE place (id BIGINT PRIMARY KEY, connection BIGINT NOT NULL, parent BI
   identity TEXT NOT NULL, level BIGINT NOT NULL, wider BIGINT, also TEXT, gone_at BIGINT) /*table*/;
 CREATE INDEX place_connection ON place (connection, id);
 
+-- settings 0: its first visit is not settled, so whoever lists it asks for that visit; no row in work says so too
 CREATE TABLE document (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, parent BIGINT NOT NULL, own BIGINT NOT NULL,
   version BIGINT NOT NULL, access BIGINT NOT NULL, settings BIGINT NOT NULL, identity BIGINT NOT NULL,
   class BIGINT, place BIGINT, changed_run BIGINT NOT NULL) /*table*/;
 CREATE UNIQUE INDEX document_key ON document (job, parent, own);
 CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL) /*table*/;
--- visits that wait; at rest empty. Removals belong to the run that decided them and have no row (design 4.3)
+-- visits that wait, but for first ones; at rest empty. Removals belong to the run that decided them and have no row (design 4.3)
 CREATE TABLE work (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
   run BIGINT NOT NULL, cause TEXT NOT NULL, wanted BIGINT NOT NULL) /*clustered*/;
 CREATE INDEX work_job ON work (job, document);

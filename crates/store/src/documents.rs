@@ -66,7 +66,7 @@ pub struct Listed {
     pub name: String,
     /// Run that wrote it last.
     pub changed_run: i64,
-    /// Why it waits for a visit, and until when.
+    /// Why it waits for a visit, and until when; its first one has no row in `work`.
     pub work: Option<(String, i64)>,
     /// What is wrong: kind, code, message.
     pub trouble: Option<(String, String, String)>,
@@ -124,14 +124,9 @@ pub fn get(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Stored>> {
     })
 }
 
-/// Adds documents that a listing named for the first time, and counts them.
-pub fn add(
-    sql: &mut Sql<'_>,
-    job: JobId,
-    run: i64,
-    settings: Digest,
-    documents: &[NewDocument],
-) -> Result<()> {
+/// Adds documents that a listing named for the first time, and counts them. Each waits for its first visit: no settings
+/// are said of it until [`settle`] does.
+pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -> Result<()> {
     let ints = |field: fn(&NewDocument) -> i64| documents.iter().map(field).collect::<Vec<i64>>();
     let ids = ints(|d| d.id.0);
     let places: Vec<Option<i64>> = documents.iter().map(|d| d.place.map(|place| place.0)).collect();
@@ -145,7 +140,7 @@ pub fn add(
             Column::Ints(&ints(|d| d.key.own)),
             Column::Ints(&ints(|d| d.version.0)),
             Column::Ints(&ints(|d| d.access.0)),
-            Column::Same(settings.0),
+            Column::Same(Digest::NONE.0),
             Column::Ints(&ints(|d| d.identity)),
             Column::OptInts(&places),
             Column::Same(run),

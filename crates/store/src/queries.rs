@@ -156,8 +156,8 @@ queries! {
     split DOCUMENT_SCAN_PARENTS = "document/scan_parents";
     shared DOCUMENT_FIND = "document/find";
     shared DOCUMENT_GET = "document/get";
-    shared DOCUMENT_ADD = "document/add";
-    shared DOCUMENT_TEXT_ADD = "document_text/add";
+    split DOCUMENT_ADD = "document/add";
+    split DOCUMENT_TEXT_ADD = "document_text/add";
     split DOCUMENT_SETTLE = "document/settle";
     split DOCUMENT_ACCESS = "document/access";
     shared DOCUMENT_WALK = "document/walk";

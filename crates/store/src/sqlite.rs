@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql};
 
@@ -167,6 +168,8 @@ fn unchanging(path: &Path) -> PathBuf {
 
 fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(|e| failed("open", &e))?;
+    // Plans must not depend on what is asked for: where they do, SQLite prepares a statement anew each time.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|e| failed("open", &e))?;
     connection.execute_batch(pragmas).map_err(|e| failed("open", &e))?;
     connection
         .execute_batch("PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = 0;")

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{AtFlags, FileType, Stat, Statx, StatxFlags};
 use siphasher::sip::SipHasher13;
 
 /// The parts of a `stat` that matter.
@@ -36,6 +36,26 @@ impl Facts {
             mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
             ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
         }
+    }
+
+    fn of_more(stat: &Statx) -> Facts {
+        Facts {
+            dev: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+            ino: stat.stx_ino,
+            mode: u32::from(stat.stx_mode),
+            uid: stat.stx_uid,
+            gid: stat.stx_gid,
+            size: stat.stx_size,
+            mtime: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
+            ctime: (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
+        }
+    }
+
+    /// The facts of `name` in a folder, without following it, and when it was made, in one call.
+    pub(super) fn of_name(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<(Facts, Option<i64>)> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let stat = rustix::fs::statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, wanted)?;
+        Ok((Facts::of_more(&stat), born_by(&stat)))
     }
 
     /// The facts of what is open as `handle`.
@@ -91,6 +111,16 @@ impl Facts {
             identity => identity,
         }
     }
+}
+
+/// When what is open as `handle` was made, milliseconds since 1970 UTC, where the file system knows.
+pub(super) fn born(handle: impl AsFd) -> Option<i64> {
+    born_by(&rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?)
+}
+
+fn born_by(stat: &Statx) -> Option<i64> {
+    let known = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+    known.then(|| millis((stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec)))
 }
 
 /// A time of the kernel in milliseconds since 1970 UTC.

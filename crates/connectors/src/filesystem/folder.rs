@@ -123,6 +123,7 @@ impl<'a> Lister<'a> {
         if self.stays_out(&node) {
             return Ok(());
         }
+        self.shared.source.reached.note(&self.shared.source, &node.key, &node.facts);
         self.place(&node, levels::of_handle(&handle, &node.facts, Right::Execute));
         if self.by_name {
             // The name was made from these very bytes.

@@ -2,19 +2,19 @@
 //! above it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::model::limits;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::Source;
 use super::facts::Facts;
 use super::root::{self, Spot};
+use super::{Source, Taken};
 
 /// Folders by the parent part of keys, with device and inode: the way down to each was judged, and nothing on it leaves
-/// out what is below.
+/// out what is below. Those that were reached lately, and those before them.
 #[derive(Default)]
-pub(super) struct Reached(Mutex<HashMap<String, (u64, u64)>>);
+pub(super) struct Reached(Mutex<[HashMap<String, (u64, u64)>; 2]>);
 
 /// The parent part of a key, with its slash; empty at the root.
 fn parent(key: &str) -> &str {
@@ -22,41 +22,62 @@ fn parent(key: &str) -> &str {
 }
 
 impl Reached {
-    /// Where the document `key` lies, when its folder is still what it was: the same one, under the same path, without
-    /// a link on the way. None says nothing; the way down does.
-    pub(super) fn beside(&self, source: &Source, key: &str) -> Option<Spot> {
-        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner).get(parent(key))?;
+    fn lock(&self) -> MutexGuard<'_, [HashMap<String, (u64, u64)>; 2]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the document `key` when its folder is still what it was: the same one, under the same path, without a link
+    /// on the way. None says nothing; the way down does.
+    pub(super) fn open_beside(&self, source: &Source, key: &str, flags: OFlags) -> Option<Taken> {
+        let known = *self.lock().iter().find_map(|folders| folders.get(parent(key)))?;
         let path = root::read_key(key).ok()?;
         if source.rules.leaves_out(&path, false, None).is_some() {
             return None;
         }
         let begin = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let folder = [source.root.bytes(), b"/", &path[..begin]].concat();
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let (above, name) = path.split_at(begin);
+        let above = [source.root.bytes(), b"/", above].concat();
         // Kernels that cannot be asked like this, and paths that are too long for them, go the long way.
-        let handle = rustix::fs::openat2(
+        let folder = rustix::fs::openat2(
             rustix::fs::CWD,
-            folder.as_slice(),
-            flags,
+            above.as_slice(),
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
             ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
         )
         .ok()?;
+        if Facts::of_handle(&folder).ok()?.id() != known {
+            return None;
+        }
+        // Nothing is opened before it is known to be a file: a pipe or a device would notice.
+        let (file, born) = Facts::of_name(&folder, name).ok()?;
+        if source.left_by_facts(&file).is_some() {
+            return None;
+        }
+        let handle = rustix::fs::openat(&folder, name, flags, Mode::empty()).ok()?;
         let facts = Facts::of_handle(&handle).ok()?;
-        (facts.id() == known).then(|| Spot { folder: handle, name: path[begin..].to_vec(), left: None })
+        (facts.id() == file.id()).then_some(Taken { handle, facts, born })
     }
 
-    /// Takes note of the folder of a document that was found by the way down. Ignore files are asked each time.
+    /// Takes note of the folder of a document that was found by the way down.
     pub(super) fn remember(&self, source: &Source, key: &str, spot: &Spot) {
         let is_file = source.base().is_some_and(|base| base.is_file);
-        if spot.left.is_some() || source.rules.ignore_files || is_file {
+        if spot.left.is_some() || is_file {
             return;
         }
         let Ok(facts) = Facts::of_handle(&spot.folder) else { return };
-        let mut folders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if folders.len() >= limits::FOLDERS_REACHED_MAX {
-            folders.clear();
+        self.note(source, parent(key), &facts);
+    }
+
+    /// Takes note of a folder that a listing or the way down entered. Ignore files are asked each time.
+    pub(super) fn note(&self, source: &Source, folder: &str, facts: &Facts) {
+        if source.rules.ignore_files {
+            return;
         }
-        folders.insert(parent(key).to_owned(), facts.id());
+        let mut folders = self.lock();
+        if folders[0].len() >= limits::FOLDERS_REACHED_MAX / 2 {
+            folders[1] = std::mem::take(&mut folders[0]);
+        }
+        folders[0].insert(folder.to_owned(), facts.id());
     }
 }

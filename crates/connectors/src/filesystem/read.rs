@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::OwnedFd;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::document::Record;
@@ -10,27 +9,19 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::{limits, names};
 use ingather_connector::repository::{Observed, ReadContent};
-use rustix::fs::{AtFlags, StatxFlags};
 
-use super::Source;
 use super::facts::{Facts, millis};
 use super::levels::{self, Right};
-use super::root::{self, Spot};
+use super::{Source, Taken, root, uri};
 
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
-    let spot = source.find(key)?;
-    let what = format!("`{key}`");
     let now = call.now();
-    let handle = root::open_path(&spot.folder, &spot.name).map_err(|errno| root::fault(errno, &what))?;
-    let facts = Facts::of_handle(&handle).map_err(|errno| root::fault(errno, &what))?;
-    if let Some(left) = source.left_by_facts(&facts) {
-        return Err(Fault::Refused(left.reason(key)));
-    }
+    let Taken { handle, facts, born } = source.take(key, root::PATH)?;
     // The list is read after the facts: when it changed in between, their change time tells at the next look.
     let level = levels::of_path(&handle, &facts, Right::Read);
     let (content, access) = facts.stamps(now, source.grain(&facts, &handle));
-    let record = begin(source, key, &spot, &handle, &facts);
+    let record = begin(source, key, &facts, born);
     Ok(Observed { content, access, identity: facts.identity(), level, record })
 }
 
@@ -62,43 +53,39 @@ fn read_once(
     key: &str,
     read: &mut ReadContent<'_>,
 ) -> Result<(Observed, bool), Fault> {
-    let spot = source.find(key)?;
-    let what = format!("`{key}`");
-    let fault = |errno| root::fault(errno, &what);
-    let handle = root::open_file(&spot.folder, &spot.name).map_err(fault)?;
     let now = call.now();
-    let before = Facts::of_handle(&handle).map_err(fault)?;
-    if let Some(left) = source.left_by_facts(&before) {
-        return Err(Fault::Refused(left.reason(key)));
-    }
+    let Taken { handle, facts: before, born } = source.take(key, root::READ)?;
     let level = levels::of_handle(&handle, &before, Right::Read);
     let (content, access) = before.stamps(now, source.grain(&before, &handle));
-    let mut record = begin(source, key, &spot, &handle, &before);
+    let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
     let outcome = read(&mut record, &mut bytes);
     if call.cancel.cancelled() {
         return Err(Fault::passing("cancelled", "reading was stopped"));
     }
     if let Some(error) = bytes.error.take() {
-        return Err(Fault::passing("io", format!("{what} cannot be read to its end: {error}")));
+        return Err(Fault::passing("io", format!("`{key}` cannot be read to its end: {error}")));
     }
     outcome?;
-    let after = Facts::of_handle(bytes.file.get_ref()).map_err(fault)?;
+    let after = Facts::of_handle(bytes.file.get_ref());
+    let after = after.map_err(|errno| root::fault(errno, &format!("`{key}`")))?;
     let observed = Observed { content, access, identity: before.identity(), level, record };
     Ok((observed, after.unchanged_since(&before)))
 }
 
 /// The record of a file as far as the file system tells it.
-fn begin(source: &Source, key: &str, spot: &Spot, handle: &OwnedFd, facts: &Facts) -> Record {
-    let name = names::escape(&spot.name);
+fn begin(source: &Source, key: &str, facts: &Facts, born: Option<i64>) -> Record {
+    // Names are written one by one: the last part of a key is the name of its file.
+    let name = key.rsplit('/').next().unwrap_or(key).to_owned();
     let owner = source.owners.name(facts.uid);
+    let path = source.path(key);
     let mut record = Record {
-        uri: source.uri(key),
+        uri: uri::of_path(&path),
         title: name.clone(),
-        path: names::escape(&source.path(key)),
+        path: names::escape(&path),
         size: Some(facts.size),
         modified: Some(millis(facts.mtime)),
-        created: born(handle),
+        created: born,
         author: Some(owner.clone()),
         ..Record::default()
     };
@@ -111,13 +98,6 @@ fn begin(source: &Source, key: &str, spot: &Spot, handle: &OwnedFd, facts: &Fact
     record.fields.insert("name".to_owned(), vec![name]);
     record.fields.insert("owner".to_owned(), vec![owner]);
     record
-}
-
-/// When the file was made, milliseconds since 1970 UTC, where the file system knows.
-fn born(handle: &OwnedFd) -> Option<i64> {
-    let answer = rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
-    let known = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::BTIME);
-    known.then(|| millis((answer.stx_btime.tv_sec, answer.stx_btime.tv_nsec)))
 }
 
 /// The bytes of an open file, through one buffer, up to the size that it had when it was opened.

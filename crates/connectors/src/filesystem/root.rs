@@ -87,7 +87,14 @@ impl Root {
     }
 }
 
-const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Without the right to read it.
+pub(super) const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// For reading, without following a link and without waiting.
+pub(super) const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// Opens `name` below `folder` without following it and without the right to read it.
 pub(super) fn open_path(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
@@ -102,8 +109,7 @@ pub(super) fn open_folder(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<O
 
 /// Opens a file for reading; what it turned out to be must be asked before it is read.
 pub(super) fn open_file(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, name, flags, Mode::empty())
+    rustix::fs::openat(folder, name, READ, Mode::empty())
 }
 
 /// What an error of the kernel means for the thing called `what`.

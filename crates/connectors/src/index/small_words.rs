@@ -57,16 +57,30 @@ const WORD_BYTES_MAX: usize = 8;
 /// Fewer small words tell nothing.
 const HITS_MIN: u32 = 3;
 
-/// Every small word with the set of its languages, in order.
-static TABLE: LazyLock<Vec<(u64, u32)>> = LazyLock::new(|| {
-    let mut table = std::collections::BTreeMap::<u64, u32>::new();
+/// Slots of the table, more than twice as many as there are small words, so that most looks end at the first one.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 10;
+
+/// Every small word with the set of its languages, in its slot or the next free one; free slots hold zeros.
+static TABLE: LazyLock<[(u64, u32); SLOTS]> = LazyLock::new(|| {
+    let mut table = [(0, 0); SLOTS];
     for (place, (_, words)) in SMALL_WORDS.iter().enumerate() {
-        for word in words.split_whitespace() {
-            *table.entry(packed(word)).or_default() |= 1 << place;
+        for word in words.split_whitespace().map(packed) {
+            let slot = slot(&table, word);
+            table[slot] = (word, table[slot].1 | 1 << place);
         }
     }
-    table.into_iter().collect()
+    table
 });
+
+/// Where a word stands, or the free slot where it would.
+fn slot(table: &[(u64, u32); SLOTS], word: u64) -> usize {
+    let mut at = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOT_BITS)) as usize;
+    while table[at].0 != word && table[at].0 != 0 {
+        at = (at + 1) % SLOTS;
+    }
+    at
+}
 
 fn packed(word: &str) -> u64 {
     let mut bytes = [0u8; WORD_BYTES_MAX];
@@ -94,9 +108,7 @@ pub(super) fn judge(sample: &str) -> Verdict {
     let words =
         sample.split(|c: char| if c.is_ascii() { !c.is_ascii_alphabetic() } else { !c.is_alphabetic() });
     for word in words.filter(|word| (1..=WORD_BYTES_MAX).contains(&word.len())) {
-        let word = packed(word);
-        let Ok(at) = table.binary_search_by_key(&word, |(packed, _)| *packed) else { continue };
-        let mut languages = table[at].1;
+        let mut languages = table[slot(table, packed(word))].1;
         while languages != 0 {
             hits[languages.trailing_zeros() as usize] += 1;
             languages &= languages - 1;
@@ -170,5 +182,7 @@ mod tests {
     fn small_words_are_small() {
         let words = SMALL_WORDS.iter().flat_map(|(_, words)| words.split_whitespace());
         assert_eq!(words.filter(|word| word.len() > WORD_BYTES_MAX).collect::<Vec<_>>(), Vec::<&str>::new());
+        let used = TABLE.iter().filter(|(word, _)| *word != 0).count();
+        assert!(used * 2 < SLOTS, "{used} small words");
     }
 }

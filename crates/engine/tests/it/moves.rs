@@ -8,7 +8,7 @@ use ingather_connector::model::job::{Definition, Keep};
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
-use ingather_store::documents::{self, NewDocument};
+use ingather_store::documents::{self, NewDocument, Visited};
 use ingather_store::work::{self, Cause, Trouble, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 use ingather_testkit::database::{BOTH, Database};
@@ -142,22 +142,29 @@ fn meet(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
         identity: 1,
         place: None,
     };
-    documents::add(sql, row.job, 1, Digest(1), &[new])?;
-    want(sql, row)
+    documents::add(sql, row.job, 1, &[new])
 }
 
 fn wanted(sql: &mut Sql<'_>, row: &Row) -> Result<i64> {
-    Ok(work::wanted(sql, &[row.id])?.first().map_or(1, |(_, wanted, _)| *wanted))
+    Ok(work::wanted(sql, &[row.id])?.first().map_or(0, |(_, wanted, _)| *wanted))
+}
+
+fn visited(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+    let id = DocumentId(row.id);
+    let (version, access, settings) = (Digest(1), Digest(1), Digest(1));
+    let visited = Visited { id, version, access, settings, identity: 1, class: None, place: None };
+    documents::settle(sql, 1, &[visited])
 }
 
 fn settle(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let times = wanted(sql, row)?;
-    work::done(sql, &[(row.id, times)])
+    work::done(sql, &[(row.id, times)])?;
+    visited(sql, row)
 }
 
 fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     // Only who holds a document gives it up.
-    if work::wanted(sql, &[row.id])?.is_empty() {
+    if state(sql, row)? != document::State::Waiting {
         return settle(sql, row);
     }
     let trouble = Trouble {
@@ -292,12 +299,21 @@ fn what_was_wanted_once_more_meanwhile_still_waits() {
         let store = Store::open(&database.target).unwrap();
         let after = store.write(Durability::Relaxed, |sql| {
             let job = new_job(sql)?;
-            let row = document_in(sql, job, document::State::Held)?;
-            let taken = wanted(sql, &row)?;
-            want(sql, &row)?;
-            work::done(sql, &[(row.id, taken)])?;
-            state(sql, &row)
+            let mut after = Vec::new();
+            // A first visit has no row of its own; a later one has.
+            for first in [true, false] {
+                let row = document_in(sql, job, document::State::Held)?;
+                if !first {
+                    want(sql, &row)?;
+                }
+                let taken = wanted(sql, &row)?;
+                want(sql, &row)?;
+                work::done(sql, &[(row.id, taken)])?;
+                visited(sql, &row)?;
+                after.push(state(sql, &row)?);
+            }
+            Ok(after)
         });
-        assert_eq!(after.unwrap(), document::State::Waiting, "{kind:?}");
+        assert_eq!(after.unwrap(), [document::State::Waiting; 2], "{kind:?}");
     }
 }

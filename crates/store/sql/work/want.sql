@@ -1,4 +1,4 @@
--- move: document MeetAgain, Claim
+-- move: document MeetAgain, Claim, Retry
 -- A reason to visit; one that is there already is wanted once more.
 INSERT INTO work (document, job, due, run, cause, wanted)
 SELECT c1, c2, c3, c4, c5, 1 FROM {rows:bigint,bigint,bigint,bigint,text} WHERE true

@@ -7,7 +7,8 @@ use ingather_store::{Durability, Store, Target};
 
 use crate::world::on_both;
 
-/// A store as a few runs leave it: two jobs, an index and a journal, a document of each state.
+/// A store as a few runs leave it: two jobs, an index and a journal, a document of each state; two wait for their first
+/// visit, and one of them was sent already.
 const SAMPLE: &str = "
 INSERT INTO connection (handle, role, kind, name, settings, generation, changed_at) VALUES
  (1,'repository','filesystem','files','{}',0,1), (2,'output','index','index','{}',3,1), (3,'output','journal','journal:/j','{}',0,1);
@@ -20,18 +21,20 @@ INSERT INTO seen VALUES (4,2,0,''), (5,1,0,'');
 INSERT INTO access_class VALUES (1,1,7,'{}');
 INSERT INTO place (id, connection, parent, name, identity, level) VALUES (1,1,NULL,'/','1',1), (2,1,1,'/a','2',1);
 INSERT INTO document (id, job, parent, own, version, access, settings, identity, class, place, changed_run) VALUES
- (1,4,1,1,9,9,9,0,1,2,1), (2,4,1,2,9,9,9,0,1,2,2), (3,4,1,3,9,9,9,0,NULL,2,2), (4,4,1,4,0,0,9,0,1,2,2), (5,5,1,1,9,9,9,0,1,2,1);
-INSERT INTO document_text VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a');
+ (1,4,1,1,9,9,9,0,1,2,1), (2,4,1,2,9,9,9,0,1,2,2), (3,4,1,3,9,9,9,0,NULL,2,2), (4,4,1,4,0,0,9,0,1,2,2), (5,5,1,1,9,9,9,0,1,2,1),
+ (6,5,1,2,9,9,0,0,NULL,2,1), (7,5,1,3,9,9,0,0,NULL,2,1);
+INSERT INTO document_text VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a'), (6,'b'), (7,'c');
 INSERT INTO work VALUES (4,4,0,2,'new',1);
 INSERT INTO trouble VALUES (3,4,'failed',1,8,1,'unreadable','no');
 INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at, outcome) VALUES
  (1,0,2,1,1,1,50,60,50,60,1,2,NULL), (1,0,3,1,1,2,50,60,50,60,1,1,NULL), (2,0,2,1,2,3,51,60,51,60,3,3,NULL),
- (4,0,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,0,2,1,1,5,50,60,50,60,5,6,NULL);
+ (4,0,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,0,2,1,1,5,50,60,50,60,5,6,NULL),
+ (6,0,2,1,6,6,53,60,NULL,NULL,7,NULL,NULL);
 INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES
  (2,77,2,2,3,5,53,60,53,60,3,3);
 INSERT INTO component VALUES (2,77,'inside.txt',0);
-INSERT INTO tally VALUES (4,'documents',4), (5,'documents',1);
-INSERT INTO id_block VALUES ('document',6), ('place',3), ('class',2), ('handle',6), ('seq',6);
+INSERT INTO tally VALUES (4,'documents',4), (5,'documents',3);
+INSERT INTO id_block VALUES ('document',8), ('place',3), ('class',2), ('handle',6), ('seq',7);
 ";
 
 /// Checks with a fault for each, and whether the repair leaves nothing of it.

@@ -67,7 +67,7 @@ fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
             place: None,
         };
         let known = store.write(Durability::Synced, |sql| {
-            documents::add(sql, JobId(1), 1, Digest(1), std::slice::from_ref(&new))?;
+            documents::add(sql, JobId(1), 1, std::slice::from_ref(&new))?;
             let rows: Vec<_> = (1..=20).map(|n| (1, Some(ClassId(n)), Some(PlaceId(n)))).collect();
             documents::set_access(sql, &[&[(1, None, None)], &rows[..]].concat())?;
             documents::get(sql, &[1])
