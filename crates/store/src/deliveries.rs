@@ -353,6 +353,12 @@ pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until:
     )
 }
 
+/// Marks one delivery of an output as not confirmed, unless it is a removal.
+pub fn forget_one(sql: &mut Sql<'_>, output: ConnectionId, document: i64, component: i64) -> Result<u64> {
+    let values = [Value::Int(output.0), Value::Int(document), Value::Int(component)];
+    sql.execute(&queries::DELIVERY_FORGET_ONE, &values)
+}
+
 /// Every document of an output after `after`: `(document, job)`; found among at most `most` deliveries.
 pub fn all_of_output(
     sql: &mut Sql<'_>,

@@ -186,6 +186,7 @@ queries! {
     shared DELIVERY_LEFT = "delivery/left";
     shared DELIVERY_OWNERS = "delivery/owners";
     shared DELIVERY_OF_OUTPUT = "delivery/of_output";
+    shared DELIVERY_FORGET_ONE = "delivery/forget_one";
     shared DELIVERY_FORGET_OUTPUT = "delivery/forget_output";
     shared DELIVERY_ALL_OF_OUTPUT = "delivery/all_of_output";
     shared DELIVERY_OVERWRITE = "delivery/overwrite";
