@@ -311,7 +311,7 @@ impl<'r> Deliverer<'r> {
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
             deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
             for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
-                deliveries::forget_one(sql, slot.id, entry.intent.document, entry.intent.component)?;
+                deliveries::forget_one(sql, slot.id, (&entry.intent).into())?;
             }
             if let Some(generation) = &generation {
                 connections::settle(sql, slot.id, &generation.identity, generation.number)?;

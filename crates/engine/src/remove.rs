@@ -260,6 +260,12 @@ impl Remover {
             }
             if only.is_none() {
                 documents::forget(sql, self.job, &gone)?;
+            } else {
+                // What no run could visit since the job has other outputs is sent to them by the next one.
+                let nowhere = documents::held_nowhere(sql, &gone)?;
+                let resend = |document| Wanted { document, due: now, cause: Cause::Resend };
+                let wanted: Vec<Wanted> = nowhere.into_iter().map(resend).collect();
+                work::want(sql, self.job, 0, &wanted)?;
             }
             Ok(())
         })?;

@@ -7,7 +7,7 @@ pub(crate) mod pipeline;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, Found, decide};
+use ingather_connector::model::decision::{Decision, Found, Holding, decide};
 use ingather_connector::model::document::{Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
@@ -84,6 +84,12 @@ pub(crate) fn access_digest(class: Option<ClassId>, place: Option<PlaceId>) -> D
     let mixed = class.map_or(0, |class| class.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
         ^ place.rotate_left(32);
     if mixed == 0 { NOBODY } else { Digest(mixed) }
+}
+
+/// Whether an output is known to hold just that access: hidden once, it is not hidden again at each attempt.
+fn is_held(holding: Option<Holding>, step: Step) -> bool {
+    let Step::Access { access } = step else { return false };
+    holding.is_some_and(|h| h.sent_access == access && h.held_access == Some(access))
 }
 
 struct Visiting<'r> {
@@ -317,6 +323,7 @@ impl<'r> Visiting<'r> {
                 let access = if part.kept { access_of_kept(holding, access) } else { access };
                 if decide(holding.as_ref(), &Found::Looked { access }) == Decision::DeliverAccess
                     && let Some(step) = step(output, access)
+                    && !is_held(holding, step)
                 {
                     tellings.push(Telling { place, part: part.clone(), record: None, step });
                 }

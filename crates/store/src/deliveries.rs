@@ -353,9 +353,10 @@ pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until:
     )
 }
 
-/// Marks one delivery of an output as not confirmed, unless it is a removal.
-pub fn forget_one(sql: &mut Sql<'_>, output: ConnectionId, document: i64, component: i64) -> Result<u64> {
-    let values = [Value::Int(output.0), Value::Int(document), Value::Int(component)];
+/// Marks one delivery of an output as not confirmed, unless it is a removal, or another intent followed.
+pub fn forget_one(sql: &mut Sql<'_>, output: ConnectionId, row: Answered) -> Result<u64> {
+    let values =
+        [Value::Int(output.0), Value::Int(row.document), Value::Int(row.component), Value::Int(row.seq)];
     sql.execute(&queries::DELIVERY_FORGET_ONE, &values)
 }
 

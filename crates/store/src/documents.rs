@@ -231,13 +231,7 @@ pub fn identities(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64)>> {
 
 /// Forgets those of `ids` that no output holds any more, with all their rows; how many.
 pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
-    let left = sql.query(&queries::DELIVERY_LEFT, &[Value::Ints(ids)], |row| row.int(0))?;
-    let gone: Vec<i64> = if left.is_empty() {
-        ids.to_vec()
-    } else {
-        let left: std::collections::HashSet<i64> = left.into_iter().collect();
-        ids.iter().copied().filter(|id| !left.contains(id)).collect()
-    };
+    let gone = held_nowhere(sql, ids)?;
     let values = [Value::Ints(&gone)];
     sql.execute(&queries::WORK_REMOVE, &values)?;
     sql.execute(&queries::TROUBLE_OVER, &values)?;
@@ -248,6 +242,16 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
     let removed = sql.execute(&queries::DOCUMENT_REMOVE, &values)?;
     count(sql, job, -(removed as i64))?;
     Ok(removed)
+}
+
+/// Those of `ids` that no output holds.
+pub fn held_nowhere(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
+    let left = sql.query(&queries::DELIVERY_LEFT, &[Value::Ints(ids)], |row| row.int(0))?;
+    if left.is_empty() {
+        return Ok(ids.to_vec());
+    }
+    let left: std::collections::HashSet<i64> = left.into_iter().collect();
+    Ok(ids.iter().copied().filter(|id| !left.contains(id)).collect())
 }
 
 /// How many documents a job has.
