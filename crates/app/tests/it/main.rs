@@ -14,6 +14,7 @@ mod kill;
 mod mounts;
 mod parts;
 mod people;
+mod pipeline;
 mod restores;
 mod sandbox;
 mod scenario;
