@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command beside a private Tika server that lives as long as the command: scripts/tika-server.sh COMMAND [ARGUMENT...]
+# Runs a command beside a private Tika server that lives as long as it: scripts/tika-server.sh COMMAND [ARGUMENT...]
 # The command finds it in INGATHER_TEST_TIKA. The server's program comes by Maven, once, into a folder for caches. Where
 # there is no Java, no Maven or no network, the command runs without the server, after one line that says so.
 set -eu

@@ -12,7 +12,6 @@ mod files;
 mod jobs;
 mod kill;
 mod mounts;
-mod parts;
 mod people;
 mod pipeline;
 mod restores;

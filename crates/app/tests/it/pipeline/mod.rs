@@ -1,4 +1,6 @@
-//! Pipelines as people name, try and change them.
+//! Pipelines as people name, try and change them, and what is in documents.
+
+mod parts;
 
 use std::os::unix::fs::PermissionsExt;
 
