@@ -67,7 +67,11 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
         Ok(_) => "with PostgreSQL",
         Err(_) => "WITHOUT PostgreSQL: `make test` starts one",
     };
-    let summary = format!("\n{}\n{postgres}", table(&rows));
+    let tika = match std::env::var("INGATHER_TEST_TIKA") {
+        Ok(_) => "with a Tika server",
+        Err(_) => "WITHOUT a Tika server: `make test` starts one where Java, Maven and a network are",
+    };
+    let summary = format!("\n{}\n{postgres}\n{tika}", table(&rows));
     match failure {
         None => Ok(summary),
         Some(why) => Err(format!("{summary}\n{why}")),

@@ -79,6 +79,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
     },
     // The bench compares the index with the bare library.
     Heavy { library: "tantivy", only: &[CONNECTORS, BENCH], instead: "go through the contract of outputs" },
+    Heavy { library: "ureq", only: &[CONNECTORS], instead: "go through the contract of a connector" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },

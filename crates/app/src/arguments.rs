@@ -62,6 +62,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  ingather document list share --state failed\n  ingather document explain share notes/a.txt"
     )]
     Document(Document),
+    /// Look at the stages between a source and its outputs, and try them
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ingather pipeline stages\n  ingather pipeline try share notes/a.txt --pipeline new.toml"
+    )]
+    Pipeline(Pipeline),
     /// Say whether a user finds a document, and what decides
     #[command(after_help = "Examples:\n  \
         ingather why ann notes/a.txt            a document by its name in a job\n  \
@@ -187,6 +193,9 @@ pub(crate) struct Sync {
     /// Output: index, null, journal:FILE
     #[arg(long, value_name = "OUTPUT")]
     pub(crate) to: Vec<String>,
+    /// Stages between the source and the outputs: a file .toml or .json, see docs/manual/pipeline.md [default: text]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pipeline: Option<PathBuf>,
     /// Name of the job [default: made from the source]
     #[arg(long)]
     pub(crate) name: Option<String>,
@@ -346,6 +355,32 @@ pub(crate) enum Document {
         job: String,
         /// Name of the document below the root, its path, or its URI
         document: String,
+    },
+}
+
+/// Look at stages and try them.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Pipeline {
+    /// What each stage makes of one document; nothing is written
+    #[command(after_help = "Examples:\n  \
+        ingather pipeline try share notes/a.txt                       the stages that the job has\n  \
+        ingather pipeline try share notes/a.txt --pipeline new.toml   those of a file\n\n\
+        Exit codes: 0 tried, whatever came of it · 1 a stage failed · 2 no such job or document, or a file that cannot\n\
+        be used · 3 could not work")]
+    Try {
+        /// Name of the job
+        job: String,
+        /// Name of the document below the root, its path, or its URI
+        document: String,
+        /// Stages to try instead of those of the job: a file .toml or .json
+        #[arg(long, value_name = "FILE")]
+        pipeline: Option<PathBuf>,
+    },
+    /// What stages there are, or the settings of one
+    #[command(after_help = "Examples:\n  ingather pipeline stages\n  ingather pipeline stages allow")]
+    Stages {
+        /// Name of the stage
+        stage: Option<String>,
     },
 }
 

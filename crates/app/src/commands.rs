@@ -6,6 +6,7 @@ mod document;
 mod export;
 mod extract;
 mod job;
+mod pipeline;
 mod search;
 mod sync;
 mod verify;
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Search(search) => search::run(&global, &search),
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
+        Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
         Command::Why { user, document } => why::why(&global, &user, &document),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),

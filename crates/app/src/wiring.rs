@@ -34,7 +34,7 @@ pub(crate) fn call() -> Call {
 }
 
 /// Says how files are read: by children of this program. Without a path of its own it reads plain text only.
-fn readers(threads: usize) {
+pub(crate) fn readers(threads: usize) {
     match ingather_extract::Settings::of_this_program(threads) {
         Ok(settings) => ingather_connectors::read_files_with(ingather_extract::Pool::new(settings)),
         Err(error) => crate::show::stderr(&format!(

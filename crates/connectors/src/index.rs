@@ -15,6 +15,8 @@ use tantivy::query::AllQuery;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
 use whatlang::Detector;
 
+use crate::language;
+
 mod build;
 mod entry;
 mod facets;
@@ -22,25 +24,23 @@ mod filter;
 mod flight;
 mod held;
 mod home;
-mod language;
-mod literal;
 mod lookup;
 mod query;
 mod rebuild;
 mod schema;
 mod search;
-mod small_words;
 mod snapshot;
 mod snippet;
+mod tongue;
 mod words;
 
 use entry::{Entry, Kept, Numbers};
 use flight::Flight;
 use held::HeldAddresses;
 use home::{Home, Payload};
-use language::Tongue;
 use lookup::Snapshot;
 use schema::Fields;
+use tongue::Tongue;
 
 pub use search::{Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy};
 pub use snapshot::snapshot;

@@ -10,7 +10,10 @@ mod filesystem;
 #[cfg(feature = "index")]
 pub mod index;
 mod journal;
+mod language;
+mod literal;
 mod null;
+mod stages;
 mod text;
 pub mod unix;
 
@@ -19,7 +22,18 @@ pub use text::read_files_with;
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
 /// Transforms, by name.
-pub const TRANSFORMS: &[&TransformKind] = &[&text::TRANSFORM];
+pub const TRANSFORMS: &[&TransformKind] = &[
+    &stages::access::TRANSFORM,
+    &stages::allow::TRANSFORM,
+    &stages::fields::TRANSFORM,
+    &stages::language::TRANSFORM,
+    &stages::limit::TRANSFORM,
+    &null::TRANSFORM,
+    &stages::passages::TRANSFORM,
+    &text::TRANSFORM,
+    #[cfg(feature = "tika")]
+    &stages::tika::TRANSFORM,
+];
 /// Outputs, by name.
 pub const OUTPUTS: &[&OutputKind] = &[
     #[cfg(feature = "index")]

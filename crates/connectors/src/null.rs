@@ -1,9 +1,13 @@
-//! An output that keeps nothing: for measuring, and for jobs that only watch a source.
+//! What does nothing: an output that keeps nothing, for measuring and for jobs that only watch a source, and a stage that
+//! changes nothing.
+
+use std::sync::Arc;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace};
 use ingather_connector::settings::{self, NoSettings};
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
 /// The `null` output.
 pub(crate) const OUTPUT: OutputKind = OutputKind {
@@ -39,6 +43,24 @@ impl Output for Null {
     }
 }
 
+/// The `null` transform.
+pub(crate) const TRANSFORM: TransformKind = TransformKind {
+    name: "null",
+    about: "Changes nothing: holds the place of a stage, and shows what arrives there.",
+    version: "1",
+    schema: settings::schema_of::<NoSettings>,
+    open: |value| {
+        settings::read::<NoSettings>(value)?;
+        Ok(Arc::new(Null))
+    },
+};
+
+impl Transform for Null {
+    fn apply(&self, _call: &Call, _item: &mut Item<'_>) -> Result<Verdict, Fault> {
+        Ok(Verdict::Pass)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +70,10 @@ mod tests {
     fn it_keeps_what_an_output_promises() {
         let place = OutputPlace { data: std::env::temp_dir(), store: "s".into() };
         suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), place, local: false });
+    }
+
+    #[test]
+    fn it_keeps_what_a_transform_promises() {
+        suites::transform(&TRANSFORM, &serde_json::json!({}), &[("a.txt", b"text")]);
     }
 }

@@ -17,9 +17,11 @@ use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_extract::decode;
 use ingather_extract::detect;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::files::read_files_with;
+#[cfg(feature = "tika")]
+pub(crate) use self::files::take;
 
 /// The `text` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
@@ -54,9 +56,9 @@ struct Settings {
 }
 
 /// What becomes of documents that are in other documents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum PartsAs {
+pub(crate) enum PartsAs {
     /// Each is an entry, named such as `outer.zip!/inner/mail.eml!/report.pdf`.
     #[default]
     Entries,
@@ -67,9 +69,9 @@ enum PartsAs {
 }
 
 /// What becomes of a document whose parts are entries (`push-side.md` CMP-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Container {
+pub(crate) enum Container {
     /// It is an entry like any other.
     #[default]
     Keep,
@@ -77,6 +79,20 @@ enum Container {
     MetadataOnly,
     /// It is no entry.
     Drop,
+}
+
+impl Container {
+    /// What becomes of the entry of a document whose parts are entries now.
+    pub(crate) fn keep(self, record: &mut Record) -> Verdict {
+        match self {
+            Container::Keep => Verdict::Pass,
+            Container::MetadataOnly => {
+                record.body = None;
+                Verdict::Pass
+            }
+            Container::Drop => Verdict::PartsOnly,
+        }
+    }
 }
 
 struct Text {
@@ -148,7 +164,7 @@ fn fill(content: &mut dyn Read, buffer: &mut [u8]) -> Result<(usize, bool), Faul
 }
 
 /// The name that an extension is taken from.
-fn name_of(record: &Record) -> &str {
+pub(crate) fn name_of(record: &Record) -> &str {
     let name = record.fields.get("name").and_then(|names| names.first());
     name.map_or_else(|| record.path.rsplit('/').next().unwrap_or_default(), String::as_str)
 }

@@ -170,7 +170,7 @@ const BINARY: &[(&str, &str)] = &[
     ("ttf", "font/ttf"),
 ];
 
-fn by_extension(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+pub(crate) fn by_extension(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     let extension = name.rsplit_once('.')?.1.to_lowercase();
     table.iter().find(|(known, _)| *known == extension).map(|(_, media)| *media)
 }
@@ -252,6 +252,11 @@ fn is_tar(head: &[u8]) -> bool {
         .map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) })
         .sum();
     header[0] != 0 && written == sum
+}
+
+/// The type that the name alone tells.
+pub(crate) fn by_name(name: &str) -> Option<&'static str> {
+    by_extension(TEXT, name).or_else(|| by_extension(BINARY, name))
 }
 
 /// The type of something that is not text.

@@ -133,6 +133,14 @@ pub const VERIFY_ENTRIES_MAX: usize = 1_000_000;
 pub const VERIFY_UNKNOWN_MAX: usize = 1_000_000;
 /// Entries and deliveries that `verify` reads at once.
 pub const VERIFY_PAGE: usize = 4_096;
+/// Passages that one text is cut into: each is an entry of its own in the books.
+pub const PASSAGES_MAX: usize = 10_000;
+/// Stages of one pipeline.
+pub const STAGES_MAX: usize = 64;
+/// Bytes of the file that describes a pipeline.
+pub const PIPELINE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of one answer of a Tika server: text, fields of all parts, and their names.
+pub const TIKA_ANSWER_BYTES_MAX: u64 = 64 << 20;
 /// Containers inside each other that are opened (`push-side.md` CMP-6).
 pub const EXTRACT_DEPTH_MAX: usize = 8;
 /// Parts of one document, at all depths: each costs some memory in the child and in the answer.

@@ -15,6 +15,7 @@ struct Row {
     default: String,
     limits: String,
     about: String,
+    words: Vec<(String, String)>,
 }
 
 /// The settings that a schema describes, as Markdown.
@@ -24,12 +25,32 @@ pub(crate) fn table(schema: &Value) -> String {
     if rows.is_empty() {
         return "It has no settings.\n".to_owned();
     }
-    let mut page = "| Setting | Type | Default | Limits | Meaning |\n|---|---|---|---|---|\n".to_owned();
-    for row in rows {
-        let Row { name, kind, default, limits, about } = row;
+    let mut page = match schema["description"].as_str() {
+        Some(about) => format!("{}\n\n", about.trim()),
+        None => String::new(),
+    };
+    page.push_str("| Setting | Type | Default | Limits | Meaning |\n|---|---|---|---|---|\n");
+    for row in &rows {
+        let Row { name, kind, default, limits, about, .. } = row;
         let _ = writeln!(page, "| `{name}` | {kind} | {default} | {limits} | {about} |");
     }
+    for Row { name, words, .. } in rows.iter().filter(|row| !row.words.is_empty()) {
+        let _ = writeln!(page, "\nWords of `{name}`:\n");
+        for (word, about) in words {
+            let _ = writeln!(page, "- `{word}`: {about}");
+        }
+    }
     page
+}
+
+/// The words that a setting may be, each with what it means, where the schema says so.
+fn words(shape: &Value) -> Vec<(String, String)> {
+    let variants = shape["oneOf"].as_array().into_iter().flatten();
+    let told = variants.filter_map(|variant| {
+        let about = variant["description"].as_str()?;
+        Some((variant["const"].as_str()?.to_owned(), cell(about)))
+    });
+    told.collect()
 }
 
 fn collect(root: &Value, schema: &Value, prefix: &str, depth: usize, rows: &mut Vec<Row>) {
@@ -50,9 +71,11 @@ fn collect(root: &Value, schema: &Value, prefix: &str, depth: usize, rows: &mut 
             default,
             limits: limits(declared, shape),
             about: cell(text("description")),
+            words: words(shape),
         });
         if depth > 0 {
             collect(root, shape, &format!("{prefix}{name}."), depth - 1, rows);
+            collect(root, resolve(root, &shape["items"]), &format!("{prefix}{name}[]."), depth - 1, rows);
         }
     }
 }
@@ -156,9 +179,12 @@ mod tests {
                 "more": {"anyOf": [{"$ref": "#/$defs/More"}, {"type": "null"}]},
                 "users": {"type": "object", "additionalProperties": {"type": "boolean"}},
                 "names": {"type": ["array", "null"], "items": {"type": "string"}},
+                "rules": {"type": "array", "items": {"$ref": "#/$defs/More"}},
             },
             "$defs": {
-                "Mode": {"oneOf": [{"const": "fast", "type": "string"}, {"enum": ["exact", "slow"]}]},
+                "Mode": {"oneOf": [
+                    {"const": "fast", "type": "string", "description": "Soon."}, {"enum": ["exact", "slow"]},
+                ]},
                 "More": {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}},
             },
         });
@@ -169,6 +195,8 @@ mod tests {
             "| `more` | object | none |  |  |",
             "| `users` | names with boolean | none |  |  |",
             "| `more.size` | integer | none | at least 1 |  |",
+            "| `rules[].size` | integer | none | at least 1 |  |",
+            "\n\nWords of `mode`:\n\n- `fast`: Soon.\n",
         ] {
             assert!(page.contains(row), "{row} in\n{page}");
         }

@@ -39,24 +39,21 @@ pub(super) fn suites(world: &World) -> Vec<Finding> {
     let lib = mask(world.tree.text("crates/connectors/src/lib.rs").unwrap_or_default());
     let named = lib.split('&').filter_map(|item| {
         let path = item.split([',', ']', '\n', ' ']).next()?;
-        let (module, role) = path.split_once("::")?;
-        Some((module, role.rsplit("::").next().unwrap_or(role)))
+        let (modules, role) = path.rsplit_once("::")?;
+        Some((format!("{FOLDER}{}", modules.replace("::", "/")), role))
     });
-    let unchecked = named.filter(|(module, role)| {
+    let unchecked = named.filter(|(place, role)| {
         let call = format!("suites::{}(", role.to_lowercase());
         !world.tree.ending(".rs").any(|(path, text)| {
-            let below = path.strip_prefix(FOLDER).unwrap_or_default();
-            below.split(['/', '.']).next() == Some(*module) && mask(text).contains(&call)
+            // The file itself, or one in the folder of that name.
+            let below = path.strip_prefix(place.as_str()).unwrap_or_default();
+            below.starts_with(['.', '/']) && mask(text).contains(&call)
         })
     });
     unchecked
-        .map(|(module, role)| {
+        .map(|(place, role)| {
             let call = format!("`suites::{}` of the test kit", role.to_lowercase());
-            finding(
-                &format!("{FOLDER}{module}.rs"),
-                0,
-                format!("no test of its {role} calls {call}: add one"),
-            )
+            finding(&format!("{place}.rs"), 0, format!("no test of its {role} calls {call}: add one"))
         })
         .collect()
 }
@@ -106,5 +103,19 @@ mod tests {
         assert_eq!(with("suites::output(&OUTPUT, s);", ""), 0);
         assert_eq!(with("", "suites::output(&OUTPUT, s);"), 0);
         assert_eq!(with("", "suites::repository(&REPOSITORY, s);"), 1);
+    }
+
+    #[test]
+    fn the_suite_of_a_neighbour_in_the_same_folder_does_not_count() {
+        let lib = "mod stages;\npub const TRANSFORMS: &[&TransformKind] = &[&stages::a::TRANSFORM, &stages::b::TRANSFORM];\n";
+        let call = "suites::transform(&TRANSFORM, s);";
+        let files = [
+            ("crates/connectors/src/lib.rs", lib),
+            ("crates/connectors/src/stages/a.rs", call),
+            ("crates/connectors/src/stages/b.rs", ""),
+        ];
+        let findings = found(suites, &files);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].path, "crates/connectors/src/stages/b.rs");
     }
 }

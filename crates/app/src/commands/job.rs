@@ -94,6 +94,7 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     }
     show::line(&format!("job        {}", job.name));
     show::line(&format!("source     {}", job.root));
+    show::line(&format!("stages     {}", super::pipeline::in_words(&job.definition.stages)));
     show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
     show::line(&format!("state      {}", job.state));
     show::line(&format!("documents  {}", show::number(total)));

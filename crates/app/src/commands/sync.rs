@@ -14,6 +14,7 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Store, Target};
 use serde_json::json;
 
+use super::pipeline;
 use crate::arguments::{Global, KeepWord, Sync};
 use crate::data::{DataDirectory, Writing};
 use crate::exit::{self, Failure, Result};
@@ -126,10 +127,13 @@ fn find(reader: Option<&Reader>, sync: &Sync, root: &Path) -> Result<Wanted> {
         Some(reader) => find_stored(reader, sync, &root)?,
         None => None,
     };
-    let definition = match &stored {
+    let mut definition = match &stored {
         Some(job) => with_flags(job.definition.clone(), sync),
         None => with_flags(new_definition(reader, sync, &root)?, sync),
     };
+    if let Some(file) = &sync.pipeline {
+        definition.stages = pipeline::read(file)?;
+    }
     Ok(Wanted { stored, definition, root })
 }
 
@@ -255,6 +259,10 @@ fn differences(wanted: &Wanted) -> Vec<String> {
     }
     if old.outputs != new.outputs {
         found.push(format!("to is {}, given {}", old.outputs.join(", "), new.outputs.join(", ")));
+    }
+    if old.stages != new.stages {
+        let (before, given) = (pipeline::in_words(&old.stages), pipeline::in_words(&new.stages));
+        found.push(format!("pipeline is {before}, given {given}"));
     }
     if old.compare_content != new.compare_content {
         found.push("compare-content is off, given on".to_owned());

@@ -11,9 +11,11 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::language::Tongue;
+use crate::language::is_unspaced;
+
 use super::query::{Node, NumberField, TextField};
 use super::schema::Fields;
+use super::tongue::Tongue;
 use super::words;
 
 /// A hit in the title counts this much more than one in the body.
@@ -225,8 +227,8 @@ fn whole(field: Field, text: &str, prefix: bool) -> Box<dyn Query> {
 }
 
 fn is_one_unspaced(text: &str) -> bool {
-    let mut found = text.chars().filter(|c| c.is_alphanumeric() || words::is_unspaced(*c));
-    found.next().is_some_and(words::is_unspaced) && found.next().is_none()
+    let mut found = text.chars().filter(|c| c.is_alphanumeric() || is_unspaced(*c));
+    found.next().is_some_and(is_unspaced) && found.next().is_none()
 }
 
 fn any(mut parts: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> {

@@ -14,8 +14,8 @@ use tantivy::schema::document::{CompactDocValue, Document};
 use tantivy::{DocId, SegmentReader, TantivyDocument};
 
 use super::flight::Load;
-use super::language::Tongue;
 use super::schema::{Fields, KeptFields};
+use super::tongue::Tongue;
 
 /// Longer names of metadata, media types and language codes are stored but cannot be searched for, bytes.
 const NAME_BYTES_MAX: usize = 256;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 
-use super::literal;
+use crate::literal;
 
 /// A query as it was written.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,8 +18,8 @@ use super::entry::{Columns, Stored};
 use super::facets::FacetCounts;
 use super::filter::{Filtered, Rule};
 use super::home::{self, Home, Payload};
-use super::language::Tongue;
 use super::schema::{FORMAT, Fields, schema};
+use super::tongue::Tongue;
 use super::{query, snippet};
 
 pub use super::facets::{Facet, Facets};

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::build::Highlights;
-use super::language::Tongue;
 use super::search::Snippet;
+use super::tongue::Tongue;
 use super::words;
 
 /// Length of a snippet, bytes.

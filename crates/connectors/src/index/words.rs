@@ -5,7 +5,9 @@ use tantivy::tokenizer::{
     TokenizerManager,
 };
 
-use super::language::Tongue;
+use crate::language::is_unspaced;
+
+use super::tongue::Tongue;
 
 /// Name of the tokenizer of names, paths and metadata: words as they are, folded.
 pub(super) const PLAIN: &str = "ingather_plain";
@@ -177,15 +179,6 @@ impl TokenStream for WordStream<'_> {
 /// Accents and other marks that follow their letter.
 fn is_combining(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
-}
-
-/// Scripts that put no space between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer.
-pub(super) fn is_unspaced(c: char) -> bool {
-    matches!(c,
-        '\u{e01}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}'
-        | '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{318f}' | '\u{31f0}'..='\u{31ff}'
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
-        | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
 }
 
 #[cfg(test)]

@@ -44,12 +44,17 @@ pub(super) fn read(
     if found.lost {
         return Err(Fault::broken("extract", found.reason.unwrap_or_default()));
     }
-    Ok(take(settings, record, found, parts))
+    Ok(take((settings.parts, settings.container), record, found, parts))
 }
 
 /// Takes what was found into the record and the parts.
-fn take(settings: &Settings, record: &mut Record, mut found: Extracted, parts: &mut Parts) -> Verdict {
-    let entries = settings.parts == PartsAs::Entries;
+pub(crate) fn take(
+    (parts_as, container): (PartsAs, Container),
+    record: &mut Record,
+    mut found: Extracted,
+    parts: &mut Parts,
+) -> Verdict {
+    let entries = parts_as == PartsAs::Entries;
     let mut inside = Parts::default();
     if entries && ingather_extract::holds_documents(&found.media_type) {
         inside.incomplete = found.broken_off;
@@ -73,12 +78,7 @@ fn take(settings: &Settings, record: &mut Record, mut found: Extracted, parts: &
     let is_container = !inside.list.is_empty() || inside.incomplete;
     parts.incomplete |= inside.incomplete;
     parts.list.append(&mut inside.list);
-    match settings.container {
-        Container::MetadataOnly if is_container => record.body = None,
-        Container::Drop if is_container => return Verdict::PartsOnly,
-        _ => {}
-    }
-    Verdict::Pass
+    if is_container { container.keep(record) } else { Verdict::Pass }
 }
 
 /// Takes the documents out that are in a container, and those in them; `outer` is the container's own name with what
@@ -168,7 +168,7 @@ mod tests {
     fn taken(settings: serde_json::Value, found: Extracted) -> (Record, Parts, Verdict) {
         let settings: Settings = serde_json::from_value(settings).unwrap();
         let (mut record, mut parts) = (Record::default(), Parts::default());
-        let verdict = take(&settings, &mut record, found, &mut parts);
+        let verdict = take((settings.parts, settings.container), &mut record, found, &mut parts);
         (record, parts, verdict)
     }
 
@@ -268,7 +268,7 @@ mod tests {
         let mut record = Record { title: "a.zip".to_owned(), ..Record::default() };
         record.fields.insert("name".to_owned(), vec!["a.zip".to_owned()]);
         let settings: Settings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
-        take(&settings, &mut record, found, &mut Parts::default());
+        take((settings.parts, settings.container), &mut record, found, &mut Parts::default());
         assert_eq!(record.body.as_deref(), Some("outer words\ninner words"));
         assert_eq!((record.title.as_str(), record.author.as_deref()), ("T", Some("Ann")));
         assert_eq!(

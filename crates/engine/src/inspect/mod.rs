@@ -1,7 +1,9 @@
-//! Answers about what is: why a document stands as it does, who may see it and why, and what outputs really hold.
+//! Answers about what is: why a document stands as it does, who may see it and why, what outputs really hold, and what the
+//! stages of a pipeline make of a document.
 
 pub mod explain;
 mod sorted;
+pub mod trial;
 mod verdict;
 pub mod verify;
 pub mod why;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ingather_connector::model::access::{Entry, Level, Tokens, UNIX_EVERYONE};
+use ingather_connector::model::access::{Entry, Level, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::ids::{ClassId, PlaceId};
 use ingather_store::connections::{self, Role};
@@ -192,9 +192,11 @@ fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> Strin
     let Some((at, entry)) = entries.iter().enumerate().find(|(_, entry)| tokens.holds(&entry.who)) else {
         return format!("{what} {by} has no entry for the user");
     };
+    // A stage may have put tokens before those of the file.
+    let is_of_file = entries.first().is_some_and(|first| first.who == unix_user(0));
     let whom = match at {
-        0 => "root".to_owned(),
-        1 => format!("its owner `{}`", entry.who),
+        0 if is_of_file => "root".to_owned(),
+        1 if is_of_file => format!("its owner `{}`", entry.who),
         _ if entry.who == UNIX_EVERYONE => "others".to_owned(),
         _ => format!("`{}`", entry.who),
     };

@@ -67,6 +67,17 @@ impl Pipeline {
         record: &mut Record,
         content: &mut dyn Read,
     ) -> std::result::Result<Passed, Fault> {
+        self.pass_watched(call, record, content, &mut |_, _, _| {})
+    }
+
+    /// As [`Pipeline::pass`]; `watch` sees what each stage made of the document and of what is in it.
+    pub(crate) fn pass_watched(
+        &self,
+        call: &Call,
+        record: &mut Record,
+        content: &mut dyn Read,
+        watch: &mut dyn FnMut(&Record, &Parts, &Verdict),
+    ) -> std::result::Result<Passed, Fault> {
         let mut hashing = Hashing { content, hash: blake3::Hasher::new(), bytes: 0 };
         let mut verdict = Verdict::Pass;
         let mut parts = Parts::default();
@@ -79,6 +90,7 @@ impl Pipeline {
                 parts.incomplete |= found.incomplete;
                 parts.list.append(&mut found.list);
             }
+            watch(record, &parts, &verdict);
         }
         if matches!(verdict, Verdict::Decline(_)) && parts.list.is_empty() && !parts.incomplete {
             return Ok(Passed { verdict, parts, content: Digest::NONE, bytes: hashing.bytes });

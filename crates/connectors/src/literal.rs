@@ -1,11 +1,12 @@
-//! Sizes and dates as people write them in queries; each is the range of numbers that it stands for.
+//! Sizes and dates as people write them in queries and settings; each is the range of numbers that it stands for.
 
 use std::ops::Range;
 
 const DAY_MS: i64 = 86_400_000;
 
 /// Bytes: a number with `b`, `k`, `m`, `g` or `t` (1,024 each), also `kb` or `kib`.
-pub(super) fn size(text: &str) -> Option<Range<i64>> {
+#[cfg(feature = "index")]
+pub(crate) fn size(text: &str) -> Option<Range<i64>> {
     let text = text.to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -22,7 +23,7 @@ pub(super) fn size(text: &str) -> Option<Range<i64>> {
 }
 
 /// Milliseconds since 1970 UTC: `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, or a day with `THH:MM` or `THH:MM:SS`, also with `Z`.
-pub(super) fn date(text: &str) -> Option<Range<i64>> {
+pub(crate) fn date(text: &str) -> Option<Range<i64>> {
     let (day, time) = match text.split_once(['T', 't']) {
         Some((day, time)) => (day, Some(time.strip_suffix(['Z', 'z']).unwrap_or(time))),
         None => (text, None),

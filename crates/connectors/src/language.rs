@@ -1,9 +1,10 @@
-//! Languages: which one a text is in, and by which stems it is found.
+//! Which language a text is in.
 
-use tantivy::tokenizer::Language;
+mod small_words;
+
 use whatlang::{Detector, Lang};
 
-use super::small_words::{self, Verdict};
+use small_words::Verdict;
 
 /// Text that is looked at to tell the language, bytes: more hardly changes the answer, and each byte costs time.
 const SAMPLE_BYTES: usize = 1_024;
@@ -17,78 +18,11 @@ const SAMPLE_LETTERS_MIN: usize = 20;
 /// Less sure answers of the statistics count for nothing.
 const CONFIDENCE_MIN: f64 = 0.3;
 
-/// Languages with stems; the place in this list is the mark in stored texts, so new ones go to the end only.
-const STEMMED: &[(&str, Language)] = &[
-    ("en", Language::English),
-    ("de", Language::German),
-    ("fr", Language::French),
-    ("es", Language::Spanish),
-    ("it", Language::Italian),
-    ("pt", Language::Portuguese),
-    ("nl", Language::Dutch),
-    ("sv", Language::Swedish),
-    ("da", Language::Danish),
-    ("nb", Language::Norwegian),
-    ("fi", Language::Finnish),
-    ("hu", Language::Hungarian),
-    ("ro", Language::Romanian),
-    ("ru", Language::Russian),
-    ("tr", Language::Turkish),
-    ("el", Language::Greek),
-    ("ar", Language::Arabic),
-    ("ta", Language::Tamil),
-];
-
-/// How the words of a text are reduced: by the stems of one language, or not at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Tongue(u8);
-
-impl Tongue {
-    /// Words as they are.
-    pub(super) const PLAIN: Tongue = Tongue(0);
-
-    /// All of them; the place in this order is [`Tongue::index`].
-    pub(super) fn all() -> impl Iterator<Item = Tongue> {
-        (0..=STEMMED.len() as u8).map(Tongue)
-    }
-
-    /// The one for an ISO 639-1 code, also with a region such as `en-GB`; plain when there are no stems for it.
-    pub(super) fn of_code(code: &str) -> Tongue {
-        let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-        let language = if language == "no" || language == "nn" { "nb" } else { &language };
-        let place = STEMMED.iter().position(|(code, _)| *code == language);
-        place.map_or(Tongue::PLAIN, |place| Tongue(place as u8 + 1))
-    }
-
-    /// Place in [`Tongue::all`].
-    pub(super) fn index(self) -> usize {
-        usize::from(self.0)
-    }
-
-    /// The stemmer, if any.
-    pub(super) fn stemmer(self) -> Option<Language> {
-        self.index().checked_sub(1).map(|place| STEMMED[place].1)
-    }
-
-    /// The character that is put before a text so that the tokenizer knows; a control character, never part of a word.
-    pub(super) fn mark(self) -> char {
-        char::from(self.0 + 1)
-    }
-
-    /// The one whose mark stands before `text`.
-    pub(super) fn of_marked(text: &str) -> Tongue {
-        match text.as_bytes().first() {
-            Some(mark @ 1..) if usize::from(*mark) <= STEMMED.len() + 1 => Tongue(mark - 1),
-            _ => Tongue::PLAIN,
-        }
-    }
-}
-
 /// ISO 639-1 code of the language of `text`, when the beginning of the text tells it reliably.
 ///
 /// Small words decide for prose of common languages. Statistics of letters, which cost more than indexing a page, judge
 /// the rest, except plain ASCII without any small words: that is program text, logs and numbers.
-pub(super) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
+pub(crate) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
     let sample = beginning(text, SAMPLE_BYTES);
     match small_words::judge(sample) {
         Verdict::Sure(code) => return Some(code),
@@ -97,7 +31,7 @@ pub(super) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
     }
     let sample = beginning(sample, STATISTICS_BYTES);
     let letters = sample.chars().filter(|c| c.is_alphabetic()).take(SAMPLE_LETTERS_MIN).count();
-    let unspaced = sample.chars().take(SAMPLE_LETTERS_MIN).any(super::words::is_unspaced);
+    let unspaced = sample.chars().take(SAMPLE_LETTERS_MIN).any(is_unspaced);
     if letters < SAMPLE_LETTERS_MIN && !unspaced {
         return None;
     }
@@ -111,6 +45,15 @@ fn beginning(text: &str, bytes: usize) -> &str {
         end -= 1;
     }
     &text[..end]
+}
+
+/// Scripts that put no space between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{e01}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{318f}' | '\u{31f0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
 }
 
 /// Codes of three and of two letters, for the languages that have both.
@@ -226,15 +169,5 @@ mod tests {
             Lang::all().iter().filter(|lang| code(**lang).is_none()).collect::<Vec<_>>(),
             Vec::<&Lang>::new()
         );
-    }
-
-    #[test]
-    fn a_mark_leads_back_to_its_tongue() {
-        for tongue in Tongue::all() {
-            assert_eq!(Tongue::of_marked(&format!("{}text", tongue.mark())), tongue);
-        }
-        assert_eq!(Tongue::of_marked("text"), Tongue::PLAIN);
-        assert_eq!(Tongue::of_code("en-GB"), Tongue::of_code("EN"));
-        assert_eq!(Tongue::of_code("xx"), Tongue::PLAIN);
     }
 }

@@ -1,0 +1,85 @@
+//! By which stems a text of a language is found.
+
+use tantivy::tokenizer::Language;
+
+/// Languages with stems; the place in this list is the mark in stored texts, so new ones go to the end only.
+const STEMMED: &[(&str, Language)] = &[
+    ("en", Language::English),
+    ("de", Language::German),
+    ("fr", Language::French),
+    ("es", Language::Spanish),
+    ("it", Language::Italian),
+    ("pt", Language::Portuguese),
+    ("nl", Language::Dutch),
+    ("sv", Language::Swedish),
+    ("da", Language::Danish),
+    ("nb", Language::Norwegian),
+    ("fi", Language::Finnish),
+    ("hu", Language::Hungarian),
+    ("ro", Language::Romanian),
+    ("ru", Language::Russian),
+    ("tr", Language::Turkish),
+    ("el", Language::Greek),
+    ("ar", Language::Arabic),
+    ("ta", Language::Tamil),
+];
+
+/// How the words of a text are reduced: by the stems of one language, or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Tongue(u8);
+
+impl Tongue {
+    /// Words as they are.
+    pub(super) const PLAIN: Tongue = Tongue(0);
+
+    /// All of them; the place in this order is [`Tongue::index`].
+    pub(super) fn all() -> impl Iterator<Item = Tongue> {
+        (0..=STEMMED.len() as u8).map(Tongue)
+    }
+
+    /// The one for an ISO 639-1 code, also with a region such as `en-GB`; plain when there are no stems for it.
+    pub(super) fn of_code(code: &str) -> Tongue {
+        let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+        let language = if language == "no" || language == "nn" { "nb" } else { &language };
+        let place = STEMMED.iter().position(|(code, _)| *code == language);
+        place.map_or(Tongue::PLAIN, |place| Tongue(place as u8 + 1))
+    }
+
+    /// Place in [`Tongue::all`].
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The stemmer, if any.
+    pub(super) fn stemmer(self) -> Option<Language> {
+        self.index().checked_sub(1).map(|place| STEMMED[place].1)
+    }
+
+    /// The character that is put before a text so that the tokenizer knows; a control character, never part of a word.
+    pub(super) fn mark(self) -> char {
+        char::from(self.0 + 1)
+    }
+
+    /// The one whose mark stands before `text`.
+    pub(super) fn of_marked(text: &str) -> Tongue {
+        match text.as_bytes().first() {
+            Some(mark @ 1..) if usize::from(*mark) <= STEMMED.len() + 1 => Tongue(mark - 1),
+            _ => Tongue::PLAIN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_leads_back_to_its_tongue() {
+        for tongue in Tongue::all() {
+            assert_eq!(Tongue::of_marked(&format!("{}text", tongue.mark())), tongue);
+        }
+        assert_eq!(Tongue::of_marked("text"), Tongue::PLAIN);
+        assert_eq!(Tongue::of_code("en-GB"), Tongue::of_code("EN"));
+        assert_eq!(Tongue::of_code("xx"), Tongue::PLAIN);
+    }
+}
