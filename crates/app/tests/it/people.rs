@@ -1,6 +1,7 @@
 //! Other users: commands run as them, and accounts that live as long as a test.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The ordinary user that `scripts/install.sh` makes.
@@ -64,11 +65,13 @@ pub(crate) struct Accounts {
 const PREFIX: &str = "ingather-t";
 
 impl Accounts {
-    /// Makes as many groups, and a user for each list of numbers of groups that it is a member of.
+    /// Makes as many groups, and a user for each list of numbers of groups that it is a member of; no two calls share names.
     pub(crate) fn make(groups: usize, users: &[&[usize]]) -> Accounts {
         need_root();
         forget_left_over();
-        let name = |sort: char, n: usize| format!("{PREFIX}{sort}{n}-{}", std::process::id());
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let call = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = |sort: char, n: usize| format!("{PREFIX}{sort}{n}c{call}-{}", std::process::id());
         let mut made = Accounts { users: Vec::new(), groups: Vec::new() };
         for n in 0..groups {
             made.groups.push(name('g', n));
