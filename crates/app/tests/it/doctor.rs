@@ -168,3 +168,14 @@ fn a_store_that_is_damaged_or_missing_cannot_be_examined() {
     std::fs::write(sandbox.data().join("store.db"), "no database".repeat(1_000)).unwrap();
     sandbox.run(&["doctor"]).refuses(3, &["store.db", "backup"]);
 }
+
+#[test]
+fn what_holds_the_processes_that_read_files_is_told() {
+    let sandbox = synced(Kept::Sqlite);
+    let told = sandbox.run(&["doctor", "--json"]).exits(0).json();
+    let readers = told.iter().find(|line| line["check"] == "readers").unwrap();
+    let says = readers["says"].as_str().unwrap();
+    for word in ["Landlock (full)", "seccomp (yes)", "no new privileges (yes)", "1.0 GiB of memory"] {
+        assert!(says.contains(word), "{says}");
+    }
+}
