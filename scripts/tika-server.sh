@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs a command beside a private Tika server that lives as long as it: scripts/tika-server.sh COMMAND [ARGUMENT...]
-# The command finds it in INGATHER_TEST_TIKA. The server's program comes by Maven, once, into a folder for caches. Where
+# The command finds it in INGATHER_TEST_TIKA. The server's program comes by Maven, once, into the folder of builds. Where
 # there is no Java, no Maven or no network, the command runs without the server, after one line that says so.
 set -eu
 
 version=3.3.2
-cache="${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/ingather"
+cache=$(cd "$(dirname "$0")/.." && pwd)/target/tika
 program="$cache/tika-server-standard-$version.jar"
 
 # fetch: brings the program. The parent of its description is not published, so an empty one stands in for it.
@@ -19,8 +19,8 @@ fetch() {
 POM
     (
         cd "$folder"
-        mvn -q -B install:install-file -Dfile=pom.xml -DpomFile=pom.xml &&
-            mvn -q -B dependency:copy -Dartifact="org.apache.tika:tika-server-standard:$version" -DoutputDirectory="$folder"
+        mvn -q -B "-Dmaven.repo.local=$cache/maven" install:install-file -Dfile=pom.xml -DpomFile=pom.xml &&
+            mvn -q -B "-Dmaven.repo.local=$cache/maven" dependency:copy -Dartifact="org.apache.tika:tika-server-standard:$version" -DoutputDirectory="$folder"
     ) >"$folder/log" 2>&1 || return 1
     mv "$folder/tika-server-standard-$version.jar" "$program"
 }

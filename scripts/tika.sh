@@ -13,7 +13,7 @@ folder=$(cd "$(dirname "$0")/.." && pwd)/target/tika
 jar=$folder/tika-app-$version.jar
 if [ ! -f "$jar" ]; then
     mkdir -p "$folder"
-    mvn -q org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
+    mvn -q "-Dmaven.repo.local=$folder/maven" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
         "-Dartifact=org.apache.tika:tika-app:$version" "-DoutputDirectory=$folder" >&2
 fi
 echo "$jar"
