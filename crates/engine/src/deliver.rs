@@ -7,7 +7,7 @@ use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, JobId, PlaceId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op};
+use ingather_connector::output::{Change, Generation, Op, OutputCan};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
@@ -76,6 +76,8 @@ struct Sent {
     intent: Intent,
     /// Another owner's entry is already just that, or has to stay: nothing is sent.
     settled: bool,
+    /// The entry stays for another owner, and nobody finds it until that one has sent its own.
+    hides: bool,
     /// The owner who sends again because the entry that is held was this one's.
     heir: Option<(i64, JobId)>,
     answer: std::result::Result<(), Fault>,
@@ -203,7 +205,7 @@ impl<'r> Deliverer<'r> {
         let document = prepared.visit.task.id;
         let component = prepared.part.id;
         let intent = Intent { document, component, address_parent, address, seq: 0, sent, sent_access };
-        Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
+        Sent { prepared, intent, settled: false, hides: false, heir: None, answer: Ok(()) }
     }
 
     fn apply(&mut self, mut sent: Vec<Sent>) {
@@ -227,6 +229,9 @@ impl<'r> Deliverer<'r> {
             let mut answers = answers.into_iter();
             for entry in sent.iter_mut().filter(|entry| !entry.settled) {
                 entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
+                if entry.hides && entry.answer == Err(Fault::Gone) {
+                    entry.answer = Ok(());
+                }
             }
         }
     }
@@ -238,6 +243,7 @@ impl<'r> Deliverer<'r> {
                 Op::Put { record: record.clone(), version, class, place }
             }
             (Step::Access { .. }, _) => Op::Access { class, place },
+            (Step::Delete, _) if entry.hides => hidden(self.slot.can),
             (Step::Delete | Step::Put { .. }, _) => Op::Delete,
         };
         Change {
@@ -397,9 +403,24 @@ fn settle_among(entry: &mut Sent, owners: &[Owner]) {
         Step::Delete => {
             let owned = others.clone().next().is_some();
             entry.heir = others.find(|other| !other.holds_its_own()).map(|other| (other.document, other.job));
-            owned
+            entry.hides = hides(owners, entry.intent.document);
+            owned && !entry.hides
         }
     };
+}
+
+/// Whether the entry of a document that leaves has to be hidden until its heir sends its own: the access that is held is the
+/// leaving owner's, and not known to be that of those who stay.
+pub(crate) fn hides(owners: &[Owner], document: i64) -> bool {
+    let own = owners.iter().find(|owner| owner.document == document);
+    let held = own.and_then(|owner| owner.holding.held_access);
+    let others = || owners.iter().filter(|owner| owner.document != document);
+    !others().any(Owner::holds_its_own) && others().any(|other| held != Some(other.holding.sent_access))
+}
+
+/// What is sent of an entry that stays, but for its access.
+pub(crate) fn hidden(can: OutputCan) -> Op {
+    if can.access { Op::Access { class: None, place: None } } else { Op::Delete }
 }
 
 /// What is about to be sent may replace what other owners sent, whether it is confirmed or not.

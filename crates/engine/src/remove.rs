@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
@@ -16,7 +17,7 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
-use crate::deliver::{SEQ, intent_durability};
+use crate::deliver::{SEQ, hidden, hides, intent_durability};
 use crate::error::{EngineError, Result};
 use crate::progress::Progress;
 use crate::visit::holdings::Part;
@@ -75,6 +76,8 @@ struct Leaving {
     intent: Intent,
     /// Somebody else claims the address: the entry stays.
     owned: bool,
+    /// It stays hidden until the heir has sent its own.
+    hides: bool,
     /// The owner whose version is sent again, since the one that is held goes.
     heir: Option<(i64, JobId)>,
     done: bool,
@@ -114,6 +117,7 @@ impl Remover {
                         let owners = self.known_owners(sql, owners, one)?;
                         let mut others = owners.iter().filter(|owner| owner.document != one.document);
                         one.owned = others.clone().next().is_some();
+                        one.hides = hides(&owners, one.document);
                         one.heir = others
                             .find(|other| !other.holds_its_own())
                             .map(|other| (other.document, other.job));
@@ -202,7 +206,15 @@ impl Remover {
             seq: intent.seq,
             op: Op::Delete,
         };
-        Leaving { document: delivery.document, change, intent, owned: false, heir: None, done: false }
+        Leaving {
+            document: delivery.document,
+            change,
+            intent,
+            owned: false,
+            hides: false,
+            heir: None,
+            done: false,
+        }
     }
 
     fn send(
@@ -213,11 +225,22 @@ impl Remover {
         let Some(target) = self.targets.get_mut(&output) else {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
-        let changes: Vec<Change> =
-            leaving.iter().filter(|one| !one.owned).map(|one| one.change.clone()).collect();
+        let can = target.can;
+        let change = |one: &Leaving| match one.hides {
+            true => Change { op: hidden(can), ..one.change.clone() },
+            false => one.change.clone(),
+        };
+        let stays = |one: &Leaving| one.owned && !one.hides;
+        let changes: Vec<Change> = leaving.iter().filter(|one| !stays(one)).map(change).collect();
         let mut answers = target.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
-            one.done = one.owned || matches!(answers.next(), Some(Ok(())));
+            one.done = stays(one)
+                || match answers.next() {
+                    Some(Ok(())) => true,
+                    // There is nothing to hide.
+                    Some(Err(Fault::Gone)) => one.hides,
+                    _ => false,
+                };
             one.done |= planted(Mutation::DeleteBeforeConfirm);
         }
         if !target.can.commits {

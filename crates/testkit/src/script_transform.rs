@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
+use ingather_connector::model::access::Level;
 use ingather_connector::model::document::{Component, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
-/// `{"decline": word, "broken": word, "mark": text, "parts": "keep" | "drop"}`, each optional; for parts see [`parted`].
+/// `{"decline": word, "broken": word, "mark": text, "parts": "keep" | "drop", "access": "everybody"}`, each optional; for parts see [`parted`].
 pub static TRANSFORM: TransformKind = TransformKind {
     name: "script",
     about: "Declines, fails or marks by a word.",
@@ -21,6 +22,7 @@ pub static TRANSFORM: TransformKind = TransformKind {
             broken: word("broken"),
             mark: word("mark"),
             parts: word("parts"),
+            everybody: word("access").is_some(),
         }))
     },
 };
@@ -30,6 +32,7 @@ struct Script {
     broken: Option<String>,
     mark: Option<String>,
     parts: Option<String>,
+    everybody: bool,
 }
 
 /// What a text holds: `v1+a1+b?+...` is the text `v1`, in which are a component `a` with the text `a1` and a component `b`
@@ -90,6 +93,10 @@ impl Transform for Script {
             item.parts.list.push(Component { name, record });
         }
         Ok(if own == "drop" && is_container { Verdict::PartsOnly } else { Verdict::Pass })
+    }
+
+    fn access(&self, level: Level) -> Level {
+        if self.everybody { Level::open() } else { level }
     }
 }
 

@@ -41,5 +41,5 @@ scenarios! {
     old_removals one_decision_each other_device outputs_changed_while_away outputs_in_and_out power_lost_after_a_send racy_versions single_probe
     stopped_runs
     taken_over touched_files
-    two_owners two_owners_access two_owners_differ two_owners_unconfirmed unconfirmed_twice unreadable vanishing
+    two_owners two_owners_access two_owners_differ two_owners_leaving_access two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }
