@@ -135,7 +135,8 @@ impl Play {
         for (output, entries) in
             before.entries.iter().filter(|(output, _)| before.cleared[*output] == cleared[*output])
         {
-            // An output that cannot take access alone must not show what cannot be read.
+            // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
+            // showed: it gets the record again.
             let takes_access = self.world.kind_of(output) != PLAIN.name;
             for name in entries.keys().filter(|name| !after[output].contains_key(*name)) {
                 let owners = before
@@ -149,7 +150,7 @@ impl Play {
                 for job in owners {
                     let acts = job.name == acting;
                     let why = wrongly(&source, job, name, acts, word, rest);
-                    if let Some(why) = why.filter(|why| takes_access || why != HIDDEN) {
+                    if let Some(why) = why.filter(|why| takes_access || (acts && why != HIDDEN)) {
                         found.push(format!("{output} lost {name}, {why}"));
                     }
                     if acts && self.is_lost(&source, truth::file_of(name)) {
@@ -275,7 +276,8 @@ fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest:
     let file = source.files.get(name).filter(|file| !(acts && file.vanishing));
     if let Some(file) = file {
         return match truth::wanted(job, file) {
-            // An output that cannot take access alone must not show what cannot be read.
+            // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
+            // showed: it gets the record again.
             Wanted::Entries(_) if file.unreadable => None,
             Wanted::Entries(entries) if entries.iter().any(|entry| entry.suffix == suffix) => {
                 Some(format!("which is there and belongs to {}", job.name))
