@@ -14,7 +14,12 @@ export INGATHER_DATA="$demo/data"
 # say TEXT: a heading; run COMMAND: shows a command and runs it, whatever it answers.
 say() { printf '\n== %s\n' "$1"; }
 run() {
-    printf '$ %s\n' "$(echo "$*" | sed "s#$ingather#ingather#; s#$demo/##g")"
+    line=''
+    for word in "$@"; do
+        case $word in *' '*) word="'$word'" ;; esac
+        line="$line $word"
+    done
+    printf '$%s\n' "$(echo "$line" | sed "s#$ingather#ingather#; s#$demo/##g")"
     "$@" || printf '(exit code %s)\n' "$?"
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::fault::{Fault, Reason};
+use ingather_connector::model::job::Keep;
 use ingather_connector::model::limits;
 use ingather_connector::model::retry::{self, Attempts, Next};
 use ingather_store::deliveries;
@@ -137,6 +138,7 @@ impl<'v> Settling<'v> {
         let mut first = Vec::new();
         let mut troubles = Vec::new();
         let mut over = Vec::new();
+        let mut declined = Vec::new();
         for settled in &self.settled {
             let task = &settled.visit.task;
             let vanished = settled.outcome == Outcome::Vanished;
@@ -161,11 +163,18 @@ impl<'v> Settling<'v> {
                     }
                 }
             }
+            if matches!(settled.outcome, Outcome::Skipped(_)) && run.definition.keep == Keep::Extracted {
+                declined.push(task.id);
+            }
             match &settled.trouble {
                 Some(trouble) => troubles.push(trouble.clone()),
                 None if run.had_trouble(task.id) => over.push(task.id),
                 None => {}
             }
+        }
+        // Nothing is kept of what nobody wants.
+        if !declined.is_empty() {
+            extracts::forget(sql, &declined)?;
         }
         work::done(sql, &done)?;
         work::again(sql, &again)?;

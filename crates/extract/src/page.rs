@@ -319,7 +319,10 @@ impl<'b> Page<'b> {
             return;
         }
         if self.depth >= self.budget.limits.depth {
-            self.reason(format!("parts are nested deeper than {}; the inner ones were left out", self.depth));
+            self.broken_off(format!(
+                "parts are nested deeper than {}; the inner ones were left out",
+                self.depth
+            ));
             return;
         }
         let Some(left) = self.budget.parts.get().checked_sub(1) else {

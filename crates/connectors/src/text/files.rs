@@ -65,7 +65,8 @@ pub(crate) fn take(
     if entries && over {
         // Half of a container would look like all of it (`push-side.md` CMP-6).
         inside = Parts { list: Vec::new(), incomplete: true };
-        let reason = "compound_limit: it has more parts, or expands to more, than are read; none are entries";
+        let reason =
+            "it has more parts, or expands to more, than are read (compound limit); none of them are entries";
         record.fields.insert(EXTRACTION.to_owned(), vec![reason.to_owned()]);
     }
     let unread = inside.list.iter().find_map(|part| part.record.as_ref().err().map(|why| (&part.name, why)));
@@ -74,6 +75,10 @@ pub(crate) fn take(
             .fields
             .entry(EXTRACTION.to_owned())
             .or_insert_with(|| vec![format!("{name}: {}", why.message)]);
+    }
+    if inside.incomplete {
+        let reason = "not all that is in it could be read; what was found before stays";
+        record.fields.entry(EXTRACTION.to_owned()).or_insert_with(|| vec![reason.to_owned()]);
     }
     let is_container = !inside.list.is_empty() || inside.incomplete;
     parts.incomplete |= inside.incomplete;
@@ -225,7 +230,7 @@ mod tests {
     fn more_parts_than_allowed_make_none_and_take_none_away() {
         let (record, parts, _) = taken(serde_json::json!({}), Extracted { over_limit: true, ..archive() });
         assert_eq!((parts.list.len(), parts.incomplete), (0, true));
-        assert!(record.fields["extraction"][0].starts_with("compound_limit"));
+        assert!(record.fields["extraction"][0].contains("compound limit"));
     }
 
     #[test]

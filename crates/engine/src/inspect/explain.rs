@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ingather_connector::model::access::Level;
-use ingather_connector::model::document::{INSIDE, component_of, component_uri};
+use ingather_connector::model::document::{EXTRACTION, INSIDE, component_of, component_uri};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::ids::{ClassId, Digest};
 use ingather_connector::model::{limits, merge::Known};
@@ -197,7 +197,7 @@ impl Engine {
         let Ok(observed) = read else { return Ok(None) };
         Ok(match &asked.component {
             // What is in it has the text.
-            None if !parts.is_empty() => None,
+            None if !parts.is_empty() && !observed.record.fields.contains_key(EXTRACTION) => None,
             None => verdict::in_part(&asked.shown(), &observed.record),
             Some((_, name)) => {
                 let part =
@@ -326,6 +326,7 @@ impl Engine {
         if within.is_empty() || !self.find(job, &named)?.is_empty() {
             return Ok(Ok(Asked { named, component: None }));
         }
+        let mut container = None;
         for (document, component) in within {
             let Ok(outer) = repository.named(document) else { continue };
             for (_, known) in self.find(job, &outer)? {
@@ -333,9 +334,20 @@ impl Engine {
                 if let Some(id) = id {
                     return Ok(Ok(Asked { named: outer, component: Some((id, component)) }));
                 }
+                container.get_or_insert_with(|| (outer.key.clone(), component.clone()));
             }
         }
-        Ok(Ok(Asked { named, component: None }))
+        Ok(match container {
+            Some((document, component)) => Err(Reason::new(
+                "no_part",
+                format!(
+                    "`{document}` is known, and nothing in it has an entry named `{component}`: it is not in it, could not \
+                     be read, or a stage left it out; `ingather pipeline try {} '{document}'` shows what is found in it",
+                    job.name
+                ),
+            )),
+            None => Ok(Asked { named, component: None }),
+        })
     }
 
     fn find(&self, job: &Job, named: &Named) -> Result<Vec<(i64, Known)>> {

@@ -33,5 +33,10 @@ pub(crate) fn zipped(input: Input, page: &mut Page<'_>) -> Outcome {
             Err(error) => page.lost_part(&name, &error.to_string()),
         }
     }
+    if zip.is_damaged() {
+        page.broken_off(
+            "its directory is missing or damaged, so that members may be missing; it may be cut off",
+        );
+    }
     Ok(())
 }

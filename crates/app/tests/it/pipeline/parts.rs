@@ -119,3 +119,43 @@ fn an_index_that_is_gone_is_filled_from_what_is_kept() {
     sandbox.synced(&["--keep", "nothing", "--update"]);
     sandbox.run(&["doctor"]).exits(0);
 }
+
+#[test]
+fn what_is_not_found_in_an_archive_is_explained() {
+    let sandbox = Sandbox::sqlite();
+    demo(&sandbox);
+    let whole = std::fs::read(sandbox.root().join("post.zip")).unwrap();
+    // Without its directory.
+    std::fs::write(sandbox.root().join("cut.zip"), &whole[..whole.len() - 60]).unwrap();
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let explain = |name: &str| sandbox.run(&["document", "explain", "root", name]).exits(0).out;
+    let told = explain("post.zip!/none.txt");
+    assert!(
+        told.starts_with("`post.zip` is known, and nothing in it has an entry named `none.txt`"),
+        "{told}"
+    );
+    let told = explain("cut.zip");
+    assert!(told.contains("members may be missing"), "{told}");
+    assert_eq!(hits(&sandbox, "saffron").len(), 2, "what can be read is found");
+}
+
+#[test]
+fn of_an_archive_that_is_declined_nothing_is_kept() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", "whale")]);
+    sandbox.synced(&["--keep", "extracted"]);
+    let pipeline = sandbox.path().join("stages.json");
+    let stages =
+        r#"[{"transform": "allow", "settings": {"refuse_extensions": ["tar"]}}, {"transform": "text"}]"#;
+    std::fs::write(&pipeline, stages).unwrap();
+    sandbox.synced(&["--pipeline", pipeline.to_str().unwrap(), "--update"]);
+    let store =
+        ingather_store::Reader::open(&ingather_store::Target::Sqlite(sandbox.data().join("store.db")))
+            .unwrap();
+    let kept = store.unwrap().read(|sql| {
+        let job = ingather_store::jobs::list(sql)?[0].id;
+        ingather_store::extracts::of_job(sql, job, 0, 10)
+    });
+    assert_eq!(kept.unwrap(), [0i64; 0]);
+}

@@ -29,6 +29,7 @@ struct Member {
 pub(crate) struct Zip {
     input: Input,
     members: Vec<Member>,
+    damaged: bool,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u64 {
@@ -46,16 +47,21 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 impl Zip {
     /// Reads the directory, or looks for members from the beginning.
     pub(crate) fn open(mut input: Input) -> Result<Self, Trouble> {
-        let members = match directory(&mut input) {
-            Ok(members) if !members.is_empty() => members,
-            _ => scan(&mut input)?,
+        let (members, damaged) = match directory(&mut input) {
+            Ok(members) if !members.is_empty() => (members, false),
+            _ => (scan(&mut input)?, true),
         };
         if members.is_empty() {
             return Err("it begins as a ZIP file and has no members".into());
         }
-        let mut zip = Self { input, members };
+        let mut zip = Self { input, members, damaged };
         zip.decode_names();
         Ok(zip)
+    }
+
+    /// Whether its directory could not be read, so that members may be missing.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damaged
     }
 
     pub(crate) fn len(&self) -> usize {
