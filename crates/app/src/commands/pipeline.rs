@@ -90,9 +90,17 @@ pub(super) fn read(file: &Path) -> Result<Vec<Stage>> {
         )));
     }
     let stages = given.stages.into_iter().enumerate();
-    stages
+    let checked: Vec<Stage> = stages
         .map(|(place, stage)| checked(stage).map_err(|why| wrong(format!("stage {}: {why}", place + 1))))
-        .collect()
+        .collect::<Result<_>>()?;
+    if reading == 0 {
+        show::stderr(&format!(
+            "ingather: {}: no stage reads documents ({}): they are found by their names and fields alone",
+            file.display(),
+            READING.join(" or ")
+        ));
+    }
+    Ok(checked)
 }
 
 fn checked(stage: GivenStage) -> std::result::Result<Stage, String> {

@@ -62,6 +62,8 @@ impl Engine {
             }
         }
         if !answers.is_empty() {
+            // Found through one job is found: that answer comes first.
+            answers.sort_by_key(|answer| !answer.may_see);
             return Ok(answers);
         }
         for job in &jobs {

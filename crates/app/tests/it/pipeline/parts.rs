@@ -159,3 +159,13 @@ fn of_an_archive_that_is_declined_nothing_is_kept() {
     });
     assert_eq!(kept.unwrap(), [0i64; 0]);
 }
+
+#[test]
+fn a_pipeline_that_reads_nothing_says_so() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "whale");
+    let pipeline = sandbox.path().join("stages.json");
+    std::fs::write(&pipeline, r#"[{"transform": "null"}]"#).unwrap();
+    let answer = sandbox.run(&["sync", "root", "--pipeline", pipeline.to_str().unwrap()]).exits(0);
+    assert!(answer.err.contains("no stage reads documents (text or tika)"), "{answer:#?}");
+}
