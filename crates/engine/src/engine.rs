@@ -25,7 +25,7 @@ use crate::outputs::{self, OutputSlot};
 use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
-use crate::run::{Known, Run, begin, lock};
+use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
 use crate::visit::pipeline::Pipeline;
 use crate::{sweep, visit};
 
@@ -266,15 +266,16 @@ impl Engine {
     fn work(&self, run: &Run, known: u64) -> Result<Shown> {
         let workers = self.surroundings.threads.max(1);
         std::thread::scope(|scope| {
+            let _closes = ClosesOnPanic(run);
             let deliverers: Vec<_> = run
                 .outputs
                 .iter()
                 .filter(|_| run.store.is_some())
-                .map(|slot| scope.spawn(|| failing(run, || Deliverer::new(run, slot).work())))
+                .filter_map(|slot| start(scope, run, || failing(run, || Deliverer::new(run, slot).work())))
                 .collect();
             let visitors: Vec<_> = (0..workers)
-                .map(|_| {
-                    scope.spawn(|| {
+                .filter_map(|_| {
+                    start(scope, run, || {
                         failing(run, || {
                             while let Some(tasks) = run.board.take() {
                                 visit::visit_all(run, tasks)?;
@@ -284,7 +285,7 @@ impl Engine {
                     })
                 })
                 .collect();
-            let renewing = scope.spawn(|| renew(run));
+            let renewing = start(scope, run, || renew(run));
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
             failing(run, || lister.list());
@@ -301,7 +302,7 @@ impl Engine {
             for deliverer in deliverers {
                 join(deliverer);
             }
-            join(renewing);
+            renewing.map(join);
             match run.board.take_error() {
                 Some(error) => Err(error),
                 None => Ok(lister.shown),
@@ -466,21 +467,5 @@ impl Engine {
             runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
         })?;
         Ok(())
-    }
-}
-
-/// Runs a thread's work; an error ends the run.
-fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
-    if let Err(error) = work() {
-        run.board.fail(error);
-        run.outputs.iter().for_each(OutputSlot::notify);
-    }
-}
-
-fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
-    match thread.join() {
-        Ok(value) => Some(value),
-        // A bug in a connector or here: the run must not end as if nothing had happened.
-        Err(panic) => std::panic::resume_unwind(panic),
     }
 }

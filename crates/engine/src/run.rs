@@ -234,3 +234,49 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
         ))
     })
 }
+
+/// Ends a run whose own thread panics: the others would wait for it for ever.
+pub(crate) struct ClosesOnPanic<'r>(pub(crate) &'r Run);
+
+impl Drop for ClosesOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.board.close();
+            self.0.outputs.iter().for_each(OutputSlot::close);
+        }
+    }
+}
+
+/// Starts a thread of a run; where the system has none to give, the run ends.
+pub(crate) fn start<'scope, 'env>(
+    scope: &'scope std::thread::Scope<'scope, 'env>,
+    run: &Run,
+    work: impl FnOnce() + Send + 'scope,
+) -> Option<std::thread::ScopedJoinHandle<'scope, ()>> {
+    match std::thread::Builder::new().spawn_scoped(scope, work) {
+        Ok(thread) => Some(thread),
+        Err(error) => {
+            run.board.fail(EngineError::Refused(format!(
+                "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
+            )));
+            run.outputs.iter().for_each(OutputSlot::notify);
+            None
+        }
+    }
+}
+
+/// Runs a thread's work; an error ends the run.
+pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
+    if let Err(error) = work() {
+        run.board.fail(error);
+        run.outputs.iter().for_each(OutputSlot::notify);
+    }
+}
+
+pub(crate) fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
+    match thread.join() {
+        Ok(value) => Some(value),
+        // A bug in a connector or here: the run must not end as if nothing had happened.
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
