@@ -169,3 +169,43 @@ fn a_pipeline_that_reads_nothing_says_so() {
     let answer = sandbox.run(&["sync", "root", "--pipeline", pipeline.to_str().unwrap()]).exits(0);
     assert!(answer.err.contains("no stage reads documents (text or tika)"), "{answer:#?}");
 }
+
+/// Processes that threads of a process have started, with the processor time that each took, in ticks.
+fn children_of(process: u32) -> Vec<(i32, u64)> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let children: Vec<String> =
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok()).collect();
+    let took = |child: &str| -> Option<(i32, u64)> {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+        let (_, after_name) = stat.rsplit_once(')')?;
+        Some((child.parse().ok()?, after_name.split_whitespace().nth(11)?.parse().ok()?))
+    };
+    children.iter().flat_map(|line| line.split_whitespace()).filter_map(took).collect()
+}
+
+#[test]
+fn a_reader_that_dies_costs_its_document_alone_and_explain_says_so() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("large.html", &"<p>whale <b>and</b> walrus".repeat(1_500_000));
+    sandbox.write("small.txt", "seal");
+    files::settle(&sandbox.root());
+    let mut running = sandbox.command(&["sync", "root", "-q"]).spawn().unwrap();
+    // It is amid the document once it has worked for a while.
+    let amid = loop {
+        let amid = children_of(running.id()).into_iter().find(|(_, ticks)| *ticks >= 10);
+        if amid.is_some() || running.try_wait().unwrap().is_some() {
+            break amid;
+        }
+    };
+    let (child, _) = amid.expect("the document is read by a process of its own, for some seconds");
+    must(Command::new("kill").args(["-9", &child.to_string()]));
+    assert_eq!(running.wait().unwrap().code(), Some(1));
+    assert_eq!(hits(&sandbox, "seal"), [pair("small.txt", "")]);
+    let told = sandbox.run(&["document", "explain", "root", "large.html", "--json"]).exits(0).json();
+    assert_eq!(told[0]["code"], "extract", "{told:?}");
+    // Another process reads what is changed.
+    sandbox.write("large.html", "<p>otter");
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    assert_eq!(hits(&sandbox, "otter"), [pair("large.html", "")]);
+}
