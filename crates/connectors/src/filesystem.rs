@@ -138,9 +138,9 @@ impl Source {
         }
     }
 
-    /// Opens a document that the job takes: [`root::READ`] or [`root::PATH`].
-    fn take(&self, key: &str, flags: OFlags) -> Result<Taken, Fault> {
-        if let Some(taken) = self.reached.open_beside(self, key, flags) {
+    /// Opens a document that the job takes: [`root::READ`] or [`root::PATH`]; `now`: milliseconds since 1970 UTC.
+    fn take(&self, key: &str, flags: OFlags, now: i64) -> Result<Taken, Fault> {
+        if let Some(taken) = self.reached.open_beside(self, key, flags, now) {
             return Ok(taken);
         }
         let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;

@@ -3,6 +3,7 @@
 
 mod files;
 
+use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
@@ -99,11 +100,28 @@ struct Text {
     settings: Settings,
 }
 
+thread_local! {
+    /// What a thread reads into, one document after the other: memory that was just used costs less than other.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 impl Transform for Text {
     fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+        let bytes = buffer_bytes(item.record.size);
+        let mut buffer = BUFFER.take();
+        if buffer.len() < bytes {
+            buffer.resize(bytes, 0);
+        }
+        let verdict = self.read(item, &mut buffer[..bytes]);
+        BUFFER.set(buffer);
+        verdict
+    }
+}
+
+impl Text {
+    fn read(&self, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
         let Item { record, content, parts } = item;
-        let mut buffer = vec![0u8; buffer_bytes(record.size)];
-        let (length, mut ended) = fill(*content, &mut buffer)?;
+        let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
         let data = detect::by_content(head, &name)
@@ -121,7 +139,7 @@ impl Transform for Text {
         }
         while !ended && !text.is_full() {
             let length;
-            (length, ended) = fill(*content, &mut buffer)?;
+            (length, ended) = fill(*content, buffer)?;
             text.push(&buffer[..length], ended);
         }
         if text.binary {

@@ -1,8 +1,9 @@
 //! Folders that were reached lately, so that a document beside another one costs one step and not one for each folder
 //! above it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::model::limits;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
@@ -11,10 +12,25 @@ use super::facts::Facts;
 use super::root::{self, Spot};
 use super::{Source, Taken};
 
-/// Folders by the parent part of keys, with device and inode: the way down to each was judged, and nothing on it leaves
-/// out what is below. Those that were reached lately, and those before them.
+/// Folders by the parent part of keys.
 #[derive(Default)]
-pub(super) struct Reached(Mutex<[HashMap<String, (u64, u64)>; 2]>);
+pub(super) struct Reached(Mutex<Folders>);
+
+#[derive(Default)]
+struct Folders {
+    /// With device and inode: the way down to each was judged, and nothing on it leaves out what is below. Those that were
+    /// reached lately, and those before them.
+    judged: [HashMap<String, (u64, u64)>; 2],
+    /// Those that are open, the latest last.
+    open: VecDeque<Open>,
+}
+
+/// A folder that stood under its path at `since`, milliseconds since 1970 UTC.
+struct Open {
+    parent: String,
+    handle: Arc<OwnedFd>,
+    since: i64,
+}
 
 /// The parent part of a key, with its slash; empty at the root.
 fn parent(key: &str) -> &str {
@@ -22,33 +38,20 @@ fn parent(key: &str) -> &str {
 }
 
 impl Reached {
-    fn lock(&self) -> MutexGuard<'_, [HashMap<String, (u64, u64)>; 2]> {
+    fn lock(&self) -> MutexGuard<'_, Folders> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the document `key` when its folder is still what it was: the same one, under the same path, without a link
-    /// on the way. None says nothing; the way down does.
-    pub(super) fn open_beside(&self, source: &Source, key: &str, flags: OFlags) -> Option<Taken> {
-        let known = *self.lock().iter().find_map(|folders| folders.get(parent(key)))?;
+    /// on the way. None says nothing; the way down does. `now`: milliseconds since 1970 UTC.
+    pub(super) fn open_beside(&self, source: &Source, key: &str, flags: OFlags, now: i64) -> Option<Taken> {
         let path = root::read_key(key).ok()?;
         if source.rules.leaves_out(&path, false, None).is_some() {
             return None;
         }
         let begin = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (above, name) = path.split_at(begin);
-        let above = [source.root.bytes(), b"/", above].concat();
-        // Kernels that cannot be asked like this, and paths that are too long for them, go the long way.
-        let folder = rustix::fs::openat2(
-            rustix::fs::CWD,
-            above.as_slice(),
-            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-            ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
-        )
-        .ok()?;
-        if Facts::of_handle(&folder).ok()?.id() != known {
-            return None;
-        }
+        let folder = self.folder(source, parent(key), above, now)?;
         // Nothing is opened before it is known to be a file: a pipe or a device would notice.
         let (file, born) = Facts::of_name(&folder, name).ok()?;
         if source.left_by_facts(&file).is_some() {
@@ -57,6 +60,37 @@ impl Reached {
         let handle = rustix::fs::openat(&folder, name, flags, Mode::empty()).ok()?;
         let facts = Facts::of_handle(&handle).ok()?;
         (facts.id() == file.id()).then_some(Taken { handle, facts, born })
+    }
+
+    /// Opens the folder `parent`, with the path `above` below the root. What is read in it within the next moment was
+    /// read as if it had been read when it was opened: the path is not asked for again.
+    fn folder(&self, source: &Source, parent: &str, above: &[u8], now: i64) -> Option<Arc<OwnedFd>> {
+        let folders = self.lock();
+        let fresh = |open: &&Open| (0..limits::FOLDER_STANDS_MS).contains(&(now - open.since));
+        if let Some(open) = folders.open.iter().rev().filter(fresh).find(|open| open.parent == parent) {
+            return Some(open.handle.clone());
+        }
+        let known = *folders.judged.iter().find_map(|judged| judged.get(parent))?;
+        drop(folders);
+        // Kernels that cannot be asked like this, and paths that are too long for them, go the long way.
+        let handle = rustix::fs::openat2(
+            rustix::fs::CWD,
+            [source.root.bytes(), b"/", above].concat().as_slice(),
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+        )
+        .ok()?;
+        if Facts::of_handle(&handle).ok()?.id() != known {
+            return None;
+        }
+        let handle = Arc::new(handle);
+        let mut folders = self.lock();
+        if folders.open.len() >= limits::FOLDERS_STANDING_MAX {
+            folders.open.pop_front();
+        }
+        folders.open.push_back(Open { parent: parent.to_owned(), handle: handle.clone(), since: now });
+        Some(handle)
     }
 
     /// Takes note of the folder of a document that was found by the way down.
@@ -75,9 +109,10 @@ impl Reached {
             return;
         }
         let mut folders = self.lock();
-        if folders[0].len() >= limits::FOLDERS_REACHED_MAX / 2 {
-            folders[1] = std::mem::take(&mut folders[0]);
+        let judged = &mut folders.judged;
+        if judged[0].len() >= limits::FOLDERS_REACHED_MAX / 2 {
+            judged[1] = std::mem::take(&mut judged[0]);
         }
-        folders[0].insert(folder.to_owned(), facts.id());
+        judged[0].insert(folder.to_owned(), facts.id());
     }
 }

@@ -1,7 +1,7 @@
 //! Looking at one file and reading it: what is delivered was read from one version, or says that it was not.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::document::Record;
@@ -17,7 +17,7 @@ use super::{Source, Taken, root, uri};
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
     let now = call.now();
-    let Taken { handle, facts, born } = source.take(key, root::PATH)?;
+    let Taken { handle, facts, born } = source.take(key, root::PATH, now)?;
     // The list is read after the facts: when it changed in between, their change time tells at the next look.
     let level = levels::of_path(&handle, &facts, Right::Read);
     let (content, access) = facts.stamps(now, source.grain(&facts, &handle));
@@ -54,7 +54,7 @@ fn read_once(
     read: &mut ReadContent<'_>,
 ) -> Result<(Observed, bool), Fault> {
     let now = call.now();
-    let Taken { handle, facts: before, born } = source.take(key, root::READ)?;
+    let Taken { handle, facts: before, born } = source.take(key, root::READ, now)?;
     let level = levels::of_handle(&handle, &before, Right::Read);
     let (content, access) = before.stamps(now, source.grain(&before, &handle));
     let mut record = begin(source, key, &before, born);
@@ -67,7 +67,7 @@ fn read_once(
         return Err(Fault::passing("io", format!("`{key}` cannot be read to its end: {error}")));
     }
     outcome?;
-    let after = Facts::of_handle(bytes.file.get_ref());
+    let after = Facts::of_handle(&bytes.file);
     let after = after.map_err(|errno| root::fault(errno, &format!("`{key}`")))?;
     let observed = Observed { content, access, identity: before.identity(), level, record };
     Ok((observed, after.unchanged_since(&before)))
@@ -100,9 +100,9 @@ fn begin(source: &Source, key: &str, facts: &Facts, born: Option<i64>) -> Record
     record
 }
 
-/// The bytes of an open file, through one buffer, up to the size that it had when it was opened.
+/// The bytes of an open file, up to the size that it had when it was opened.
 struct Content<'a> {
-    file: BufReader<File>,
+    file: File,
     left: u64,
     call: &'a Call,
     /// The first error, which the consumer may have hidden.
@@ -111,26 +111,21 @@ struct Content<'a> {
 
 impl<'a> Content<'a> {
     fn new(file: File, facts: &Facts, size_max: u64, call: &'a Call) -> Content<'a> {
-        let size = usize::try_from(facts.size).unwrap_or(usize::MAX);
-        let buffer = if size == 0 { limits::READ_BUFFER_BYTES } else { size.min(limits::READ_BUFFER_BYTES) };
         // Files that the kernel makes up have size 0 and content.
         let left = if facts.size == 0 { size_max } else { facts.size.min(size_max) };
-        Content { file: BufReader::with_capacity(buffer, file), left, call, error: None }
+        Content { file, left, call, error: None }
     }
 
     fn refill(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let most = usize::try_from(self.left).map_or(out.len(), |left| left.min(out.len()));
         loop {
             if self.call.cancel.cancelled() {
                 return Err(std::io::Error::other("reading was stopped"));
             }
-            match self.file.fill_buf() {
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            match self.file.read(&mut out[..most]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
-                Ok(bytes) => {
-                    let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-                    let length = bytes.len().min(out.len()).min(most);
-                    out[..length].copy_from_slice(&bytes[..length]);
-                    self.file.consume(length);
+                Ok(length) => {
                     self.left -= length as u64;
                     return Ok(length);
                 }

@@ -274,6 +274,18 @@ fn a_listing_that_is_dropped_leaves_no_thread_behind() {
     assert_eq!(Arc::strong_count(&source), before);
 }
 
+/// Reads documents at a time, milliseconds after [`LATER`].
+fn reading(source: &Arc<dyn Repository>) -> impl Fn(&str, i64) -> Result<String, Fault> {
+    move |key, after| {
+        let mut text = String::new();
+        let observed = source.fetch(&call_at(LATER + after), key, &mut |_, content| {
+            text.clear();
+            content.read_to_string(&mut text).map(|_| ()).map_err(|_| Fault::Gone)
+        });
+        observed.map(|_| text)
+    }
+}
+
 #[test]
 fn a_folder_that_was_reached_before_is_looked_at_again() {
     let (_guard, root) = folder();
@@ -281,24 +293,44 @@ fn a_folder_that_was_reached_before_is_looked_at_again() {
     write(&root, "notes/b", "second");
     write(&root, "other/a", "third");
     let source = source(&root);
-    let read = |key: &str| {
-        let mut text = String::new();
-        let observed = source.fetch(&call(), key, &mut |_, content| {
-            text.clear();
-            content.read_to_string(&mut text).map(|_| ()).map_err(|_| Fault::Gone)
-        });
-        observed.map(|_| text)
-    };
-    assert_eq!(read("notes/a").unwrap(), "first");
-    assert_eq!(read("notes/b").unwrap(), "second");
+    let read = reading(&source);
+    let stands = limits::FOLDER_STANDS_MS;
+    assert_eq!(read("notes/a", 0).unwrap(), "first");
+    assert_eq!(read("notes/b", 0).unwrap(), "second");
     std::fs::rename(root.join("notes"), root.join("moved")).unwrap();
-    assert_eq!(read("notes/b"), Err(Fault::Gone), "the folder is not there under this name any more");
+    assert_eq!(read("notes/b", stands), Err(Fault::Gone), "it is not there under this name any more");
     std::os::unix::fs::symlink(root.join("moved"), root.join("notes")).unwrap();
-    assert_eq!(read("notes/b").unwrap_err().reason().code, "link", "the same folder, behind a link");
+    assert_eq!(read("notes/b", stands).unwrap_err().reason().code, "link", "the same folder, behind a link");
     std::fs::remove_file(root.join("notes")).unwrap();
     std::fs::rename(root.join("other"), root.join("notes")).unwrap();
-    assert_eq!(read("notes/a").unwrap(), "third");
-    assert_eq!(read("notes/b"), Err(Fault::Gone));
+    assert_eq!(read("notes/a", stands).unwrap(), "third");
+    assert_eq!(read("notes/b", stands), Err(Fault::Gone));
+}
+
+#[test]
+fn a_folder_stands_for_a_moment_and_not_when_the_clock_goes_back() {
+    let (_guard, root) = folder();
+    write(&root, "notes/a", "first");
+    write(&root, "notes/b", "second");
+    let source = source(&root);
+    let read = reading(&source);
+    let moment = limits::FOLDER_STANDS_MS - 1;
+    read("notes/a", 0).unwrap();
+    assert_eq!(read("notes/b", 0).unwrap(), "second", "reached by the first, opened by the second");
+    std::fs::rename(root.join("notes"), root.join("moved")).unwrap();
+    assert_eq!(
+        read("notes/a", moment).unwrap(),
+        "first",
+        "as if it had been read when its folder was opened"
+    );
+    assert_eq!(read("notes/a", -1), Err(Fault::Gone));
+    std::fs::create_dir(root.join("notes")).unwrap();
+    std::fs::rename(root.join("moved/a"), root.join("notes/a")).unwrap();
+    assert_eq!(
+        read("notes/a", moment).unwrap(),
+        "first",
+        "what is not in the folder any more is looked for by its path"
+    );
 }
 
 #[test]
