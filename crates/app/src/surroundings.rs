@@ -257,9 +257,8 @@ fn output(data: &Path, name: &str) -> std::result::Result<String, String> {
         },
         Some(("journal", file)) => {
             let bytes =
-                ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().to_vec());
-            let path =
-                PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes));
+                ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
+            let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
             let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
             match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
                 Ok(()) => Ok(format!("journal {file} can be written")),

@@ -167,7 +167,9 @@ impl Source {
 
     /// The absolute path of the document `key`: the same whatever job names it.
     fn path(&self, key: &str) -> Vec<u8> {
-        let mut path = self.root.bytes().to_vec();
+        let root = self.root.bytes();
+        let mut path = Vec::with_capacity(root.len() + 1 + key.len());
+        path.extend_from_slice(root);
         // Of a root that was never met, the name is all that is known.
         let is_file = self.base().map_or_else(|| key == names::escape(self.root.name()), |base| base.is_file);
         if !is_file {
@@ -175,7 +177,7 @@ impl Source {
                 path.push(b'/');
             }
             // What cannot be read as a name was never ours; it gets a path that is as odd.
-            path.extend(names::unescape(key).unwrap_or_else(|_| key.as_bytes().to_vec()));
+            path.extend_from_slice(&names::unescape(key).unwrap_or_else(|_| key.as_bytes().into()));
         }
         path
     }
@@ -187,7 +189,7 @@ impl Source {
 
     /// The listing of a source that is one file.
     fn one_file(&self, now: i64, root: &Root, first: &mut Page) {
-        let name = names::escape(self.root.name());
+        let name = names::escape(self.root.name()).into_owned();
         first.proven.push(Scope::Folder(String::new()));
         // The folder that holds the file rules all keys that there are.
         if let Some(place) = first.places.last_mut() {

@@ -42,7 +42,7 @@ struct JournalSettings {
 fn open(value: &Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
     let settings: JournalSettings = settings::read(value)?;
     let bytes = names::unescape(&settings.file).map_err(|sentence| Fault::refused("settings", sentence))?;
-    let path = PathBuf::from(std::ffi::OsString::from_vec(bytes));
+    let path = PathBuf::from(std::ffi::OsString::from_vec(bytes.into_owned()));
     if !path.is_absolute() {
         return Err(Fault::refused("settings", format!("`{}` is not an absolute path", settings.file)));
     }

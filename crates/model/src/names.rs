@@ -1,13 +1,15 @@
 //! Names of documents whose source speaks bytes: injective text, accepted back by every command (design 5.1).
 
+use std::borrow::Cow;
+
 /// Writes `bytes` as text: UTF-8 stays as it is, `\` becomes `\\`, other bytes and control characters `\xNN`.
-pub fn escape(bytes: &[u8]) -> String {
+pub fn escape(bytes: &[u8]) -> Cow<'_, str> {
     // Most names are plain ASCII, which takes no decoding to tell.
     let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\');
     if let Ok(text) = std::str::from_utf8(bytes)
         && (plain || !text.chars().any(|c| c == '\\' || c.is_control()))
     {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(bytes.len() + 8);
     for chunk in bytes.utf8_chunks() {
@@ -23,14 +25,17 @@ pub fn escape(bytes: &[u8]) -> String {
         }
         push_hex(&mut out, chunk.invalid());
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Reads a name back into the bytes that [`escape`] was given.
 ///
 /// # Errors
 /// A sentence that names the first place that cannot be read: a lone `\`, or `\x` without two hexadecimal digits.
-pub fn unescape(name: &str) -> Result<Vec<u8>, String> {
+pub fn unescape(name: &str) -> Result<Cow<'_, [u8]>, String> {
+    if !name.contains('\\') {
+        return Ok(Cow::Borrowed(name.as_bytes()));
+    }
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name;
     while let Some(at) = rest.find('\\') {
@@ -54,7 +59,7 @@ pub fn unescape(name: &str) -> Result<Vec<u8>, String> {
         }
     }
     out.extend_from_slice(rest.as_bytes());
-    Ok(out)
+    Ok(Cow::Owned(out))
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {
@@ -83,13 +88,15 @@ mod tests {
     proptest! {
         #[test]
         fn every_byte_string_comes_back(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert_eq!(unescape(&escape(&bytes)).unwrap(), bytes);
+            let name = escape(&bytes);
+            prop_assert_eq!(unescape(&name).unwrap(), bytes.as_slice());
         }
 
         #[test]
         fn a_name_that_reads_is_the_only_one_for_its_bytes(name in "[a-z\\\\x0-9F]{0,12}") {
             if let Ok(bytes) = unescape(&name) {
-                prop_assert_eq!(unescape(&escape(&bytes)).unwrap(), bytes);
+                let written = escape(&bytes);
+                prop_assert_eq!(unescape(&written).unwrap(), bytes.as_ref());
             }
         }
     }

@@ -118,7 +118,7 @@ fn refuse_inside(data: &DataDirectory, root: &Path) -> Result<()> {
 }
 
 fn escaped(root: &Path) -> String {
-    names::escape(std::os::unix::ffi::OsStrExt::as_bytes(root.as_os_str()))
+    names::escape(std::os::unix::ffi::OsStrExt::as_bytes(root.as_os_str())).into_owned()
 }
 
 fn find(reader: Option<&Reader>, sync: &Sync, root: &Path) -> Result<Wanted> {

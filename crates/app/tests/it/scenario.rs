@@ -22,8 +22,8 @@
 //! `says WORDS` asks for words on standard error.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, PathBuf};
 
 use ingather_connector::model::names;
@@ -99,7 +99,7 @@ struct Player {
 impl Player {
     fn path(&self, word: &str) -> PathBuf {
         let mut path = self.sandbox.root();
-        for part in PathBuf::from(OsString::from_vec(names::unescape(word).unwrap())).components() {
+        for part in PathBuf::from(OsStr::from_bytes(&names::unescape(word).unwrap())).components() {
             match part {
                 Component::ParentDir => drop(path.pop()),
                 Component::Normal(name) => path.push(name),

@@ -14,26 +14,26 @@ pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
     let refuse = |sentence: String| Err(Reason::new("key", sentence));
     let path = match text.strip_prefix("file://") {
         Some(_) => match uri::path_of(text) {
-            Some(path) => path,
+            Some(path) => path.into(),
             None => return refuse(format!("`{text}` is no URI of a file")),
         },
         // The name of a document never begins with a slash; an absolute path is taken by its bytes.
         None if text.starts_with('/') => match names::unescape(text) {
             Ok(path) => path,
-            Err(_) => text.as_bytes().to_vec(),
+            Err(_) => text.as_bytes().into(),
         },
         None => return Ok(Named::of(text.strip_prefix("./").unwrap_or(text).to_owned())),
     };
     let mut root = source.root.bytes().to_vec();
     let is_file = source.base().is_some_and(|base| base.is_file);
     if path == root && is_file {
-        return Ok(Named::of(names::escape(source.root.name())));
+        return Ok(Named::of(names::escape(source.root.name()).into_owned()));
     }
     if root.last() != Some(&b'/') {
         root.push(b'/');
     }
     match path.strip_prefix(root.as_slice()) {
-        Some(below) if !below.is_empty() && !is_file => Ok(Named::of(names::escape(below))),
+        Some(below) if !below.is_empty() && !is_file => Ok(Named::of(names::escape(below).into_owned())),
         _ => {
             Err(Reason::new("outside", format!("`{text}` lies outside the source `{}`", source.root.text())))
         }

@@ -127,7 +127,7 @@ impl<'a> Lister<'a> {
         self.place(&node, levels::of_handle(&handle, &node.facts, Right::Execute));
         if self.by_name {
             // The name was made from these very bytes.
-            node.path = names::unescape(&node.key).unwrap_or_default();
+            node.path = names::unescape(&node.key).unwrap_or_default().into_owned();
         }
         if self.shared.source.rules.ignore_files {
             match Ignored::below(node.ignored.take(), &handle, &node.path) {
@@ -307,7 +307,7 @@ impl<'a> Lister<'a> {
         match (left, facts) {
             (None, Some(facts)) => {
                 let (content, access) = facts.stamps(now, grain);
-                let name = names::escape(bytes);
+                let name = names::escape(bytes).into_owned();
                 found.items.push(Item { name, content, access, identity: facts.identity() });
             }
             // It became a folder since the folder was read.

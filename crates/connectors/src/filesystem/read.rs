@@ -82,7 +82,7 @@ fn begin(source: &Source, key: &str, facts: &Facts, born: Option<i64>) -> Record
     let mut record = Record {
         uri: uri::of_path(&path),
         title: name.clone(),
-        path: names::escape(&path),
+        path: names::escape(&path).into_owned(),
         size: Some(facts.size),
         modified: Some(millis(facts.mtime)),
         created: born,

@@ -1,6 +1,7 @@
 //! The way from `/` down to a source's root and on to one document, name by name: no link is ever followed, and no path
 //! is too long.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -57,7 +58,7 @@ impl RootPath {
 
     /// The whole path as a person reads it.
     pub(super) fn text(&self) -> String {
-        names::escape(self.bytes())
+        names::escape(self.bytes()).into_owned()
     }
 
     /// The last name; empty for `/`.
@@ -145,7 +146,7 @@ pub(super) fn open(path: &RootPath, mut places: Option<&mut Vec<PlaceReport>>) -
     for (depth, part) in path.parts.iter().enumerate() {
         if let Some(places) = places.as_deref_mut() {
             places.push(PlaceReport {
-                name: names::escape(&path.above(depth)),
+                name: names::escape(&path.above(depth)).into_owned(),
                 parent: places.last().map(|place| place.name.clone()),
                 identity: facts.place_identity(),
                 level: levels::of_path(&folder, &facts, Right::Execute),
@@ -205,7 +206,7 @@ impl Stop {
 }
 
 /// Reads a document's name. Only the spelling that a listing uses is taken, so that no document has two names.
-pub(super) fn read_key(key: &str) -> Result<Vec<u8>, Stop> {
+pub(super) fn read_key(key: &str) -> Result<Cow<'_, [u8]>, Stop> {
     let refuse = |sentence: String| Stop::Key(Reason::new("key", sentence));
     let bytes = names::unescape(key).map_err(refuse)?;
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
@@ -224,7 +225,7 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
             true => by_rule(source, key, &path, false, None),
             false => Some(Left::Excluded.told(key, key, &other())),
         };
-        return Ok(Spot { folder: root.folder, left, name: path });
+        return Ok(Spot { folder: root.folder, left, name: path.into_owned() });
     }
     let mut folder = root.folder;
     let mut left: Option<Reason> = None;
