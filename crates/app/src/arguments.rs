@@ -348,7 +348,8 @@ pub(crate) enum Document {
     /// Why a document stands as it does, whether it is known or not
     #[command(after_help = "Examples:\n  \
         ingather document explain share notes/a.txt\n  \
-        ingather document explain share /srv/share/notes/a.txt\n\n\
+        ingather document explain share /srv/share/notes/a.txt\n  \
+        ingather document explain share 'a.zip!/b.txt'\n\n\
         Exit codes: 0 answered, whatever the answer · 2 no such job · 3 could not work")]
     Explain {
         /// Name of the job
@@ -364,7 +365,8 @@ pub(crate) enum Pipeline {
     /// What each stage makes of one document; nothing is written
     #[command(after_help = "Examples:\n  \
         ingather pipeline try share notes/a.txt                       the stages that the job has\n  \
-        ingather pipeline try share notes/a.txt --pipeline new.toml   those of a file\n\n\
+        ingather pipeline try share notes/a.txt --pipeline new.toml   those of a file\n  \
+        ingather pipeline try share 'a.zip!/b.txt'                    what they make of something in a document\n\n\
         Exit codes: 0 tried, whatever came of it · 1 a stage failed · 2 no such job or document, or a file that cannot\n\
         be used · 3 could not work")]
     Try {

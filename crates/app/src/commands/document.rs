@@ -121,7 +121,7 @@ fn as_json(job: &str, told: &Explanation) -> serde_json::Value {
         .collect();
     json!({
         "job": job, "document": told.document, "uri": told.uri, "code": told.cause.code, "cause": told.cause.message,
-        "source": told.source, "known": known, "outputs": outputs, "also_in": told.also_in,
+        "source": told.source, "known": known, "outputs": outputs, "same_name": told.same_name, "also_in": told.also_in,
         "waits_for": told.waits_for, "due": told.due, "next": told.next,
     })
 }
@@ -148,6 +148,9 @@ fn tell_explanation(job: &str, told: &Explanation) {
             (None, None) => String::new(),
         };
         line("output", &format!("{}: {}{at}", holder.output, holder.sentence));
+    }
+    if let Some(uri) = &told.same_name {
+        line("same name", &format!("something in another document: {uri}"));
     }
     if !told.also_in.is_empty() {
         line("also in", &format!("job {}", told.also_in.join(", job ")));

@@ -72,7 +72,8 @@ fn outcome_of(run: &Run) -> &str {
 fn as_json(job: &Stored, documents: u64, run: Option<&Run>) -> serde_json::Value {
     json!({
         "job": job.name, "state": job.state, "documents": documents, "root": job.root,
-        "outputs": job.definition.outputs, "definition": job.definition, "error": job.error,
+        "outputs": job.definition.outputs, "keep": super::sync::keep_word(job.definition.keep),
+        "definition": job.definition, "error": job.error,
         "run": run.map(run_json),
     })
 }
@@ -96,6 +97,7 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     show::line(&format!("source     {}", job.root));
     show::line(&format!("stages     {}", super::pipeline::in_words(&job.definition.stages)));
     show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
+    show::line(&format!("keep       {}", super::sync::keep_word(job.definition.keep)));
     show::line(&format!("state      {}", job.state));
     show::line(&format!("documents  {}", show::number(total)));
     if let Some(run) = &run {

@@ -268,10 +268,17 @@ fn differences(wanted: &Wanted) -> Vec<String> {
         found.push("compare-content is off, given on".to_owned());
     }
     if old.keep != new.keep {
-        let word = |keep: Keep| if keep == Keep::Extracted { "extracted" } else { "nothing" };
-        found.push(format!("keep is {}, given {}", word(old.keep), word(new.keep)));
+        found.push(format!("keep is {}, given {}", keep_word(old.keep), keep_word(new.keep)));
     }
     found
+}
+
+/// What a job keeps beside the books, as it is typed.
+pub(super) fn keep_word(keep: Keep) -> &'static str {
+    match keep {
+        Keep::Extracted => "extracted",
+        Keep::Nothing => "nothing",
+    }
 }
 
 /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.

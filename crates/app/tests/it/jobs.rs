@@ -140,3 +140,14 @@ fn an_export_names_every_job_with_its_settings() {
     assert_eq!(told["jobs"][0]["source"]["exclude"], json!(["deep"]));
     assert_eq!(told["outputs"]["index"]["kind"], "index");
 }
+
+#[test]
+fn a_job_shows_what_it_keeps() {
+    let sandbox = tree(Kept::Sqlite);
+    for (flags, word) in [(&[][..], "nothing"), (&["--keep", "extracted", "--update"], "extracted")] {
+        sandbox.synced(flags);
+        let told = sandbox.run(&["job", "show", "root"]).exits(0).out;
+        assert!(told.lines().any(|line| line == format!("keep       {word}")), "{told}");
+        assert_eq!(sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0]["keep"], word);
+    }
+}

@@ -51,24 +51,17 @@ pub(super) fn explain(source: &Source, call: &Call, key: &str) -> Standing {
         Ok(spot) => spot,
         Err(Stop::Left(reason)) => return Standing::Left(reason),
         Err(Stop::Key(reason)) => return Standing::Absent(reason),
+        Err(Stop::Kernel(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG, _)) => {
+            return absent(source, key);
+        }
         Err(Stop::Kernel(errno, folder)) => {
-            return match errno {
-                Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Standing::Absent(Reason::new(
-                    "absent",
-                    format!("`{key}` is not there: `{folder}` has no such folder"),
-                )),
-                other => {
-                    Standing::of_fault(root::fault(other, &format!("folder `{folder}` above `{key}`")), key)
-                }
-            };
+            return Standing::of_fault(root::fault(errno, &format!("folder `{folder}` above `{key}`")), key);
         }
     };
     match spot.facts(source, key) {
         Ok((_, Some(reason))) => return Standing::Left(reason),
         Ok((_, None)) => {}
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
-            return Standing::Absent(Reason::new("absent", format!("`{key}` is not there")));
-        }
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => return absent(source, key),
         Err(errno) => {
             let what = format!("{} above `{key}`", source.folder_of(key));
             return Standing::of_fault(root::fault(errno, &what), key);
@@ -88,4 +81,11 @@ pub(super) fn explain(source: &Source, call: &Call, key: &str) -> Standing {
         Ok(observed) => Standing::Taken(Box::new(observed)),
         Err(fault) => Standing::of_fault(fault, key),
     }
+}
+
+/// With the path that was looked at: a person may have meant a name below another folder than the root.
+fn absent(source: &Source, key: &str) -> Standing {
+    let path = source.path(key);
+    let sentence = format!("`{key}` is not there: there is nothing at `{}`", names::escape(&path));
+    Standing::Absent(Reason::new("absent", sentence))
 }

@@ -211,7 +211,9 @@ pub(super) fn read_key(key: &str) -> Result<Cow<'_, [u8]>, Stop> {
     let bytes = names::unescape(key).map_err(refuse)?;
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
     if names::escape(&bytes) != key || bytes.split(|byte| *byte == b'/').any(odd) {
-        return Err(refuse(format!("`{key}` is not the name of a document below a folder")));
+        let sentence =
+            "is no name of a document: names are below the root, without empty parts, `.` and `..`";
+        return Err(refuse(format!("`{key}` {sentence}")));
     }
     Ok(bytes)
 }

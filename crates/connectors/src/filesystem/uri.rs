@@ -28,7 +28,8 @@ pub(super) fn path_of(uri: &str) -> Option<Vec<u8>> {
                     |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
                 (digit(high)? * 16 + digit(low)?, after)
             }
-            (b'%', _) => return None,
+            // What follows is a fragment or a query, never of a path: the name of something in a document may stand there.
+            (b'%' | b'#' | b'?', _) => return None,
             (byte, after) => (*byte, after),
         };
         path.push(byte);
@@ -53,7 +54,9 @@ mod tests {
         for path in [&b"/srv/a b/\xff\n%"[..], "/ü#?".as_bytes()] {
             assert_eq!(path_of(&of_path(path)).as_deref(), Some(path));
         }
-        for odd in ["http:///a", "file://host/a", "file:///a%", "file:///%zz"] {
+        for odd in
+            ["http:///a", "file://host/a", "file:///a%", "file:///%zz", "file:///a.zip#b", "file:///a?b"]
+        {
             assert_eq!(path_of(odd), None, "{odd}");
         }
     }

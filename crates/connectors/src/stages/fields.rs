@@ -29,7 +29,7 @@ const EXPRESSION_BYTES_MAX: usize = 65_536;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "fields",
     about: "Sets, renames, removes and keeps fields; values may be made of other fields with `${field}` and regular expressions.",
-    version: "1",
+    version: "2",
     schema: settings::schema_of::<Settings>,
     open,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ingather_connector::model::access::Level;
-use ingather_connector::model::document::{EXTRACTION, INSIDE, component_of, component_uri};
+use ingather_connector::model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::ids::{ClassId, Digest};
 use ingather_connector::model::{limits, merge::Known};
@@ -13,7 +13,9 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, Run};
 use ingather_store::{deliveries, documents, places};
 
-use super::verdict;
+use super::asked::{Asked, Place};
+use super::trial::{Fate, Seen};
+use super::{missing, verdict};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::marks;
@@ -34,6 +36,8 @@ pub struct Explanation {
     pub known: Option<Facts>,
     /// What each output of the job holds of it.
     pub outputs: Vec<Holder>,
+    /// The address of something in another document that is shown by the same name.
+    pub same_name: Option<String>,
     /// Other jobs that have the same document.
     pub also_in: Vec<String>,
     /// What it waits for.
@@ -57,30 +61,6 @@ pub struct Holder {
     pub sent_at: Option<i64>,
     /// When the output confirmed last.
     pub confirmed_at: Option<i64>,
-}
-
-/// What a person asked about: a document, or something in one.
-pub(super) struct Asked {
-    pub(super) named: Named,
-    /// Its number and name inside the document.
-    component: Option<(i64, String)>,
-}
-
-impl Asked {
-    /// Its name as it is shown to people.
-    pub(super) fn shown(&self) -> String {
-        match &self.component {
-            Some((_, name)) => format!("{}{INSIDE}{name}", self.named.key),
-            None => self.named.key.clone(),
-        }
-    }
-
-    fn uri(&self, document: String) -> String {
-        match &self.component {
-            Some((_, name)) => component_uri(&document, name),
-            None => document,
-        }
-    }
 }
 
 /// A document that the store knows, with all that belongs to it.
@@ -121,9 +101,15 @@ impl Engine {
     /// What the store says, or a source whose settings cannot be used.
     pub fn explain(&self, job: &Job, kind: &str, text: &str) -> Result<Explanation> {
         let repository = self.repository(kind, &job.definition)?;
-        let asked = match self.asked(job, &repository, text)? {
-            Ok(asked) => asked,
-            Err(reason) => return self.foreign(job, text, reason),
+        let asked = match self.asked(job, repository.as_ref(), text)? {
+            Some(asked) => asked,
+            None => match self.missing(job, repository.as_ref(), text)? {
+                Ok(Place { named, part: None }) => Asked { named, component: None },
+                Ok(Place { named, part: Some(part) }) => {
+                    return self.explain_missing(job, kind, repository.as_ref(), &named, &part);
+                }
+                Err(reason) => return self.foreign(job, text, reason),
+            },
         };
         let name = asked.named.key.as_str();
         let row = self.row(job, &asked)?;
@@ -167,6 +153,7 @@ impl Engine {
             cause,
             source: verdict::source(&standing),
             outputs: verdict::holders(job, row.as_ref()),
+            same_name: self.same_name(job, repository.as_ref(), &asked)?,
             also_in: self.also_in(job, &repository.uri(name))?,
             known: row.map(|row| row.facts),
             waits_for,
@@ -187,24 +174,58 @@ impl Engine {
     /// Why what was asked about is found by less than its text, when it is: it is read once more, as a visit would.
     fn read_in_part(&self, job: &Job, source: &dyn Repository, asked: &Asked) -> Result<Option<Reason>> {
         let pipeline = Pipeline::open(&job.definition, &self.registry)?;
-        let call = self.call();
-        let mut parts = Vec::new();
-        let read = source.fetch(&call, &asked.named.key, &mut |record, content| {
-            parts = pipeline.pass(&call, record, content)?.parts.list;
-            Ok(())
-        });
+        let part = asked.component.as_ref().map(|(_, name)| name.as_str());
+        let course = self.send(source, &pipeline, &job.definition.stages, &asked.named.key, part);
         // What cannot be read just now is up to date all the same.
-        let Ok(observed) = read else { return Ok(None) };
-        Ok(match &asked.component {
-            // What is in it has the text.
-            None if !parts.is_empty() && !observed.record.fields.contains_key(EXTRACTION) => None,
-            None => verdict::in_part(&asked.shown(), &observed.record),
-            Some((_, name)) => {
-                let part =
-                    parts.into_iter().find(|part| part.name == *name).and_then(|part| part.record.ok());
-                part.and_then(|record| verdict::in_part(&asked.shown(), &record))
-            }
+        let Ok(course) = course else { return Ok(None) };
+        if course.fault.is_some() {
+            return Ok(None);
+        }
+        let steps = if part.is_some() { course.inside } else { course.whole };
+        let Some(last) = steps.into_iter().last() else { return Ok(None) };
+        if let Fate::Unreadable(reason) = &last.fate {
+            return Ok(Some(verdict::kept_unread(&asked.shown(), reason)));
+        }
+        // What is in it has the text.
+        let has_it_inside =
+            |seen: &Seen| seen.parts_count > 0 && !seen.record.fields.contains_key(EXTRACTION);
+        let seen = last.seen.filter(|seen| part.is_some() || !has_it_inside(seen));
+        Ok(seen.and_then(|seen| verdict::in_part(&asked.shown(), &seen)))
+    }
+
+    /// Why outputs hold nothing of something in a document: it is sent through the stages once more.
+    fn explain_missing(
+        &self,
+        job: &Job,
+        kind: &str,
+        source: &dyn Repository,
+        named: &Named,
+        part: &str,
+    ) -> Result<Explanation> {
+        let pipeline = Pipeline::open(&job.definition, &self.registry)?;
+        let course = self.send(source, &pipeline, &job.definition.stages, &named.key, Some(part));
+        let told = self.explain(job, kind, &named.key)?;
+        let uri = component_uri(&source.uri(&named.key), part);
+        Ok(Explanation {
+            document: format!("{}{INSIDE}{part}", named.key),
+            cause: missing::cause(&job.name, &named.key, part, course, &told.cause),
+            known: None,
+            outputs: verdict::holders(job, None),
+            same_name: None,
+            also_in: self.also_in(job, &uri)?,
+            uri,
+            ..told
         })
+    }
+
+    /// The address of something in another document that is shown by the name of this document.
+    fn same_name(&self, job: &Job, source: &dyn Repository, asked: &Asked) -> Result<Option<String>> {
+        if asked.component.is_some() {
+            return Ok(None);
+        }
+        let other =
+            self.inside(job, source, &asked.named.key)?.filter(|other| other.shown() == asked.named.key);
+        Ok(other.map(|other| other.uri(source.uri(&other.named.key))))
     }
 
     fn foreign(&self, job: &Job, text: &str, reason: Reason) -> Result<Explanation> {
@@ -215,6 +236,7 @@ impl Engine {
             cause: reason,
             known: None,
             outputs: Vec::new(),
+            same_name: None,
             also_in: self.also_in(job, text)?,
             waits_for: None,
             due: None,
@@ -232,7 +254,7 @@ impl Engine {
             let id = known.id.0;
             let Some(facts) = explain::facts(sql, id)? else { return Ok(None) };
             let sent = explain::sent(sql, id, component.as_ref().map_or(0, |(id, _)| *id))?;
-            let inside = deliveries::component_count(sql, id)?;
+            let inside = if component.is_some() { 0 } else { deliveries::component_count(sql, id)? };
             let mut held_for = Vec::new();
             for one in &sent {
                 let owners = deliveries::owners(sql, one.output, one.address_parent, one.address)?;
@@ -305,63 +327,5 @@ impl Engine {
             }
         }
         Ok(names)
-    }
-
-    /// What `text` names: a document, or something in one, as `outer.zip!/inner.txt` or by its address.
-    fn asked(
-        &self,
-        job: &Job,
-        repository: &Arc<dyn Repository>,
-        text: &str,
-    ) -> Result<std::result::Result<Asked, Reason>> {
-        let named = match repository.named(text) {
-            Ok(named) => named,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let mut within: Vec<(&str, String)> = text
-            .match_indices(INSIDE)
-            .map(|(at, mark)| (&text[..at], text[at + mark.len()..].to_owned()))
-            .collect();
-        within.extend(component_of(text));
-        if within.is_empty() || !self.find(job, &named)?.is_empty() {
-            return Ok(Ok(Asked { named, component: None }));
-        }
-        let mut container = None;
-        for (document, component) in within {
-            let Ok(outer) = repository.named(document) else { continue };
-            for (_, known) in self.find(job, &outer)? {
-                let id = self.reader.read(|sql| deliveries::component(sql, known.id.0, &component))?;
-                if let Some(id) = id {
-                    return Ok(Ok(Asked { named: outer, component: Some((id, component)) }));
-                }
-                container.get_or_insert_with(|| (outer.key.clone(), component.clone()));
-            }
-        }
-        Ok(match container {
-            Some((document, component)) => Err(Reason::new(
-                "no_part",
-                format!(
-                    "`{document}` is known, and nothing in it has an entry named `{component}`: it is not in it, could not \
-                     be read, or a stage left it out; `ingather pipeline try {} '{document}'` shows what is found in it",
-                    job.name
-                ),
-            )),
-            None => Ok(Asked { named, component: None }),
-        })
-    }
-
-    fn find(&self, job: &Job, named: &Named) -> Result<Vec<(i64, Known)>> {
-        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
-        Ok(self.reader.read(|sql| documents::find(sql, job.id, key.parent, &[key.own]))?)
-    }
-
-    /// What `text` names of a job, when the store knows it.
-    pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Asked>> {
-        let connection = self.reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-        let Some(connection) = connection else { return Ok(None) };
-        // A job whose source cannot even be named knows nothing by that name.
-        let Ok(repository) = self.repository(&connection.kind, &job.definition) else { return Ok(None) };
-        let Ok(asked) = self.asked(job, &repository, text)? else { return Ok(None) };
-        Ok((!self.find(job, &asked.named)?.is_empty()).then_some(asked))
     }
 }

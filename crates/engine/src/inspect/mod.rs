@@ -1,7 +1,9 @@
 //! Answers about what is: why a document stands as it does, who may see it and why, what outputs really hold, and what the
 //! stages of a pipeline make of a document.
 
+mod asked;
 pub mod explain;
+mod missing;
 mod sorted;
 pub mod trial;
 mod verdict;

@@ -1,30 +1,32 @@
 //! What each stage of a pipeline makes of one document, tried on the document as it is now; nothing is written.
 
 use ingather_connector::model::access::Level;
-use ingather_connector::model::document::{Component, Parts, Record};
+use ingather_connector::model::document::{Component, INSIDE, Parts, Record, component_uri};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::job::{Definition, Stage};
+use ingather_connector::repository::Repository;
 use ingather_connector::transform::Verdict;
 use ingather_store::jobs::Job;
 
+use super::asked::Place;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::visit::pipeline::Pipeline;
+use crate::visit::pipeline::{After, Pipeline};
 
 /// Characters of a text that are shown.
 const BEGINNING_CHARACTERS: usize = 120;
 /// Parts that are shown of a document after each stage; all are counted.
 const PARTS_MAX: usize = 1_000;
 
-/// A document on its way through a pipeline.
+/// A document, or something in one, on its way through a pipeline.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Its name in the job.
     pub document: String,
     /// Where a person finds it.
     pub uri: String,
-    /// As the repository gave it.
-    pub arrived: Seen,
+    /// As the repository gave it; none for what is in a document: a stage finds it.
+    pub arrived: Option<Seen>,
     /// What the stages made of it, one after the other, as far as they came.
     pub steps: Vec<Step>,
     /// Why the stage after the last step failed, or the content could not be read to its end.
@@ -33,15 +35,42 @@ pub struct Trial {
     pub access: [Level; 2],
 }
 
-/// What one stage made of a document.
-#[derive(Clone, Debug)]
+/// What one stage made of it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Kind of the stage.
     pub transform: String,
-    /// What has been decided by now; a document that an earlier stage declined is not sent to later ones.
-    pub verdict: Verdict,
-    /// The document after it.
-    pub seen: Seen,
+    /// What has become of it by now.
+    pub fate: Fate,
+    /// As it is after the stage, or was when it was left out; none while nothing has found it.
+    pub seen: Option<Seen>,
+}
+
+/// What has become of a document, or of something in one, after a stage. What is left out is not sent to later stages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing of that name was found in the document so far.
+    Absent,
+    /// This stage found it in the document.
+    Found,
+    /// The stage passed it on.
+    Passed,
+    /// A stage left only what is in it.
+    PartsOnly,
+    /// A stage declined it.
+    Declined(Reason),
+    /// It is in the document and could not be read.
+    Unreadable(Reason),
+}
+
+/// The course of a document, and of something in it, through stages.
+pub(super) struct Course {
+    pub(super) arrived: Seen,
+    pub(super) whole: Vec<Step>,
+    /// The same for what was asked about in it; empty without.
+    pub(super) inside: Vec<Step>,
+    pub(super) fault: Option<Reason>,
+    level: Level,
 }
 
 /// A document between two stages.
@@ -78,32 +107,83 @@ pub struct SeenPart {
 }
 
 impl Engine {
-    /// Sends the document that `text` names through `stages`. Reads it once, whatever their number.
+    /// Sends what `text` names, a document or something in one, through `stages`. Reads the document once, whatever their
+    /// number.
     ///
     /// # Errors
-    /// Stages or a source that cannot be opened, a document that is not there or cannot be read.
+    /// Stages or a source that cannot be opened, a document that is not there or cannot be read, or nothing of that name
+    /// in it.
     pub fn try_stages(&self, job: &Job, kind: &str, stages: &[Stage], text: &str) -> Result<Trial> {
         let definition = Definition { stages: stages.to_vec(), ..job.definition.clone() };
         let repository = self.repository(kind, &definition)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let refused = |reason: Reason| EngineError::Refused(reason.message);
-        let named = repository.named(text).map_err(refused)?;
-        let call = self.call();
-        let absent = |fault: Fault| match fault {
+        let Place { named, part } = match self.at_source(repository.as_ref(), text) {
+            Some(place) => place,
+            None => Place::whole(repository.named(text).map_err(refused)?),
+        };
+        let uri = repository.uri(&named.key);
+        let sent = self.send(repository.as_ref(), &pipeline, stages, &named.key, part.as_deref());
+        let sent = sent.map_err(|fault| match fault {
             Fault::Gone => EngineError::Refused(format!(
-                "`{text}` is not there; name a document as `ingather document list {}` does",
+                "`{text}` is not there: there is nothing at {uri}; name a document as `ingather document list {}` does",
                 job.name
             )),
             fault => refused(fault.reason()),
-        };
-        let looked = repository.look(&call, &named.key).map_err(absent)?;
-        let (mut arrived, mut steps, mut fault) = (None, Vec::new(), None);
-        let fetched = repository.fetch(&call, &named.key, &mut |record, content| {
+        })?;
+        let is_absent = sent.inside.last().is_some_and(|step| step.fate == Fate::Absent);
+        if let (Some(part), true, None) = (&part, is_absent, &sent.fault) {
+            return Err(EngineError::Refused(format!(
+                "nothing in `{0}` is named `{part}`; `ingather pipeline try {1} '{0}'` shows what is in it",
+                named.key, job.name
+            )));
+        }
+        let access = [sent.level.clone(), pipeline.access(sent.level)];
+        Ok(match part {
+            None => Trial {
+                document: named.key,
+                uri,
+                arrived: Some(sent.arrived),
+                steps: sent.whole,
+                fault: sent.fault,
+                access,
+            },
+            Some(part) => Trial {
+                document: format!("{}{INSIDE}{part}", named.key),
+                uri: component_uri(&uri, &part),
+                arrived: None,
+                steps: sent.inside,
+                fault: sent.fault,
+                access,
+            },
+        })
+    }
+
+    /// Reads a document once and sends it through stages; `part` names what else is watched in it.
+    pub(super) fn send(
+        &self,
+        repository: &dyn Repository,
+        pipeline: &Pipeline,
+        stages: &[Stage],
+        key: &str,
+        part: Option<&str>,
+    ) -> std::result::Result<Course, Fault> {
+        let call = self.call();
+        let looked = repository.look(&call, key)?;
+        let (mut arrived, mut fault) = (None, None);
+        let (mut whole, mut inside) = (Vec::new(), Vec::new());
+        let fetched = repository.fetch(&call, key, &mut |record, content| {
             // A document that changes while it is read is read again.
-            steps.clear();
-            arrived = Some(Seen::of(record, &Parts::default()));
-            let passed = pipeline.pass_watched(&call, record, content, &mut |record, parts, verdict| {
-                steps.push((verdict.clone(), Seen::of(record, parts)));
+            whole.clear();
+            inside.clear();
+            arrived = Some(Seen::of(record, &Parts::default(), None));
+            let mut kinds = stages.iter().map(|stage| stage.transform.clone());
+            let passed = pipeline.pass_watched(&call, record, content, &mut |after| {
+                let transform = kinds.next().unwrap_or_default();
+                if let Some(name) = part {
+                    inside.push(inside_after(transform.clone(), name, inside.last(), after));
+                }
+                whole.push(whole_after(transform, after));
             });
             fault = passed.as_ref().err().map(Fault::reason);
             passed.map(|_| ())
@@ -111,29 +191,60 @@ impl Engine {
         let level = match fetched {
             Ok(observed) => observed.level,
             Err(_) if fault.is_some() => looked.level,
-            Err(fault) => return Err(absent(fault)),
+            Err(fault) => return Err(fault),
         };
-        let arrived = arrived.ok_or_else(|| EngineError::Refused(format!("`{text}` has no content")))?;
-        let kinds = stages.iter().map(|stage| stage.transform.clone());
-        let steps = kinds.zip(steps);
-        Ok(Trial {
-            uri: repository.uri(&named.key),
-            document: named.key,
-            arrived,
-            steps: steps.map(|(transform, (verdict, seen))| Step { transform, verdict, seen }).collect(),
-            fault,
-            access: [level.clone(), pipeline.access(level)],
-        })
+        let arrived = arrived.ok_or_else(|| Fault::broken("connector", format!("`{key}` has no content")))?;
+        Ok(Course { arrived, whole, inside, fault, level })
+    }
+}
+
+fn whole_after(transform: String, after: &After<'_>) -> Step {
+    let seen = Some(Seen::of(after.record, after.parts, None));
+    Step { transform, fate: fate(after.verdict), seen }
+}
+
+fn inside_after(transform: String, name: &str, before: Option<&Step>, after: &After<'_>) -> Step {
+    let was_found = before.is_some_and(|step| step.fate != Fate::Absent);
+    let seen_before = || before.and_then(|step| step.seen.clone());
+    if let Some((_, verdict)) = after.left.iter().find(|(left, _)| left == name) {
+        let seen = seen_before().map(|seen| Seen {
+            record: seen.record.clone(),
+            text: seen.text.clone(),
+            ..Seen::of(&seen.record, after.parts, Some(name))
+        });
+        return Step { transform, fate: fate(verdict), seen };
+    }
+    match after.parts.list.iter().find(|part| part.name == name).map(|part| &part.record) {
+        Some(Ok(record)) => {
+            let fate = if was_found { Fate::Passed } else { Fate::Found };
+            Step { transform, fate, seen: Some(Seen::of(record, after.parts, Some(name))) }
+        }
+        Some(Err(reason)) => Step { transform, fate: Fate::Unreadable(reason.clone()), seen: seen_before() },
+        None => {
+            let fate = before.map_or(Fate::Absent, |step| step.fate.clone());
+            Step { transform, fate, seen: seen_before() }
+        }
+    }
+}
+
+fn fate(verdict: &Verdict) -> Fate {
+    match verdict {
+        Verdict::Pass => Fate::Passed,
+        Verdict::PartsOnly => Fate::PartsOnly,
+        Verdict::Decline(reason) => Fate::Declined(reason.clone()),
     }
 }
 
 impl Seen {
-    fn of(record: &Record, parts: &Parts) -> Seen {
+    /// What a record is, and what is in it: all parts of the document, or those of its part `inside`.
+    fn of(record: &Record, parts: &Parts, inside: Option<&str>) -> Seen {
+        let beginning = inside.map_or(String::new(), |name| format!("{name}{INSIDE}"));
+        let own = || parts.list.iter().filter(|part| part.name.starts_with(&beginning));
         Seen {
             record: without_text(record),
             text: seen_text(record),
-            parts: parts.list.iter().take(PARTS_MAX).map(seen_part).collect(),
-            parts_count: parts.list.len(),
+            parts: own().take(PARTS_MAX).map(seen_part).collect(),
+            parts_count: own().count(),
             incomplete: parts.incomplete,
         }
     }

@@ -1,12 +1,13 @@
 //! The sentences of an explanation: which fact decides, and how it is said.
 
-use ingather_connector::model::document::{EXTRACTION, Record};
+use ingather_connector::model::document::EXTRACTION;
 use ingather_connector::model::fault::Reason;
 use ingather_connector::repository::Standing;
 use ingather_store::explain::{Sent, Trouble};
 use ingather_store::jobs::Job;
 
 use super::explain::{Case, Holder, Row};
+use super::trial::Seen;
 use super::why;
 
 /// The cause: the first fact that decides.
@@ -184,10 +185,10 @@ fn there(case: &Case<'_>, row: &Row) -> Reason {
 }
 
 /// The cause why a document that is up to date is found by less than its text, when it is.
-pub(super) fn in_part(name: &str, record: &Record) -> Option<Reason> {
-    let media = record.media_type.as_deref().unwrap_or("unknown");
-    let reason = record.fields.get(EXTRACTION).and_then(|reasons| reasons.first());
-    let (code, sentence) = match (&record.body, reason) {
+pub(super) fn in_part(name: &str, seen: &Seen) -> Option<Reason> {
+    let media = seen.record.media_type.as_deref().unwrap_or("unknown");
+    let reason = seen.record.fields.get(EXTRACTION).and_then(|reasons| reasons.first());
+    let (code, sentence) = match (&seen.text, reason) {
         (None, Some(reason)) => (
             "decode",
             format!(
@@ -207,6 +208,12 @@ pub(super) fn in_part(name: &str, record: &Record) -> Option<Reason> {
         (Some(_), None) => return None,
     };
     Some(Reason::new(code, sentence))
+}
+
+/// The cause why outputs hold of something in a document what it was before.
+pub(super) fn kept_unread(name: &str, reason: &Reason) -> Reason {
+    let message = format!("`{name}` is kept as it was, because it cannot be read: {}", reason.message);
+    Reason { message, ..reason.clone() }
 }
 
 /// The store has no row.

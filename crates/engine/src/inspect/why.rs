@@ -9,7 +9,8 @@ use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::places::{self, Place};
 
-use super::explain::{Asked, Row};
+use super::asked::Asked;
+use super::explain::Row;
 use super::verdict;
 use crate::engine::Engine;
 use crate::error::Result;

@@ -67,7 +67,7 @@ impl Pipeline {
         record: &mut Record,
         content: &mut dyn Read,
     ) -> std::result::Result<Passed, Fault> {
-        self.pass_watched(call, record, content, &mut |_, _, _| {})
+        self.pass_watched(call, record, content, &mut |_| {})
     }
 
     /// As [`Pipeline::pass`]; `watch` sees what each stage made of the document and of what is in it.
@@ -76,28 +76,28 @@ impl Pipeline {
         call: &Call,
         record: &mut Record,
         content: &mut dyn Read,
-        watch: &mut dyn FnMut(&Record, &Parts, &Verdict),
+        watch: &mut dyn FnMut(&After<'_>),
     ) -> std::result::Result<Passed, Fault> {
         let mut hashing = Hashing { content, hash: blake3::Hasher::new(), bytes: 0 };
         let mut verdict = Verdict::Pass;
         let mut parts = Parts::default();
+        let mut names = Names::default();
         for stage in &self.stages {
-            apply_inside(stage.as_ref(), call, &mut parts)?;
+            let left = apply_inside(stage.as_ref(), call, record, &mut parts, &mut names)?;
             if verdict == Verdict::Pass {
                 let mut found = Parts::default();
                 let mut item = Item { record, content: &mut hashing, parts: &mut found };
                 verdict = stage.apply(call, &mut item)?;
                 parts.incomplete |= found.incomplete;
-                parts.list.append(&mut found.list);
+                parts.list.extend(found.list.into_iter().map(|part| names.give(record, part)));
             }
-            watch(record, &parts, &verdict);
+            watch(&After { record, parts: &parts, verdict: &verdict, left: &left });
         }
         if matches!(verdict, Verdict::Decline(_)) && parts.list.is_empty() && !parts.incomplete {
             return Ok(Passed { verdict, parts, content: Digest::NONE, bytes: hashing.bytes });
         }
         let rest = std::io::copy(&mut hashing, &mut std::io::sink());
         rest.map_err(|error| Fault::passing("read", format!("reading stopped: {error}")))?;
-        address(record, &mut parts.list);
         // What is in it is wanted, so it is not a document that nobody wants.
         let verdict = if verdict == Verdict::Pass { verdict } else { Verdict::PartsOnly };
         let mut first = [0u8; 8];
@@ -109,9 +109,27 @@ impl Pipeline {
     }
 }
 
-/// Sends what earlier stages found in a document through one stage.
-fn apply_inside(stage: &dyn Transform, call: &Call, parts: &mut Parts) -> std::result::Result<(), Fault> {
+/// What one stage made of a document and of what stages before it found in it.
+pub(crate) struct After<'s> {
+    pub(crate) record: &'s Record,
+    /// What is in it and wanted so far.
+    pub(crate) parts: &'s Parts,
+    /// What has been decided about the document itself by now.
+    pub(crate) verdict: &'s Verdict,
+    /// What is in it and is no entry because of this stage.
+    pub(crate) left: &'s [(String, Verdict)],
+}
+
+/// Sends what earlier stages found in a document through one stage; what it leaves out, and how it says so.
+fn apply_inside(
+    stage: &dyn Transform,
+    call: &Call,
+    document: &Record,
+    parts: &mut Parts,
+    names: &mut Names,
+) -> std::result::Result<Vec<(String, Verdict)>, Fault> {
     let mut kept = Vec::with_capacity(parts.list.len());
+    let mut left = Vec::new();
     for Component { name, record } in parts.list.drain(..) {
         let mut record = match record {
             Ok(record) => record,
@@ -124,36 +142,49 @@ fn apply_inside(stage: &dyn Transform, call: &Call, parts: &mut Parts) -> std::r
         let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut found };
         let record = match stage.apply(call, &mut item) {
             Ok(Verdict::Pass) => Some(Ok(record)),
-            Ok(Verdict::PartsOnly | Verdict::Decline(_)) => None,
+            Ok(verdict) => {
+                left.push((name.clone(), verdict));
+                None
+            }
             Err(Fault::Broken(reason) | Fault::Refused(reason)) => Some(Err(reason)),
             Err(fault) => return Err(fault),
         };
-        let inner = |part: Component| Component { name: format!("{name}{INSIDE}{}", part.name), ..part };
+        let inner = |part: Component| {
+            let name = format!("{name}{INSIDE}{}", part.name);
+            names.give(document, Component { name, ..part })
+        };
         parts.incomplete |= found.incomplete;
         let found: Vec<Component> = found.list.into_iter().map(inner).collect();
         kept.extend(record.map(|record| Component { name, record }));
         kept.extend(found);
     }
     parts.list = kept;
-    Ok(())
+    Ok(left)
 }
 
-/// Gives components names that differ, numbers for those that do not, the address of their document, and their paths.
-fn address(document: &Record, list: &mut [Component]) {
-    let mut taken: HashSet<String> = HashSet::with_capacity(list.len());
-    let mut equal: HashMap<String, u32> = HashMap::new();
-    for component in list {
-        let mut name = component.name.clone();
-        while !taken.insert(name.clone()) {
-            let number = equal.entry(component.name.clone()).or_insert(1);
+/// Names that components of one document have.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    equal: HashMap<String, u32>,
+}
+
+impl Names {
+    /// Gives a component that was just found a name that no other has, with a number if need be, the address of its document,
+    /// and its path: later stages read them.
+    fn give(&mut self, document: &Record, found: Component) -> Component {
+        let mut name = found.name.clone();
+        while !self.taken.insert(name.clone()) {
+            let number = self.equal.entry(found.name.clone()).or_insert(1);
             *number += 1;
-            name = format!("{}~{number}", component.name);
+            name = format!("{}~{number}", found.name);
         }
-        if let Ok(record) = &mut component.record {
-            record.uri.clone_from(&document.uri);
-            record.path = format!("{}{INSIDE}{name}", document.path);
-        }
-        component.name = name;
+        let record = found.record.map(|record| Record {
+            uri: document.uri.clone(),
+            path: format!("{}{INSIDE}{name}", document.path),
+            ..record
+        });
+        Component { name, record }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pipelines as people name, try and change them, and what is in documents.
 
+mod inside;
 mod parts;
 
 use std::os::unix::fs::PermissionsExt;

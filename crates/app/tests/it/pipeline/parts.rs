@@ -19,7 +19,7 @@ fn demo(sandbox: &Sandbox) {
 }
 
 /// An archive of these members, in place of what was there.
-fn archive(sandbox: &Sandbox, name: &str, members: &[(&str, &str)]) {
+pub(super) fn archive(sandbox: &Sandbox, name: &str, members: &[(&str, &str)]) {
     let folder = sandbox.path().join("members");
     std::fs::create_dir_all(&folder).unwrap();
     for (member, text) in members {
@@ -131,10 +131,7 @@ fn what_is_not_found_in_an_archive_is_explained() {
     sandbox.synced(&[]);
     let explain = |name: &str| sandbox.run(&["document", "explain", "root", name]).exits(0).out;
     let told = explain("post.zip!/none.txt");
-    assert!(
-        told.starts_with("`post.zip` is known, and nothing in it has an entry named `none.txt`"),
-        "{told}"
-    );
+    assert!(told.starts_with("`post.zip` is read, and nothing in it is named `none.txt`"), "{told}");
     let told = explain("cut.zip");
     assert!(told.contains("members may be missing"), "{told}");
     assert_eq!(hits(&sandbox, "saffron").len(), 2, "what can be read is found");

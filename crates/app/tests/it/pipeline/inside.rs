@@ -1,0 +1,229 @@
+//! Questions about what is in a document: why it is no entry, what each stage makes of it, and what has the same name.
+
+use serde_json::{Value, json};
+
+use super::parts::archive;
+use super::pipeline;
+use crate::files;
+use crate::sandbox::Sandbox;
+
+/// The cause that `document explain` names, with its code.
+#[track_caller]
+fn explained(sandbox: &Sandbox, name: &str, code: &str, words: &[&str]) -> Value {
+    let line = sandbox.run(&["document", "explain", "root", name, "--json"]).exits(0).json().remove(0);
+    assert_eq!(line["code"], code, "{line}");
+    for word in words {
+        assert!(line["cause"].as_str().unwrap().contains(word), "`{word}` is not in: {line}");
+    }
+    line
+}
+
+fn stages() -> Value {
+    json!([
+        {"transform": "text"},
+        {"transform": "allow", "settings": {"refuse_extensions": ["md"]}},
+        {"transform": "passages", "settings": {"size": 10, "overlap": 0, "names": "position", "document": "drop"}},
+    ])
+}
+
+const WORDS: &str = "The whale sings. The walrus does not sing at all. Nobody knows why this should be so.";
+
+#[test]
+fn what_a_stage_left_out_of_a_document_is_explained_with_the_stage() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", WORDS), ("notes.md", "otter")]);
+    sandbox.write("b.md", "seal");
+    let file = pipeline(&sandbox, "stages.json", &stages());
+    sandbox.synced(&["--pipeline", &file]);
+    let before = sandbox.snapshot();
+    let told = explained(
+        &sandbox,
+        "a.tar!/notes.md",
+        "extension",
+        &["`a.tar!/notes.md` is left out", "stage 2 of the pipeline, `allow`, declines it", "\"md\""],
+    );
+    assert_eq!(told["uri"], format!("file://{}/a.tar#notes.md", sandbox.root().display()));
+    assert_eq!((&told["known"], &told["outputs"][0]["state"]), (&Value::Null, &json!("nothing")));
+    let words = ["is no entry itself", "stage 3 of the pipeline, `passages`, leaves only the 2 entries"];
+    explained(&sandbox, "a.tar!/one.txt", "parts_only", &words);
+    // By its path and by its address as well.
+    let path = format!("{}/a.tar!/notes.md", sandbox.root().display());
+    explained(&sandbox, &path, "extension", &["`a.tar!/notes.md` is left out"]);
+    explained(&sandbox, told["uri"].as_str().unwrap(), "extension", &["stage 2"]);
+    let words = ["`a.tar` is read, and nothing in it is named `none.txt`", "pipeline try root 'a.tar'"];
+    explained(&sandbox, "a.tar!/none.txt", "no_part", &words);
+    explained(&sandbox, "a.tar!/one.txt!/1", "current", &["is up to date in index"]);
+    // `why` says the same of what no search shows.
+    let why = sandbox.run(&["why", "root", "a.tar!/notes.md"]).exits(0).out;
+    assert!(why.contains("no search does") && why.contains("`allow`, declines it"), "{why}");
+    assert!(before == sandbox.snapshot(), "an explanation wrote something");
+}
+
+#[test]
+fn what_is_in_a_document_that_is_not_read_is_explained_by_the_document() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", "whale")]);
+    let decline =
+        json!([{"transform": "allow", "settings": {"refuse_extensions": ["tar"]}}, {"transform": "text"}]);
+    let file = pipeline(&sandbox, "allow.json", &decline);
+    sandbox.synced(&["--pipeline", &file]);
+    let words = ["`a.tar!/one.txt` is left out with its document", "stage 1 of the pipeline, `allow`"];
+    explained(&sandbox, "a.tar!/one.txt", "extension", &words);
+    // One that came after the run, and one that went.
+    archive(&sandbox, "late.tar", &[("two.txt", "walrus")]);
+    let file = pipeline(&sandbox, "text.json", &json!([{"transform": "text"}]));
+    sandbox.synced(&["--pipeline", &file, "--update"]);
+    archive(&sandbox, "later.tar", &[("three.txt", "otter")]);
+    let words = ["`later.tar!/three.txt` is there and no entry yet", "`later.tar` is not listed yet"];
+    explained(&sandbox, "later.tar!/three.txt", "waiting", &words);
+    files::remove(&sandbox.root().join("late.tar"));
+    let words = ["outputs hold nothing of `late.tar!/other.txt`", "`late.tar` was deleted at the source"];
+    explained(&sandbox, "late.tar!/other.txt", "deleted", &words);
+}
+
+#[test]
+fn a_trial_shows_what_each_stage_makes_of_something_in_a_document() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", WORDS), ("notes.md", "otter")]);
+    sandbox.synced(&[]);
+    let mut stages = stages();
+    // Later stages know where it lies.
+    let set = json!([{"field": "of", "values": ["${path|([^/]*)!/|1}"]}]);
+    stages.as_array_mut().unwrap().insert(1, json!({"transform": "fields", "settings": {"set": set}}));
+    let file = pipeline(&sandbox, "stages.json", &stages);
+    let before = sandbox.snapshot();
+    let asked = |name: &str| {
+        let answer = sandbox.run(&["pipeline", "try", "root", name, "--pipeline", &file, "--json"]);
+        answer.exits(0).json().remove(0)
+    };
+    let answer = asked("a.tar!/one.txt");
+    assert_eq!(answer["document"], "a.tar!/one.txt");
+    assert_eq!(answer["uri"], format!("file://{}/a.tar#one.txt", sandbox.root().display()));
+    let steps = answer["stages"].as_array().unwrap();
+    let fates: Vec<&str> = steps.iter().map(|step| step["verdict"].as_str().unwrap()).collect();
+    assert_eq!(fates, ["found", "pass", "pass", "parts_only"]);
+    assert_eq!((&steps[0]["before"], &steps[0]["after"]["beginning"]), (&Value::Null, &json!(WORDS)));
+    assert_eq!(steps[1]["after"]["fields"]["of"], json!(["a.tar"]));
+    assert_eq!(
+        (&steps[3]["after"]["parts_count"], &steps[3]["after"]["parts"][0]["name"]),
+        (&json!(2), &json!("one.txt!/1"))
+    );
+    let answer = asked("a.tar!/notes.md");
+    assert_eq!(
+        (&answer["stages"][2]["verdict"], &answer["stages"][2]["reason"]["code"]),
+        (&json!("decline"), &json!("extension"))
+    );
+    let fates = |name: &str| -> Vec<String> {
+        let steps = asked(name)["stages"].take();
+        steps.as_array().unwrap().iter().map(|step| step["verdict"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(fates("a.tar!/one.txt!/2"), ["absent", "absent", "absent", "found"]);
+    assert_eq!(fates("a.tar"), ["pass", "pass", "pass", "parts_only"], "the whole, as ever");
+    let told = sandbox.run(&["pipeline", "try", "root", "a.tar!/notes.md", "--pipeline", &file]).exits(0).out;
+    for line in [
+        "1 text: finds it",
+        "2 fields: passes it on",
+        "3 allow: declines it: its extension",
+        "4 passages: does not get it",
+    ] {
+        assert!(told.lines().any(|told| told.starts_with(line)), "`{line}` is not in {told}");
+    }
+    assert!(!told.contains("from the source"), "{told}");
+    let words = ["nothing in `a.tar` is named `none.txt`", "pipeline try root 'a.tar'"];
+    sandbox.run(&["pipeline", "try", "root", "a.tar!/none.txt"]).refuses(2, &words);
+    assert!(before == sandbox.snapshot(), "a trial wrote something");
+}
+
+#[test]
+fn a_name_that_leads_nowhere_is_told_with_where_it_was_looked_for() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("sub/a.txt", "apple");
+    sandbox.synced(&[]);
+    // As somebody types it who stands above the root.
+    let looked_at = format!("{}/root/sub/a.txt", sandbox.root().display());
+    explained(&sandbox, "root/sub/a.txt", "absent", &["`root/sub/a.txt` is not there", &looked_at]);
+    let why = sandbox.run(&["why", "root", "root/sub/a.txt"]).exits(0).out;
+    assert!(why.contains(&looked_at), "{why}");
+    sandbox.run(&["pipeline", "try", "root", "root/sub/a.txt"]).refuses(2, &["is not there", &looked_at]);
+    explained(&sandbox, "../root/sub/a.txt", "key", &["names are below the root"]);
+    explained(&sandbox, "sub/a.txt", "racy", &[]);
+}
+
+#[test]
+fn a_file_that_is_named_as_something_in_an_archive_is_not_mistaken_for_it() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", "whale inside")]);
+    // Named by its path it looks like a part, by its address it does not; `#` in a name does not make a part of it, either.
+    sandbox.write("a.tar!/one.txt", "whale outside");
+    sandbox.write("a.tar#one.txt", "whale beside");
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let address = |name: &str| format!("file://{}/{name}", sandbox.root().display());
+    let (whole, part) = (address("a.tar"), address("a.tar#one.txt"));
+    let lines = sandbox.run(&["search", "whale", "--all", "--json"]).exits(0).json();
+    let mut hits: Vec<[&str; 3]> = lines
+        .iter()
+        .map(|line| ["document", "component", "uri"].map(|key| line[key].as_str().unwrap()))
+        .collect();
+    hits.sort_unstable();
+    let (folder, sharp) = (address("a.tar%21/one.txt"), address("a.tar%23one.txt"));
+    let expected = [
+        ["a.tar", "one.txt", whole.as_str()],
+        ["a.tar!/one.txt", "", &folder],
+        ["a.tar#one.txt", "", &sharp],
+    ];
+    assert_eq!(hits, expected);
+    sandbox.run(&["verify"]).exits(0);
+    // The name is the file's; the addresses tell them apart.
+    let told = explained(&sandbox, "a.tar!/one.txt", "current", &["`a.tar!/one.txt` is up to date"]);
+    assert_eq!((&told["uri"], &told["same_name"]), (&json!(folder), &json!(part)));
+    let text = sandbox.run(&["document", "explain", "root", "a.tar!/one.txt"]).exits(0).out;
+    assert!(text.contains(&format!("same name  something in another document: {part}")), "{text}");
+    for (asked, uri) in [(&folder, &folder), (&part, &part), (&sharp, &sharp)] {
+        assert_eq!(explained(&sandbox, asked, "current", &[])["uri"], **uri);
+        let tried = sandbox.run(&["pipeline", "try", "root", asked, "--json"]).exits(0).json().remove(0);
+        assert_eq!(tried["uri"], **uri);
+    }
+    // Who may not read the one may read the other, and one of them goes alone.
+    files::tool("chmod", &["600"], &sandbox.root().join("a.tar"));
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let found = || sandbox.run(&["search", "whale", "--as", "nobody", "--json"]).exits(0).documents();
+    files::tool("chmod", &["755"], sandbox.path());
+    sandbox.synced(&[]);
+    assert_eq!(found(), ["a.tar!/one.txt", "a.tar#one.txt"]);
+    let why = |name: &str| {
+        sandbox.run(&["why", "nobody", name, "--json"]).exits(0).json().remove(0)["may_see"].take()
+    };
+    assert_eq!([why(&folder), why(&part), why(&sharp)], [json!(true), json!(false), json!(true)]);
+    files::remove(&sandbox.root().join("a.tar!"));
+    sandbox.synced(&["--delete-guard", "off"]);
+    assert_eq!(sandbox.find("whale"), ["a.tar", "a.tar#one.txt"]);
+    explained(&sandbox, "a.tar!/one.txt", "current", &[]);
+    sandbox.run(&["verify"]).exits(0);
+}
+
+#[test]
+fn equal_names_in_an_archive_are_numbered_whatever_is_declined() {
+    let sandbox = Sandbox::sqlite();
+    archive(&sandbox, "a.tar", &[("one.txt", "\0\u{1}\u{2}\u{3}\0\0 no text")]);
+    // A tar may hold a name twice: the later one was appended.
+    let folder = sandbox.path().join("more");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("one.txt"), WORDS).unwrap();
+    let mut tar = std::process::Command::new("tar");
+    tar.arg("-rf").arg(sandbox.root().join("a.tar")).arg("-C").arg(&folder).arg("one.txt");
+    crate::people::must(&mut tar);
+    files::settle(&sandbox.root());
+    let stages = json!([{"transform": "text"}, {"transform": "allow", "settings": {"media_types": ["text/*", "application/x-tar"]}},
+        {"transform": "passages", "settings": {"size": 10, "overlap": 0, "names": "position"}}]);
+    let file = pipeline(&sandbox, "stages.json", &stages);
+    sandbox.synced(&["--pipeline", &file]);
+    let told = explained(&sandbox, "a.tar!/one.txt~2", "current", &[]);
+    assert!(
+        !told["cause"].as_str().unwrap().contains("entries of their own"),
+        "those are the archive's: {told}"
+    );
+    explained(&sandbox, "a.tar!/one.txt~2!/1", "current", &[]);
+    explained(&sandbox, "a.tar!/one.txt", "type", &["stage 2 of the pipeline, `allow`, declines it"]);
+}

@@ -1,0 +1,97 @@
+//! Why outputs hold nothing of something in a document: the stage that left it out, or what else became of it.
+
+use ingather_connector::model::document::{EXTRACTION, INSIDE};
+use ingather_connector::model::fault::{Fault, Reason};
+
+use super::trial::{Course, Fate, Step};
+
+/// The cause for `part` of `document`, which outputs hold nothing of. `course` is what stages make of them now, and `whole`
+/// the cause why the document itself stands as it does.
+pub(super) fn cause(
+    job: &str,
+    document: &str,
+    part: &str,
+    course: Result<Course, Fault>,
+    whole: &Reason,
+) -> Reason {
+    let name = format!("{document}{INSIDE}{part}");
+    // What cannot be read tells of nothing in it.
+    let course = match course {
+        Ok(Course { fault: None, whole, inside, .. }) => (whole, inside),
+        Ok(_) | Err(_) => return with_its_document(&name, whole),
+    };
+    let (of_document, of_part) = course;
+    if let Some((place, step)) = left_out(&of_part) {
+        let stage = format!("stage {place} of the pipeline, `{}`,", step.transform);
+        return match &step.fate {
+            Fate::Declined(reason) => Reason::new(
+                &reason.code,
+                format!("`{name}` is left out, because {stage} declines it: {}", reason.message),
+            ),
+            _ => Reason::new(
+                "parts_only",
+                format!("`{name}` is no entry itself, because {stage} {}", leaves(step)),
+            ),
+        };
+    }
+    match of_part.last().map(|step| &step.fate) {
+        Some(Fate::Unreadable(reason)) => Reason::new(
+            &reason.code,
+            format!("`{name}` is no entry, because it cannot be read: {}", reason.message),
+        ),
+        Some(Fate::Found | Fate::Passed) => Reason::new(
+            "waiting",
+            format!(
+                "`{name}` is there and no entry yet: it becomes one when `{document}` is read next; {}",
+                whole.message
+            ),
+        ),
+        _ => not_found(job, document, part, &of_document),
+    }
+}
+
+/// The first stage, counted from one, that left something out.
+fn left_out(steps: &[Step]) -> Option<(usize, &Step)> {
+    let left = |step: &Step| matches!(step.fate, Fate::Declined(_) | Fate::PartsOnly);
+    steps.iter().position(left).map(|at| (at + 1, &steps[at]))
+}
+
+fn leaves(step: &Step) -> String {
+    match step.seen.as_ref().map_or(0, |seen| seen.parts_count) {
+        1 => "leaves only the one entry that is in it".to_owned(),
+        count => format!("leaves only the {count} entries that are in it"),
+    }
+}
+
+fn with_its_document(name: &str, whole: &Reason) -> Reason {
+    Reason {
+        message: format!("outputs hold nothing of `{name}`, as of its document: {}", whole.message),
+        ..whole.clone()
+    }
+}
+
+fn not_found(job: &str, document: &str, part: &str, of_document: &[Step]) -> Reason {
+    if let Some((place, Step { transform, fate: Fate::Declined(reason), .. })) = left_out(of_document) {
+        let sentence = format!(
+            "`{document}{INSIDE}{part}` is left out with its document, because stage {place} of the pipeline, `{transform}`, \
+             declines that: {}",
+            reason.message
+        );
+        return Reason::new(&reason.code, sentence);
+    }
+    let seen = of_document.last().and_then(|step| step.seen.as_ref());
+    let unread = seen.filter(|seen| seen.incomplete).map(|seen| {
+        let reason = seen.record.fields.get(EXTRACTION).and_then(|reasons| reasons.first());
+        reason.map_or("not all that is in it can be read", String::as_str)
+    });
+    let why = match unread {
+        Some(reason) => format!("nothing named `{part}` is found in it: {reason}"),
+        None => format!("nothing in it is named `{part}`"),
+    };
+    Reason::new(
+        "no_part",
+        format!(
+            "`{document}` is read, and {why}; `ingather pipeline try {job} '{document}'` shows what is in it"
+        ),
+    )
+}
