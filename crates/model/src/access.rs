@@ -19,6 +19,17 @@ pub fn unix_group(gid: u32) -> String {
     format!("unix:g:{gid}")
 }
 
+/// How the tokens are spelled that users can hold.
+pub const FORMS: &str = "`unix:everyone`, `unix:u:NUMBER` for a user and `unix:g:NUMBER` for a group";
+
+/// Whether a token is spelled as one that a user can hold. Any other one would deny nobody, though somebody wrote it down.
+pub fn can_be_held(token: &str) -> bool {
+    let number = |beginning: &str| token.strip_prefix(beginning)?.parse().ok();
+    token == UNIX_EVERYONE
+        || number("unix:u:").is_some_and(|uid| unix_user(uid) == token)
+        || number("unix:g:").is_some_and(|gid| unix_group(gid) == token)
+}
+
 /// One layer of access; a user must be admitted by every layer above a document and by its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -179,6 +190,17 @@ mod tests {
         assert!(!judge(&["unix:u:8", "unix:g:3", UNIX_EVERYONE]));
         assert!(judge(&["unix:u:8", "unix:g:4", UNIX_EVERYONE]));
         assert!(!judge(&[]), "nobody anonymous");
+    }
+
+    #[test]
+    fn a_token_of_another_spelling_can_be_held_by_nobody() {
+        for token in [UNIX_EVERYONE.to_owned(), unix_user(0), unix_user(1000), unix_group(u32::MAX)] {
+            assert!(can_be_held(&token), "{token}");
+        }
+        let odd = "staff unix:u:ann unix:u: unix:u:007 unix:u:+7 unix:u:4294967296 unix:G:1 unix:x:1 ldap:u:1 unix:everybody";
+        for token in odd.split(' ').chain(["", "unix:u:1 ", "unix:u:-1"]) {
+            assert!(!can_be_held(token), "{token}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::access::{Entry, Level};
+use ingather_connector::model::access::{Entry, FORMS, Level, can_be_held};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::settings;
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
@@ -27,6 +27,15 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     let access: Access = settings::read(value)?;
+    // A deny list with a slip in it would leave a document open.
+    if let Some(token) = access.allow.iter().chain(&access.deny).find(|token| !can_be_held(token)) {
+        return Err(Fault::refused(
+            "settings",
+            format!(
+                "nobody can hold the token `{token}`: there are {FORMS}; `ingather tokens USER` lists those of a user"
+            ),
+        ));
+    }
     let is_empty = access.allow.is_empty() && access.deny.is_empty();
     if is_empty != access.everybody {
         return Err(Fault::refused(
@@ -44,7 +53,8 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     Ok(Arc::new(access))
 }
 
-/// Who may see the documents. `tokens USER` lists what a user holds.
+/// Who may see the documents. Tokens are `unix:everyone`, `unix:u:NUMBER` and `unix:g:NUMBER`; `tokens USER` lists what a user
+/// holds.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 struct Access {
@@ -117,10 +127,10 @@ mod tests {
 
     #[test]
     fn it_keeps_what_a_transform_promises() {
-        suites::transform(&TRANSFORM, &json!({"allow": ["a"]}), &[("a.txt", b"text")]);
+        suites::transform(&TRANSFORM, &json!({"allow": ["unix:u:7"]}), &[("a.txt", b"text")]);
         let mut record = Record { title: "t".into(), ..Record::default() };
         let before = record.clone();
-        let (verdict, _) = without_reading(&TRANSFORM, &json!({"allow": ["a"]}), &mut record);
+        let (verdict, _) = without_reading(&TRANSFORM, &json!({"allow": ["unix:u:7"]}), &mut record);
         assert_eq!((verdict.unwrap(), record), (Verdict::Pass, before));
     }
 
@@ -129,12 +139,12 @@ mod tests {
         Level::Flat { allow: owned(allow), deny: owned(deny) }
     }
 
-    /// A file of ann, mode 640 with the group `users`.
+    /// A file of ann, mode 640 with the group 100.
     fn unix() -> Level {
         Level::Ordered(vec![
             Entry::allow("unix:u:0"),
-            Entry::allow("unix:u:ann"),
-            Entry::allow("unix:g:users"),
+            Entry::allow("unix:u:1"),
+            Entry::allow("unix:g:100"),
             Entry::deny("unix:everyone"),
         ])
     }
@@ -143,11 +153,11 @@ mod tests {
     fn sees(settings: Value, level: Level) -> Vec<&'static str> {
         let people = [
             ("nobody", ""),
-            ("ann", "unix:u:ann unix:everyone"),
-            ("bob", "unix:u:bob unix:g:users unix:everyone"),
-            ("eve", "unix:u:eve unix:everyone"),
-            ("audit", "audit unix:u:audit unix:everyone"),
-            ("both", "audit bad"),
+            ("ann", "unix:u:1 unix:everyone"),
+            ("bob", "unix:u:2 unix:g:100 unix:everyone"),
+            ("eve", "unix:u:3 unix:everyone"),
+            ("audit", "unix:g:8 unix:u:4 unix:everyone"),
+            ("both", "unix:g:8 unix:g:9"),
         ];
         let level = (TRANSFORM.open)(&settings).unwrap().access(level);
         let admitted = people.into_iter().filter(|(_, tokens)| {
@@ -159,12 +169,12 @@ mod tests {
 
     #[test]
     fn forced_tokens_replace_what_the_source_says() {
-        let forced = json!({"allow": ["audit"], "deny": ["bad"]});
-        for level in [unix(), Level::open(), flat(&["unix:u:eve"], &["audit"])] {
+        let forced = json!({"allow": ["unix:g:8"], "deny": ["unix:g:9"]});
+        for level in [unix(), Level::open(), flat(&["unix:u:3"], &["unix:g:8"])] {
             assert_eq!(sees(forced.clone(), level), ["audit"]);
         }
         assert_eq!(
-            sees(json!({"deny": ["bad"]}), unix()),
+            sees(json!({"deny": ["unix:g:9"]}), unix()),
             Vec::<&str>::new(),
             "nobody without an allowed token"
         );
@@ -173,24 +183,37 @@ mod tests {
 
     #[test]
     fn added_tokens_are_asked_before_a_unix_list() {
-        assert_eq!(sees(json!({"mode": "add", "allow": ["audit"]}), unix()), ["ann", "bob", "audit", "both"]);
-        let both = json!({"mode": "add", "allow": ["audit"], "deny": ["bad", "unix:u:ann"]});
+        assert_eq!(
+            sees(json!({"mode": "add", "allow": ["unix:g:8"]}), unix()),
+            ["ann", "bob", "audit", "both"]
+        );
+        let both = json!({"mode": "add", "allow": ["unix:g:8"], "deny": ["unix:g:9", "unix:u:1"]});
         assert_eq!(sees(both, unix()), ["bob", "audit"]);
     }
 
     #[test]
     fn added_tokens_join_the_sets_of_a_flat_level() {
-        let add = json!({"mode": "add", "allow": ["audit"]});
-        assert_eq!(sees(add.clone(), flat(&["unix:u:eve"], &["bad"])), ["eve", "audit"]);
+        let add = json!({"mode": "add", "allow": ["unix:g:8"]});
+        assert_eq!(sees(add.clone(), flat(&["unix:u:3"], &["unix:g:9"])), ["eve", "audit"]);
         assert_eq!(sees(add, Level::open()), ["audit", "both"], "what was open to all is so no longer");
-        assert_eq!(sees(json!({"mode": "add", "deny": ["bad"]}), Level::open()), Vec::<&str>::new());
+        assert_eq!(sees(json!({"mode": "add", "deny": ["unix:g:9"]}), Level::open()), Vec::<&str>::new());
     }
 
     #[test]
     fn opening_to_everybody_has_to_be_said() {
         assert!(refused(&TRANSFORM, json!({})).contains("everybody"));
-        assert!(refused(&TRANSFORM, json!({"allow": ["a"], "everybody": true})).contains("everybody"));
+        assert!(refused(&TRANSFORM, json!({"allow": ["unix:u:7"], "everybody": true})).contains("everybody"));
         assert!(refused(&TRANSFORM, json!({"everybody": true, "mode": "add"})).contains("mode"));
         refused(&TRANSFORM, json!({"allow": [""]}));
+    }
+
+    #[test]
+    fn a_token_that_nobody_can_hold_is_refused() {
+        for settings in
+            [json!({"allow": ["unix:u:1", "unix:u:ann"]}), json!({"mode": "add", "deny": ["unix:u:ann"]})]
+        {
+            let told = refused(&TRANSFORM, settings);
+            assert!(told.contains("`unix:u:ann`") && told.contains("`unix:u:NUMBER`"), "{told}");
+        }
     }
 }

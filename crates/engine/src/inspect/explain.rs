@@ -14,6 +14,7 @@ use ingather_store::runs::{self, Run};
 use ingather_store::{deliveries, documents, places};
 
 use super::asked::{Asked, Place};
+use super::imposed::Imposed;
 use super::trial::{Fate, Seen};
 use super::{missing, verdict};
 use crate::engine::Engine;
@@ -88,6 +89,8 @@ pub(super) struct Case<'c> {
     /// The deepest blind spot of the last run that covers the name: scope and message.
     pub(super) blind: Option<&'c (String, String, String)>,
     pub(super) standing: &'c Standing,
+    /// What the stages say about its access.
+    pub(super) imposed: Option<&'c Imposed>,
     /// Version of what is there now.
     pub(super) version: Option<Digest>,
     /// The new name of a document that is not there any more.
@@ -114,8 +117,9 @@ impl Engine {
         let name = asked.named.key.as_str();
         let row = self.row(job, &asked)?;
         let mut standing = repository.explain(&self.call(), name);
+        let mut imposed = None;
         if let Standing::Taken(observed) = &mut standing {
-            observed.level = self.shown_to(job, observed.level.clone());
+            (observed.level, imposed) = self.shown_to(job, observed.level.clone());
         }
         let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
         let blind = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
@@ -140,6 +144,7 @@ impl Engine {
             run: run.as_ref(),
             blind,
             standing: &standing,
+            imposed: imposed.as_ref(),
             version,
             moved_to,
         };
@@ -163,11 +168,12 @@ impl Engine {
         })
     }
 
-    /// Who may see a document of a job that its source shows to `level`; a job whose stages cannot be opened changes nothing.
-    pub(super) fn shown_to(&self, job: &Job, level: Level) -> Level {
+    /// Who may see a document of a job that its source shows to `level`, and what the stages impose; a job whose stages
+    /// cannot be opened changes nothing.
+    pub(super) fn shown_to(&self, job: &Job, level: Level) -> (Level, Option<Imposed>) {
         match Pipeline::open(&job.definition, &self.registry) {
-            Ok(pipeline) => pipeline.access(level),
-            Err(_) => level,
+            Ok(pipeline) => (pipeline.access(level), Imposed::by(&pipeline, &job.definition.stages)),
+            Err(_) => (level, None),
         }
     }
 

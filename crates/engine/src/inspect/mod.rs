@@ -3,6 +3,7 @@
 
 mod asked;
 pub mod explain;
+mod imposed;
 mod missing;
 mod sorted;
 pub mod trial;

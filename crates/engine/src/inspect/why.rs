@@ -11,6 +11,7 @@ use ingather_store::places::{self, Place};
 
 use super::asked::Asked;
 use super::explain::Row;
+use super::imposed::Imposed;
 use super::verdict;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -105,9 +106,11 @@ impl Engine {
         let judged = tokens.unwrap_or(&nobody);
         let permitted = who::permitted(&self.reader, connection.map(|c| c.id), judged)?;
         let may_see = permitted.permits(sent.address, row.known.class, row.known.place);
-        let layers = self.layers(job, row, judged)?;
         let now = self.repository(&kind, &job.definition)?.look(&self.call(), &asked.named.key).ok();
-        let since = now.and_then(|now| changed(name, row.level.as_ref(), &self.shown_to(job, now.level)));
+        let (_, imposed) = self.shown_to(job, Level::open());
+        let now = now.map(|now| self.shown_to(job, now.level).0);
+        let since = now.and_then(|now| changed(name, row.level.as_ref(), &now, imposed.as_ref()));
+        let layers = self.layers(job, row, judged, imposed.as_ref())?;
         let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
                 "unknown_user",
@@ -133,13 +136,13 @@ impl Engine {
         Ok(Access { job: job.name.clone(), document: name.to_owned(), may_see, cause, layers })
     }
 
-    fn layers(&self, job: &Job, row: &Row, tokens: &Tokens) -> Result<Vec<Layer>> {
+    fn layers(&self, job: &Job, row: &Row, tokens: &Tokens, imposed: Option<&Imposed>) -> Result<Vec<Layer>> {
         let (levels, places) =
             self.reader.read(|sql| Ok((places::levels(sql)?, places::list(sql, job.repository)?)))?;
         let levels: HashMap<ClassId, Level> = levels.into_iter().collect();
         let places: HashMap<PlaceId, Place> = places.into_iter().map(|place| (place.id, place)).collect();
-        let mut layers =
-            vec![layer("document", row.known.class.and_then(|class| levels.get(&class)), tokens, "read")];
+        let own = row.known.class.and_then(|class| levels.get(&class));
+        let mut layers = vec![document(own, tokens, imposed)];
         let mut at = row.known.place;
         while let Some(id) = at.filter(|_| layers.len() < LAYERS_MAX) {
             let Some(place) = places.get(&id) else {
@@ -170,6 +173,18 @@ fn admitted(layers: &[Layer]) -> String {
     layers.first().map_or(String::new(), |layer| layer.by.clone())
 }
 
+/// The document's own layer: stages may decide before its source, or in its place.
+fn document(level: Option<&Level>, tokens: &Tokens, imposed: Option<&Imposed>) -> Layer {
+    let stages = level.zip(imposed);
+    if let Some((level, by)) =
+        stages.and_then(|(level, imposed)| Some((level, imposed.decides(level, tokens)?)))
+    {
+        return Layer { name: "document".to_owned(), admits: level.admits(tokens), by };
+    }
+    let of_source = stages.and_then(|(level, imposed)| imposed.of_source(level));
+    layer("document", of_source.as_ref().or(level), tokens, "read")
+}
+
 fn layer(name: &str, level: Option<&Level>, tokens: &Tokens, right: &str) -> Layer {
     let what = if name == "document" { "the file's".to_owned() } else { format!("the folder `{name}`:") };
     let Some(level) = level else {
@@ -195,7 +210,7 @@ fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> Strin
     let Some((at, entry)) = entries.iter().enumerate().find(|(_, entry)| tokens.holds(&entry.who)) else {
         return format!("{what} {by} has no entry for the user");
     };
-    // A stage may have put tokens before those of the file.
+    // Stages that said something else when it was read may have put tokens before those of the file.
     let is_of_file = entries.first().is_some_and(|first| first.who == unix_user(0));
     let whom = match at {
         0 if is_of_file => "root".to_owned(),
@@ -208,11 +223,22 @@ fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> Strin
 }
 
 /// What about the access of a document is not as it was when it was last read; none when all is.
-pub(super) fn changed(name: &str, before: Option<&Level>, now: &Level) -> Option<String> {
+pub(super) fn changed(
+    name: &str,
+    before: Option<&Level>,
+    now: &Level,
+    imposed: Option<&Imposed>,
+) -> Option<String> {
     let before = before?;
     if before == now {
         return None;
     }
+    let of_source = imposed.map(|imposed| imposed.of_source(before).zip(imposed.of_source(now)));
+    let (before, now) = match (&of_source, imposed) {
+        (Some(Some((before, now))), _) => (before, now),
+        (Some(None), Some(imposed)) => return Some(imposed.changed(name)),
+        _ => (before, now),
+    };
     let (Level::Ordered(old), Level::Ordered(new)) = (before, now) else {
         return Some(format!("the access of `{name}` was changed since it was last read"));
     };

@@ -60,6 +60,19 @@ impl Pipeline {
         self.stages.iter().fold(level, |level, stage| stage.access(level))
     }
 
+    /// The same, and the stages that change it, by their place.
+    pub(crate) fn access_by(&self, mut level: Level) -> (Level, Vec<usize>) {
+        let mut places = Vec::new();
+        for (place, stage) in self.stages.iter().enumerate() {
+            let after = stage.access(level.clone());
+            if after != level {
+                places.push(place);
+            }
+            level = after;
+        }
+        (level, places)
+    }
+
     /// Sends one document through, and what is found in it; reads `content` to its end unless the document is declined.
     pub(crate) fn pass(
         &self,

@@ -132,13 +132,51 @@ fn forced_tokens_decide_who_finds_a_document() {
     let open = pipeline(&sandbox, "open.json", &stages(json!({"allow": ["unix:everyone"]})));
     sandbox.synced(&["--pipeline", &open, "--update"]);
     assert_eq!(finds(&sandbox), ["a.txt"]);
-    let why = sandbox.run(&["why", ORDINARY, "a.txt"]).exits(0);
-    assert!(why.out.contains("list of allowed tokens"), "{why:?}");
-    let shut = pipeline(&sandbox, "shut.json", &stages(json!({"mode": "add", "deny": ["unix:everyone"]})));
-    sandbox.synced(&["--pipeline", &shut, "--update"]);
+    let why = |who: &str, may_see: bool, word: &str| {
+        let line = sandbox.run(&["why", who, "a.txt", "--json"]).exits(0).json().remove(0);
+        assert_eq!(
+            (&line["may_see"], line["layers"][0]["by"].as_str()),
+            (&json!(may_see), Some(word)),
+            "{line}"
+        );
+        assert!(line["cause"].as_str().unwrap().ends_with(word), "{line}");
+    };
+    let stage = "stage 2 of the pipeline, `access`";
+    why(
+        ORDINARY,
+        true,
+        &format!("{stage}, decides in the place of the file's own access: it admits `unix:everyone`"),
+    );
+    let file = |settings: Value| {
+        let file = pipeline(&sandbox, "access.json", &stages(settings));
+        sandbox.synced(&["--pipeline", &file, "--update"]);
+    };
+    file(json!({"allow": ["unix:u:0"], "deny": ["unix:g:4294967294"]}));
+    let words = "decides in the place of the file's own access: it admits only `unix:u:0`, and the user holds none of them";
+    why(ORDINARY, false, &format!("{stage}, {words}"));
+    file(json!({"everybody": true}));
+    why(
+        ORDINARY,
+        true,
+        &format!("{stage}, decides in the place of the file's own access: it admits everybody"),
+    );
+    file(json!({"mode": "add", "deny": ["unix:everyone"]}));
     assert_eq!(finds(&sandbox), Vec::<String>::new());
-    let why = sandbox.run(&["why", ORDINARY, "a.txt"]).exits(0);
-    assert!(why.out.contains("does not give others"), "{why:?}");
+    why(ORDINARY, false, &format!("{stage}, denies `unix:everyone` before the file's own access is asked"));
+    // Two stages, the last of them first.
+    let mut both = stages(json!({"allow": ["unix:u:0"]}));
+    let add = json!({"mode": "add", "allow": ["unix:everyone"]});
+    both.as_array_mut().unwrap().push(json!({"transform": "access", "settings": add}));
+    sandbox.synced(&["--pipeline", &pipeline(&sandbox, "both.json", &both), "--update"]);
+    let words = "decides in the place of the file's own access: it admits `unix:everyone`";
+    why(ORDINARY, true, &format!("stage 3 of the pipeline, `access`, after {stage}, {words}"));
+    // Where the stage says nothing of a user, the file's own mode decides, and is named as such.
+    file(json!({"mode": "add", "deny": ["unix:u:4294967294"]}));
+    why(ORDINARY, false, "the file's mode does not give others the right to read");
+    let open = std::fs::Permissions::from_mode(0o604);
+    std::fs::set_permissions(sandbox.root().join("a.txt"), open).unwrap();
+    let told = sandbox.run(&["document", "explain", "root", "a.txt"]).exits(0).out;
+    assert!(told.starts_with("the mode of `a.txt` was changed since it was last read"), "{told}");
 }
 
 #[test]
@@ -160,6 +198,16 @@ fn files_that_cannot_be_used_are_refused_with_what_to_do() {
             "h.json",
             r#"[{"transform": "text"}, {"transform": "tika"}]"#,
             &["only one stage can read", "leave one"],
+        ),
+        (
+            "i.json",
+            r#"[{"transform": "text"}, {"transform": "access", "settings": {"mode": "add", "deny": ["unix:u:eve"]}}]"#,
+            &[
+                "stage 2: access",
+                "nobody can hold the token `unix:u:eve`",
+                "`unix:u:NUMBER`",
+                "ingather tokens",
+            ],
         ),
         ("f.yaml", "stages:", &[".json or .toml"]),
         ("g.toml", "[[stages]]\ntransform = \"allow\"\nsettings = { size = 3 }", &["stage 1: allow", "size"]),
@@ -188,7 +236,7 @@ fn a_trial_shows_what_each_stage_changes_and_writes_nothing() {
         {"transform": "fields", "settings": {"set": [
             {"field": "title", "values": ["${title|.*|0u}"]}, {"field": "folder", "values": ["${path|([^/]*)/[^/]*$|1}"]}]}},
         {"transform": "passages", "settings": {"names": "position"}},
-        {"transform": "access", "settings": {"allow": ["staff"]}},
+        {"transform": "access", "settings": {"allow": ["unix:g:100"]}},
     ]);
     let file = pipeline(&sandbox, "new.json", &stages);
     let before = sandbox.snapshot();
@@ -212,7 +260,7 @@ fn a_trial_shows_what_each_stage_changes_and_writes_nothing() {
     );
     assert_eq!((&steps[2]["verdict"], &steps[2]["after"]["parts"][0]["name"]), (&json!("pass"), &json!("1")));
     assert_eq!(steps[2]["after"]["parts"][0]["beginning"], "# Plans Some words of text.");
-    assert_eq!(answer["access"]["given"], json!({"flat": {"allow": ["staff"], "deny": []}}));
+    assert_eq!(answer["access"]["given"], json!({"flat": {"allow": ["unix:g:100"], "deny": []}}));
     assert_eq!((&answer["document"], &answer["failed"]), (&json!("notes/a.md"), &Value::Null));
     let told = sandbox.run(&command).exits(0).out;
     for line in [
