@@ -9,6 +9,7 @@
 
 pub mod authority;
 pub mod call;
+pub mod described;
 pub mod output;
 pub mod permitted;
 pub mod registry;

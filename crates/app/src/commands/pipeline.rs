@@ -1,7 +1,10 @@
 //! `ingather pipeline …` and the files that name the stages of a job (`docs/manual/pipeline.md`).
 
+mod differences;
 mod stages;
 mod trial;
+
+pub(super) use differences::differences;
 
 use std::io::Read as _;
 use std::path::Path;

@@ -261,8 +261,7 @@ fn differences(wanted: &Wanted) -> Vec<String> {
         found.push(format!("to is {}, given {}", old.outputs.join(", "), new.outputs.join(", ")));
     }
     if old.stages != new.stages {
-        let (before, given) = (pipeline::in_words(&old.stages), pipeline::in_words(&new.stages));
-        found.push(format!("pipeline is {before}, given {given}"));
+        found.push(format!("pipeline: {}", pipeline::differences(&old.stages, &new.stages)));
     }
     if old.compare_content != new.compare_content {
         found.push("compare-content is off, given on".to_owned());

@@ -1,5 +1,6 @@
 //! `ingather pipeline stages`: what stages there are, and their settings.
 
+use ingather_connector::described::{Described, described};
 use serde_json::{Value, json};
 
 use super::{GivenStage, checked};
@@ -24,28 +25,25 @@ pub(super) fn run(global: &Global, name: Option<&str>) -> Result<u8> {
             continue;
         }
         show::line(&format!("{:<10} {}", kind.name, kind.about));
-        for (setting, of) in schema["properties"].as_object().filter(|_| name.is_some()).into_iter().flatten()
-        {
-            let words: Vec<&str> =
-                of["description"].as_str().unwrap_or_default().split_whitespace().collect();
-            let default = of.get("default").filter(|value| !value.is_null());
-            let default = default.map_or(String::new(), |value| format!(" [default: {value}]"));
-            show::line(&format!("  {setting}: {}{default}", words.join(" ")));
-            for (word, about) in words_of(&schema, of) {
-                show::line(&format!("    {word}: {about}"));
-            }
+        if name.is_some() {
+            described(&schema).iter().for_each(tell);
         }
     }
     Ok(exit::DONE)
 }
 
-/// The words that a setting may be, each with what it means.
-fn words_of(schema: &Value, setting: &Value) -> Vec<(String, String)> {
-    let shape = setting["$ref"].as_str().and_then(|place| schema.pointer(place.trim_start_matches('#')));
-    let variants = shape.and_then(|shape| shape["oneOf"].as_array()).into_iter().flatten();
-    let told = variants.filter_map(|variant| {
-        let about: Vec<&str> = variant["description"].as_str()?.split_whitespace().collect();
-        Some((variant["const"].as_str()?.to_owned(), about.join(" ")))
-    });
-    told.collect()
+/// A setting, with those that lie in it further to the right.
+fn tell(setting: &Described) {
+    let Described { depth, name, kind, default, limits, about, words, .. } = setting;
+    let line = |more: usize, text: &str| show::line(&format!("{}{text}", " ".repeat(2 + depth * 4 + more)));
+    let default = match default.as_str() {
+        "required" | "none" => default.clone(),
+        value => format!("default {value}"),
+    };
+    let limits = if limits.is_empty() { String::new() } else { format!(", {limits}") };
+    line(0, &format!("{name}: {kind}, {default}{limits}"));
+    line(4, about);
+    for (word, about) in words {
+        line(4, &format!("{word}: {about}"));
+    }
 }

@@ -52,7 +52,10 @@ fn a_changed_stage_sends_every_document_once_more_and_an_unchanged_one_nothing()
         assert_eq!(told.since(&sandbox).len(), 0);
     }
     let other = pipeline(&sandbox, "other.json", &with_field("research"));
-    sandbox.run(&["sync", "root", "--pipeline", &other]).refuses(2, &["sales", "research", "--update"]);
+    let words = [
+        "other settings: pipeline: stage 2 `fields`: set[].values[] is \"sales\", given \"research\"; add --update",
+    ];
+    sandbox.run(&["sync", "root", "--pipeline", &other]).refuses(2, &words);
     assert_eq!(sandbox.synced(&["--pipeline", &other, "--update"]).get("updated"), 2);
     let lines = told.since(&sandbox);
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -312,10 +315,38 @@ fn every_stage_tells_its_settings() {
     for name in ["access", "allow", "fields", "language", "limit", "null", "passages", "text", "tika"] {
         assert!(all.iter().any(|stage| stage["name"] == name), "{name}");
     }
-    let told = sandbox.run(&["pipeline", "stages", "limit"]).exits(0).out;
-    assert!(told.contains("characters: Most characters of text."), "{told}");
-    let told = sandbox.run(&["pipeline", "stages", "access"]).exits(0).out;
-    assert!(told.contains("    add: It stays") && told.contains("[default: \"replace\"]"), "{told}");
+    let told = |stage: &str| sandbox.run(&["pipeline", "stages", stage]).exits(0).out;
+    let has = |stage: &str, lines: &[&str]| {
+        let told = told(stage);
+        let mut left = told.lines();
+        for line in lines {
+            assert!(left.any(|told| told.starts_with(line)), "`{line}` is not in its place in:\n{told}");
+        }
+    };
+    has("limit", &["  characters: integer, none", "      Most characters of text."]);
+    has(
+        "access",
+        &[
+            "  mode: `\"replace\"` or `\"add\"`, default `\"replace\"`",
+            "      What becomes of the access",
+            "      add: It stays",
+            "  allow: list of string, default `[]`, entries at most 1024",
+        ],
+    );
+    // What lies in a setting stands below it, with its own type and meaning.
+    has(
+        "fields",
+        &[
+            "  set: list of object, default `[]`, entries at most 1024",
+            "      Fields to write,",
+            "      field: string, required, length at least 1",
+            "          Name of the field.",
+            "      values: list of string, required",
+            "  rename: list of object",
+            "      from: string, required",
+        ],
+    );
+    assert!(told("null").lines().count() == 1);
 }
 
 #[test]
