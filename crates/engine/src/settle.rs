@@ -59,6 +59,8 @@ pub(crate) struct Made {
     pub(crate) kept: Option<Vec<i64>>,
     /// What the pipeline made, when the job keeps that.
     pub(crate) extract: Option<Box<Extract>>,
+    /// Not all that is in the document could be read.
+    pub(crate) partial: bool,
 }
 
 /// One document that is being visited.
@@ -265,6 +267,8 @@ fn count(run: &Run, balance: &mut Balance, settled: &Settled<'_>) {
     }
     // Some outputs may have taken a new document before another one made it wait.
     let first = run.is_fresh(id, settled.again_at.is_some() && settled.visit.task.known.is_none());
+    let is_over = !matches!(settled.outcome, Outcome::Failed(_) | Outcome::Again(_) | Outcome::Vanished);
+    balance.partial += u64::from(settled.visit.made.partial && is_over);
     match &settled.outcome {
         Outcome::Updated | Outcome::Access if first => balance.added += 1,
         Outcome::Unchanged => balance.unchanged += 1,

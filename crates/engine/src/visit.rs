@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ingather_connector::model::decision::{Decision, Found, Holding, decide};
-use ingather_connector::model::document::{Parts, Record};
+use ingather_connector::model::document::{EXTRACTION, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
 use ingather_connector::repository::Observed;
@@ -90,6 +90,14 @@ pub(crate) fn access_digest(class: Option<ClassId>, place: Option<PlaceId>) -> D
 fn is_held(holding: Option<Holding>, step: Step) -> bool {
     let Step::Access { access } = step else { return false };
     holding.is_some_and(|h| h.sent_access == access && h.held_access == Some(access))
+}
+
+/// Whether a stage says of a document, or of something in it, that not all could be read.
+fn is_partial(record: &Record, parts: &Parts) -> bool {
+    let unread = |record: &Record| record.fields.contains_key(EXTRACTION);
+    parts.incomplete
+        || unread(record)
+        || parts.list.iter().any(|part| part.record.as_ref().map_or(true, unread))
 }
 
 struct Visiting<'r> {
@@ -232,6 +240,7 @@ impl<'r> Visiting<'r> {
             return self.send_declined(visited, reason);
         }
         let extract = extracts::of(self.run, visited.version, &record, &passed).map(Box::new);
+        let partial = is_partial(&record, &passed.parts);
         let (mut findings, kept) = self.inside(passed.parts, access);
         let is_entry = |finding: &Finding| finding.record.is_some() || finding.part.id != 0;
         findings.push(match passed.verdict {
@@ -242,7 +251,7 @@ impl<'r> Visiting<'r> {
                 Finding::same(Part::whole(), Found::Declined(reason))
             }
         });
-        self.send(visited, findings, Made { kept: Some(kept), extract })
+        self.send(visited, findings, Made { kept: Some(kept), extract, partial })
     }
 
     fn looked(&self, part: Part, access: Digest) -> Finding {

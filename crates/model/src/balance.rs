@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counters of one run. `seen` is the sum of the seven outcomes; `deleted`, `kept` and `held` are never in it.
+/// Counters of one run. `seen` is the sum of the seven outcomes; `deleted`, `kept` and `held` are never in it,
+/// and `partial` counts some of it once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Balance {
@@ -26,6 +27,8 @@ pub struct Balance {
     pub kept: u64,
     /// Not seen, held by the delete guard until confirmed.
     pub held: u64,
+    /// Of those seen and sent through the stages: not all that is in them could be read, so they are found by less.
+    pub partial: u64,
 }
 
 impl Balance {

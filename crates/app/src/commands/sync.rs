@@ -451,8 +451,9 @@ fn tell(global: &Global, name: &str, report: &Report) {
             &json!({
                 "job": name, "run": report.run, "seen": b.seen(), "added": b.added, "updated": b.updated,
                 "access": b.access, "unchanged": b.unchanged, "skipped": b.skipped, "failed": b.failed,
-                "waiting": b.waiting, "deleted": b.deleted, "kept": b.kept, "held": b.held, "blind": blind,
-                "seconds": report.millis as f64 / 1000.0,
+                "waiting": b.waiting, "deleted": b.deleted, "kept": b.kept, "held": b.held,
+                "blind": blind,
+                "seconds": report.millis as f64 / 1000.0, "partial": b.partial,
             })
             .to_string(),
         );
@@ -473,6 +474,13 @@ fn tell(global: &Global, name: &str, report: &Report) {
     }
     if let Some(error) = &report.error {
         show::stderr(error);
+    }
+    if b.partial > 0 && !global.quiet {
+        show::stderr(&format!(
+            "{} read only in part, such as archives with too many members: `ingather search --all 'meta.extraction:*'` finds \
+             those in the index, `ingather document explain {name} DOCUMENT` says why",
+            show::number(b.partial)
+        ));
     }
     if b.failed > 0 && !global.quiet && report.run.is_some() {
         show::stderr(&format!("which failed, and why: ingather document list {name} --state failed"));

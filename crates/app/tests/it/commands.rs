@@ -353,7 +353,7 @@ fn a_sync_in_json_is_one_line_whatever_happens() {
     let sandbox = Sandbox::sqlite();
     (0..40).for_each(|n| sandbox.write(&format!("f{n}.txt"), "text"));
     let names = ["job", "run", "seen", "added", "updated", "access", "unchanged", "skipped", "failed"];
-    let rest = ["waiting", "deleted", "kept", "held", "blind", "seconds"];
+    let rest = ["waiting", "deleted", "kept", "held", "blind", "seconds", "partial"];
     let one_line = |answer: Answer| {
         let lines = answer.json();
         assert_eq!(lines.len(), 1, "{answer:?}");

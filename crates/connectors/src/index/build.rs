@@ -120,6 +120,9 @@ impl<'a> Builder<'a> {
             TextField::Name => self.words(&Base::of(fields.name), false, text, prefix),
             TextField::Path => self.words(&Base::of(fields.path), false, text, prefix),
             TextField::Author => self.words(&Base::of(fields.author), false, text, prefix),
+            TextField::Meta(name) if text.is_empty() && prefix => {
+                Some(Base::meta(fields.meta, name).beginning(""))
+            }
             TextField::Meta(name) => self.words(&Base::meta(fields.meta, name), false, text, prefix),
             TextField::MediaType => Some(whole(fields.media_type, &text.to_lowercase(), prefix)),
             TextField::Lang => Some(whole(fields.lang, &text.to_lowercase(), prefix)),
@@ -209,8 +212,9 @@ impl Base {
     fn beginning(&self, text: &str) -> Box<dyn Query> {
         let mut end = text.as_bytes().to_vec();
         // No byte of UTF-8 is 255, so the next larger one exists.
-        if let Some(last) = end.last_mut() {
-            *last += 1;
+        match end.last_mut() {
+            Some(last) => *last += 1,
+            None => end.push(u8::MAX),
         }
         let mut upper = self.0.clone();
         upper.append_bytes(&end);

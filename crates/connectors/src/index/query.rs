@@ -245,7 +245,10 @@ impl Parser<'_> {
     fn text_node(&self, field: TextField, text: &str, from: usize) -> Result<Node, Fault> {
         let trimmed = text.strip_suffix('*');
         match trimmed {
-            Some("") => Err(self.wrong(from, "letters must stand before this `*`")),
+            // Of metadata it is worth knowing who has any of that name.
+            Some("") if !matches!(field, TextField::Meta(_)) => {
+                Err(self.wrong(from, "letters must stand before this `*`"))
+            }
             _ => {
                 Ok(Node::Text { field, text: trimmed.unwrap_or(text).to_owned(), prefix: trimmed.is_some() })
             }

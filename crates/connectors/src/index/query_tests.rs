@@ -35,6 +35,7 @@ fn phrases_prefixes_and_fields() {
     assert_eq!(parse("TYPE:text/*").unwrap(), text(TextField::MediaType, "text/", true));
     assert_eq!(parse("uri:file:///a").unwrap(), text(TextField::Uri, "file:///a", false));
     assert_eq!(parse("meta.Dc.Creator:x").unwrap(), text(TextField::Meta("dc.creator".into()), "x", false));
+    assert_eq!(parse("meta.subject:*").unwrap(), text(TextField::Meta("subject".into()), "", true));
     let number = |field, from, to| Node::Number { field, from, to };
     assert_eq!(parse("size:>10kb").unwrap(), number(NumberField::Size, Some(10_241), None));
     assert_eq!(parse("size:..1k").unwrap(), number(NumberField::Size, None, Some(1_025)));

@@ -45,6 +45,10 @@ impl Play {
                 Answer::Ran(report) => report.balance.seen().to_string(),
                 other => format!("no report: {other:?}"),
             },
+            ["partial"] => match &self.answer {
+                Answer::Ran(report) => report.balance.partial.to_string(),
+                other => format!("no report: {other:?}"),
+            },
             ["blind"] => match &self.answer {
                 Answer::Ran(report) => {
                     list(report.blind.iter().map(|spot| format!("{} {}", spot.scope.label(), spot.cause)))

@@ -128,13 +128,39 @@ fn what_is_not_found_in_an_archive_is_explained() {
     // Without its directory.
     std::fs::write(sandbox.root().join("cut.zip"), &whole[..whole.len() - 60]).unwrap();
     files::settle(&sandbox.root());
-    sandbox.synced(&[]);
+    let answer = sandbox.run(&["sync", "root"]).exits(0);
+    let hint = "1 read only in part";
+    assert!(answer.err.contains(hint) && answer.err.contains("'meta.extraction:*'"), "{answer:#?}");
+    assert_eq!(hits(&sandbox, "meta.extraction:*"), [pair("cut.zip", "")]);
     let explain = |name: &str| sandbox.run(&["document", "explain", "root", name]).exits(0).out;
     let told = explain("post.zip!/none.txt");
     assert!(told.starts_with("`post.zip` is read, and nothing in it is named `none.txt`"), "{told}");
     let told = explain("cut.zip");
     assert!(told.contains("members may be missing"), "{told}");
     assert_eq!(hits(&sandbox, "saffron").len(), 2, "what can be read is found");
+}
+
+#[test]
+fn archives_with_too_many_members_are_counted_and_found() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("small.txt", "seal");
+    let members: Vec<String> = (0..=10_000).map(|n| format!("{n}.txt")).collect();
+    let members: Vec<(&str, &str)> = members.iter().map(|name| (name.as_str(), "whale")).collect();
+    archive(&sandbox, "many.tar", &members);
+    let partial = |flags: &[&str]| {
+        let line = sandbox.run(&[&["sync", "root", "--json"], flags].concat()).exits(0).json().remove(0);
+        line["partial"].as_u64().unwrap()
+    };
+    assert_eq!(partial(&["--dry-run"]), 1);
+    assert_eq!(partial(&[]), 1);
+    let runs = sandbox.run(&["job", "runs", "root", "--json"]).exits(0).json();
+    assert_eq!(runs[0]["counts"]["partial"], 1, "{runs:?}");
+    assert_eq!(hits(&sandbox, "whale"), [], "none of its members is an entry");
+    assert_eq!(hits(&sandbox, "meta.extraction:*"), [pair("many.tar", "")]);
+    assert_eq!(hits(&sandbox, "* -meta.extraction:*"), [pair("small.txt", "")]);
+    let told = sandbox.run(&["document", "explain", "root", "many.tar"]).exits(0).out;
+    assert!(told.contains("compound limit"), "{told}");
+    assert_eq!(partial(&[]), 0, "nothing was read");
 }
 
 #[test]
