@@ -15,12 +15,22 @@ pub(super) fn cause(
     whole: &Reason,
 ) -> Reason {
     let name = format!("{document}{INSIDE}{part}");
-    // What cannot be read tells of nothing in it.
-    let course = match course {
+    let (of_document, of_part) = match course {
         Ok(Course { fault: None, whole, inside, .. }) => (whole, inside),
-        Ok(_) | Err(_) => return with_its_document(&name, whole),
+        Ok(Course { fault: Some(reason), .. }) => {
+            let sentence = format!(
+                "`{name}` is no entry, and `{document}` does not pass the stages: {}",
+                reason.message
+            );
+            return Reason { message: sentence, ..reason };
+        }
+        // What cannot be read tells of nothing in it.
+        Err(_) => {
+            let sentence =
+                format!("`{name}` is no entry, and `{document}` cannot be read now: {}", whole.message);
+            return Reason { message: sentence, ..whole.clone() };
+        }
     };
-    let (of_document, of_part) = course;
     if let Some((place, step)) = left_out(&of_part) {
         let stage = format!("stage {place} of the pipeline, `{}`,", step.transform);
         return match &step.fate {
@@ -63,15 +73,13 @@ fn leaves(step: &Step) -> String {
     }
 }
 
-fn with_its_document(name: &str, whole: &Reason) -> Reason {
-    Reason {
-        message: format!("outputs hold nothing of `{name}`, as of its document: {}", whole.message),
-        ..whole.clone()
-    }
-}
-
 fn not_found(job: &str, document: &str, part: &str, of_document: &[Step]) -> Reason {
-    if let Some((place, Step { transform, fate: Fate::Declined(reason), .. })) = left_out(of_document) {
+    let seen = of_document.last().and_then(|step| step.seen.as_ref());
+    // A stage that declines a document before another one has found something in it leaves that out, too.
+    let found_some = seen.is_some_and(|seen| seen.parts_count > 0);
+    if let (Some((place, Step { transform, fate: Fate::Declined(reason), .. })), false) =
+        (left_out(of_document), found_some)
+    {
         let sentence = format!(
             "`{document}{INSIDE}{part}` is left out with its document, because stage {place} of the pipeline, `{transform}`, \
              declines that: {}",
@@ -79,7 +87,6 @@ fn not_found(job: &str, document: &str, part: &str, of_document: &[Step]) -> Rea
         );
         return Reason::new(&reason.code, sentence);
     }
-    let seen = of_document.last().and_then(|step| step.seen.as_ref());
     let unread = seen.filter(|seen| seen.incomplete).map(|seen| {
         let reason = seen.record.fields.get(EXTRACTION).and_then(|reasons| reasons.first());
         reason.map_or("not all that is in it can be read", String::as_str)

@@ -87,3 +87,56 @@ fn what_stages_outputs_and_sources_say_is_named() {
         names(&world, "bad", "stage", &["cannot read this", "changed since"]);
     }
 }
+
+#[test]
+fn what_became_of_something_in_a_document_is_named() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        let stage = |settings| Stage { transform: "script".to_owned(), settings };
+        let stages =
+            vec![stage(json!({"parts": "keep"})), stage(json!({"decline": "ugly", "broken": "bad"}))];
+        world.job(Definition { stages, ..definition(&world) });
+        let holds = |world: &World, text: &str| {
+            let mut source = script_repository::locked(&world.source);
+            let file = source.file("box");
+            file.content = text.to_owned();
+            file.mtime += 1;
+        };
+        holds(&world, "v1+a1+ugly1+bad1+...");
+        let words = ["`box!/a` is there and no entry yet", "never ran"];
+        names(&world, "box!/a", "waiting", &words);
+        world.run("docs", FULL).unwrap();
+        names(&world, "box!/a", "current", &["is up to date in one"]);
+        let words = [
+            "`box!/ugly` is left out",
+            "stage 2 of the pipeline, `script`, declines it",
+            "contains the word",
+        ];
+        names(&world, "box!/ugly", "declined", &words);
+        names(&world, "box!/bad", "stage", &["`box!/bad` is no entry", "the stage cannot read this"]);
+        names(
+            &world,
+            "box!/none",
+            "no_part",
+            &["not all that is in it can be read", "pipeline try docs 'box'"],
+        );
+        // What could be read before is kept, and why.
+        holds(&world, "v2+a?");
+        world.run("docs", FULL).unwrap();
+        names(&world, "box!/a", "unreadable", &["`box!/a` is kept as it was", "it cannot be read"]);
+        names(&world, "box!/none", "no_part", &["nothing in it is named `none`"]);
+        // As a whole it is declined, fails, or is gone.
+        holds(&world, "ugly+a1");
+        names(&world, "box!/none", "no_part", &["`box` is read"]);
+        holds(&world, "bad");
+        names(
+            &world,
+            "box!/none",
+            "stage",
+            &["`box` does not pass the stages", "the stage cannot read this"],
+        );
+        script_repository::locked(&world.source).files.remove("box");
+        names(&world, "box!/none", "deleted", &["`box` cannot be read now", "was deleted at the source"]);
+    }
+}

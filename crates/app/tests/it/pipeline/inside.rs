@@ -77,7 +77,7 @@ fn what_is_in_a_document_that_is_not_read_is_explained_by_the_document() {
     let words = ["`later.tar!/three.txt` is there and no entry yet", "`later.tar` is not listed yet"];
     explained(&sandbox, "later.tar!/three.txt", "waiting", &words);
     files::remove(&sandbox.root().join("late.tar"));
-    let words = ["outputs hold nothing of `late.tar!/other.txt`", "`late.tar` was deleted at the source"];
+    let words = ["`late.tar!/other.txt` is no entry", "`late.tar` was deleted at the source"];
     explained(&sandbox, "late.tar!/other.txt", "deleted", &words);
 }
 
