@@ -436,7 +436,12 @@ fn sentence(balance: &Balance) -> String {
         .map(|(n, word)| format!("{} {word}", show::number(*n)))
         .collect();
     let seen = show::number(balance.seen());
-    if told.is_empty() { format!("{seen} seen") } else { format!("{seen} seen: {}", told.join(", ")) }
+    let partial = match balance.partial {
+        0 => String::new(),
+        n => format!("; {} read only in part", show::number(n)),
+    };
+    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+    format!("{seen} seen{told}{partial}")
 }
 
 fn tell(global: &Global, name: &str, report: &Report) {
@@ -475,11 +480,10 @@ fn tell(global: &Global, name: &str, report: &Report) {
     if let Some(error) = &report.error {
         show::stderr(error);
     }
-    if b.partial > 0 && !global.quiet {
+    if b.partial > 0 && !global.quiet && report.run.is_some() {
         show::stderr(&format!(
-            "{} read only in part, such as archives with too many members: `ingather search --all 'meta.extraction:*'` finds \
-             those in the index, `ingather document explain {name} DOCUMENT` says why",
-            show::number(b.partial)
+            "which were read only in part, such as archives with too many members: ingather search --all \
+             'meta.extraction:*', and why: ingather document explain {name} DOCUMENT"
         ));
     }
     if b.failed > 0 && !global.quiet && report.run.is_some() {
