@@ -19,15 +19,18 @@ pub fn unix_group(gid: u32) -> String {
     format!("unix:g:{gid}")
 }
 
-/// How the tokens are spelled that users can hold.
-pub const FORMS: &str = "`unix:everyone`, `unix:u:NUMBER` for a user and `unix:g:NUMBER` for a group";
+/// How the tokens of this machine's users are spelled.
+pub const UNIX_FORMS: &str = "`unix:everyone`, `unix:u:NUMBER` for a user and `unix:g:NUMBER` for a group";
 
-/// Whether a token is spelled as one that a user can hold. Any other one would deny nobody, though somebody wrote it down.
-pub fn can_be_held(token: &str) -> bool {
+/// Whether a token begins as those of this machine's users do, and is spelled as none of them: nobody can hold it, so that
+/// it would deny nobody, though somebody wrote it down. Any other token is an opaque string, which another authority may give.
+pub fn is_misspelled(token: &str) -> bool {
     let number = |beginning: &str| token.strip_prefix(beginning)?.parse().ok();
-    token == UNIX_EVERYONE
-        || number("unix:u:").is_some_and(|uid| unix_user(uid) == token)
-        || number("unix:g:").is_some_and(|gid| unix_group(gid) == token)
+    let begins = token.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case("unix:"));
+    begins
+        && token != UNIX_EVERYONE
+        && !number("unix:u:").is_some_and(|uid| unix_user(uid) == token)
+        && !number("unix:g:").is_some_and(|gid| unix_group(gid) == token)
 }
 
 /// One layer of access; a user must be admitted by every layer above a document and by its own.
@@ -193,13 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_another_spelling_can_be_held_by_nobody() {
+    fn a_misspelled_token_is_told_from_one_of_another_authority() {
         for token in [UNIX_EVERYONE.to_owned(), unix_user(0), unix_user(1000), unix_group(u32::MAX)] {
-            assert!(can_be_held(&token), "{token}");
+            assert!(!is_misspelled(&token), "{token}");
         }
-        let odd = "staff unix:u:ann unix:u: unix:u:007 unix:u:+7 unix:u:4294967296 unix:G:1 unix:x:1 ldap:u:1 unix:everybody";
-        for token in odd.split(' ').chain(["", "unix:u:1 ", "unix:u:-1"]) {
-            assert!(!can_be_held(token), "{token}");
+        let odd = "unix:u:ann unix:u: unix:u:007 unix:u:+7 unix:u:4294967296 unix:G:1 Unix:u:1 unix:x:1 unix: unix:everybody";
+        for token in odd.split(' ').chain(["unix:u:1 ", "unix:u:-1"]) {
+            assert!(is_misspelled(token), "{token}");
+        }
+        for other in ["", "staff", "ldap:u:1", "S-1-5-32-544", "unixen"] {
+            assert!(!is_misspelled(other), "{other}");
         }
     }
 

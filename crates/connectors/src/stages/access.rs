@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::access::{Entry, FORMS, Level, can_be_held};
+use ingather_connector::model::access::{Entry, Level, UNIX_FORMS, is_misspelled};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::settings;
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
@@ -28,11 +28,11 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     let access: Access = settings::read(value)?;
     // A deny list with a slip in it would leave a document open.
-    if let Some(token) = access.allow.iter().chain(&access.deny).find(|token| !can_be_held(token)) {
+    if let Some(token) = access.allow.iter().chain(&access.deny).find(|token| is_misspelled(token)) {
         return Err(Fault::refused(
             "settings",
             format!(
-                "nobody can hold the token `{token}`: there are {FORMS}; `ingather tokens USER` lists those of a user"
+                "nobody can hold the token `{token}`: there are {UNIX_FORMS}; `ingather tokens USER` lists those of a user"
             ),
         ));
     }
@@ -53,8 +53,8 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     Ok(Arc::new(access))
 }
 
-/// Who may see the documents. Tokens are `unix:everyone`, `unix:u:NUMBER` and `unix:g:NUMBER`; `tokens USER` lists what a user
-/// holds.
+/// Who may see the documents. Tokens of this machine's users are `unix:everyone`, `unix:u:NUMBER` and `unix:g:NUMBER`, those of
+/// another authority are as it spells them; `tokens USER` lists what a user holds.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 struct Access {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_nobody_can_hold_is_refused() {
+    fn a_misspelled_token_is_refused() {
         for settings in
             [json!({"allow": ["unix:u:1", "unix:u:ann"]}), json!({"mode": "add", "deny": ["unix:u:ann"]})]
         {
