@@ -1,5 +1,6 @@
 //! A pipeline stage: changes what is on its way to the outputs, finds parts in it, or declines it.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub trait Transform: Send + Sync {
 
     /// Who may see a document that its source shows to `level`; the same for equal levels, and without its content, for
     /// access may change alone (design 4.18). Places above it rule whatever a stage says.
-    fn access(&self, level: Level) -> Level {
+    fn access<'l>(&self, level: Cow<'l, Level>) -> Cow<'l, Level> {
         level
     }
 }

@@ -178,7 +178,7 @@ impl<'r> Visiting<'r> {
 
     /// The class of what is seen of it, after the stages had their say.
     fn class(&self, observed: &Observed) -> Result<ClassId> {
-        let level = self.run.pipeline.access(observed.level.clone());
+        let level = self.run.pipeline.access(&observed.level);
         let mut classes = self.run.classes();
         if let Some(id) = classes.find(&level) {
             return Ok(id);

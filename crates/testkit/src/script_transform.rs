@@ -1,5 +1,6 @@
 //! A pipeline stage for scenarios: declines what contains a word, or fails on it, puts a mark on the rest, finds parts in it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
@@ -95,8 +96,8 @@ impl Transform for Script {
         Ok(if own == "drop" && is_container { Verdict::PartsOnly } else { Verdict::Pass })
     }
 
-    fn access(&self, level: Level) -> Level {
-        if self.everybody { Level::open() } else { level }
+    fn access<'l>(&self, level: Cow<'l, Level>) -> Cow<'l, Level> {
+        if self.everybody { Cow::Owned(Level::open()) } else { level }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The `access` transform: forced tokens, for sources that know no access, or not the one that is wanted.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use garde::Validate;
@@ -92,8 +93,8 @@ impl Transform for Access {
         Ok(Verdict::Pass)
     }
 
-    fn access(&self, level: Level) -> Level {
-        match (self.mode, level) {
+    fn access<'l>(&self, level: Cow<'l, Level>) -> Cow<'l, Level> {
+        Cow::Owned(match (self.mode, level.into_owned()) {
             (Mode::Replace, _) => Level::Flat { allow: self.allow.clone(), deny: self.deny.clone() },
             (Mode::Add, Level::Flat { allow, deny }) => {
                 Level::Flat { allow: joined(allow, &self.allow), deny: joined(deny, &self.deny) }
@@ -103,7 +104,7 @@ impl Transform for Access {
                 let allowed = self.allow.iter().map(Entry::allow);
                 Level::Ordered(denied.chain(allowed).chain(entries).collect())
             }
-        }
+        })
     }
 }
 
@@ -159,7 +160,7 @@ mod tests {
             ("audit", "unix:g:8 unix:u:4 unix:everyone"),
             ("both", "unix:g:8 unix:g:9"),
         ];
-        let level = (TRANSFORM.open)(&settings).unwrap().access(level);
+        let level = (TRANSFORM.open)(&settings).unwrap().access(Cow::Owned(level));
         let admitted = people.into_iter().filter(|(_, tokens)| {
             let tokens: Tokens = tokens.split_whitespace().collect();
             level.admits(&tokens)

@@ -172,7 +172,9 @@ impl Engine {
     /// cannot be opened changes nothing.
     pub(super) fn shown_to(&self, job: &Job, level: Level) -> (Level, Option<Imposed>) {
         match Pipeline::open(&job.definition, &self.registry) {
-            Ok(pipeline) => (pipeline.access(level), Imposed::by(&pipeline, &job.definition.stages)),
+            Ok(pipeline) => {
+                (pipeline.access(&level).into_owned(), Imposed::by(&pipeline, &job.definition.stages))
+            }
             Err(_) => (level, None),
         }
     }

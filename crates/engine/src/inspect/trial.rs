@@ -138,7 +138,8 @@ impl Engine {
                 named.key, job.name
             )));
         }
-        let access = [sent.level.clone(), pipeline.access(sent.level)];
+        let shown_to = pipeline.access(&sent.level).into_owned();
+        let access = [sent.level, shown_to];
         Ok(match part {
             None => Trial {
                 document: named.key,

@@ -1,5 +1,6 @@
 //! The stages of a job between its repository and its outputs, and the digest of what was read.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::Arc;
@@ -56,15 +57,15 @@ impl Pipeline {
     }
 
     /// Who may see a document that its source shows to `level`.
-    pub(crate) fn access(&self, level: Level) -> Level {
-        self.stages.iter().fold(level, |level, stage| stage.access(level))
+    pub(crate) fn access<'l>(&self, level: &'l Level) -> Cow<'l, Level> {
+        self.stages.iter().fold(Cow::Borrowed(level), |level, stage| stage.access(level))
     }
 
     /// The same, and the stages that change it, by their place.
     pub(crate) fn access_by(&self, mut level: Level) -> (Level, Vec<usize>) {
         let mut places = Vec::new();
         for (place, stage) in self.stages.iter().enumerate() {
-            let after = stage.access(level.clone());
+            let after = stage.access(Cow::Borrowed(&level)).into_owned();
             if after != level {
                 places.push(place);
             }
