@@ -27,10 +27,10 @@ pub const UNIX_FORMS: &str = "`unix:everyone`, `unix:u:NUMBER` for a user and `u
 pub fn is_misspelled(token: &str) -> bool {
     let number = |beginning: &str| token.strip_prefix(beginning)?.parse().ok();
     let begins = token.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case("unix:"));
-    begins
-        && token != UNIX_EVERYONE
-        && !number("unix:u:").is_some_and(|uid| unix_user(uid) == token)
-        && !number("unix:g:").is_some_and(|gid| unix_group(gid) == token)
+    let known = token == UNIX_EVERYONE
+        || number("unix:u:").is_some_and(|uid| unix_user(uid) == token)
+        || number("unix:g:").is_some_and(|gid| unix_group(gid) == token);
+    begins && !known
 }
 
 /// One layer of access; a user must be admitted by every layer above a document and by its own.
