@@ -7,7 +7,7 @@ pub const QUIET_ITEMS_MAX: usize = 65_536;
 /// Longest wait before the bitmap of a quiet run is written, milliseconds.
 pub const QUIET_MS_MAX: i64 = 2_000;
 /// Documents that wait in memory for a worker; the rest waits in the store.
-pub const READY_MAX: usize = 16_384;
+pub const READY_MAX: usize = 4_096;
 /// Documents that a worker takes at once.
 pub const CLAIM_MAX: usize = 64;
 /// Deliveries of one intent (`store.md` 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
@@ -17,7 +17,7 @@ pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
 pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 /// Prepared deliveries that wait for an output; a full queue makes workers wait.
-pub const PREPARED_MAX: usize = 4_096;
+pub const PREPARED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
 pub const PREPARED_BYTES_MAX: usize = 64 << 20;
 /// Documents of one commit of a local index (design 4.7).
