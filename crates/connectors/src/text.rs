@@ -17,6 +17,7 @@ use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
 use ingather_extract::decode;
 use ingather_extract::detect;
+use ingather_extract::markdown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub(crate) use self::files::take;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "3",
+    version: "4",
     schema: settings::schema_of::<Settings>,
     open,
 };
@@ -150,9 +151,9 @@ impl Text {
             record.fields.insert("truncated".to_owned(), vec!["true".to_owned()]);
         }
         if media == "text/markdown"
-            && let Some(title) = heading(&text.text)
+            && let Some(title) = markdown::title(&text.text)
         {
-            record.title = title;
+            title.clone_into(&mut record.title);
         }
         record.body = Some(text.text);
         Ok(Verdict::Pass)
@@ -185,27 +186,6 @@ fn fill(content: &mut dyn Read, buffer: &mut [u8]) -> Result<(usize, bool), Faul
 pub(crate) fn name_of(record: &Record) -> &str {
     let name = record.fields.get("name").and_then(|names| names.first());
     name.map_or_else(|| record.path.rsplit('/').next().unwrap_or_default(), String::as_str)
-}
-
-/// The first heading of the first level that is not inside a block of code.
-fn heading(text: &str) -> Option<String> {
-    let mut fence: Option<&str> = None;
-    for line in text.lines() {
-        let line = line.trim_end();
-        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
-        match (fence, mark) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, None) => {
-                let title = line.strip_prefix("# ").map(|title| title.trim_end_matches('#').trim());
-                if let Some(title) = title.filter(|title| !title.is_empty()) {
-                    return Some(title[..decode::boundary(title, limits::TITLE_BYTES_MAX)].to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod detect;
 mod formats;
 mod input;
 mod isolation;
+pub mod markdown;
 pub mod names;
 mod page;
 mod xml;

@@ -30,6 +30,11 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
     if text.truncated {
         page.reason("the text is longer than is kept; the rest was cut off");
     }
+    if page.media_type() == "text/markdown"
+        && let Some(title) = crate::markdown::title(&text.text)
+    {
+        page.field("title", title);
+    }
     page.text(&text.text);
     Ok(())
 }
@@ -80,6 +85,12 @@ mod tests {
         assert_eq!((late.text.as_str(), late.media_type.as_str()), ("", "application/octet-stream"));
         assert!(late.reason.is_some_and(|reason| reason.contains("data")));
         assert_eq!(extract("a.txt", b"").reason.as_deref(), Some("it is empty"));
+    }
+
+    #[test]
+    fn markdown_is_titled_by_its_first_heading() {
+        assert_eq!(extract("a.md", b"intro\n# Title\n").field("title"), Some("Title"));
+        assert_eq!(extract("a.txt", b"# no markdown\n").field("title"), None);
     }
 
     #[test]
