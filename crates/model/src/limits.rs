@@ -75,8 +75,8 @@ pub const FOLDERS_OPEN_MAX: usize = 128;
 pub const FOLDERS_REACHED_MAX: usize = 2 * READY_MAX;
 /// How long a folder that was opened counts as standing under its path, milliseconds: a few hundred small files.
 pub const FOLDER_STANDS_MS: i64 = 10;
-/// Folders that are kept open for that, a few for each reading thread.
-pub const FOLDERS_STANDING_MAX: usize = 16;
+/// Folders that are kept open for that: one for each reading thread (at most 8).
+pub const FOLDERS_STANDING_MAX: usize = 8;
 /// Folders inside each other; deeper ones are blind spots, for their names alone grow with the square of the depth.
 pub const FOLDER_DEPTH_MAX: usize = 4_096;
 /// Names of one folder that are remembered so that a second look at it tells none twice (8 bytes each).

@@ -45,6 +45,15 @@ impl Reached {
     /// Opens the document `key` when its folder is still what it was: the same one, under the same path, without a link
     /// on the way. None says nothing; the way down does. `now`: milliseconds since 1970 UTC.
     pub(super) fn open_beside(&self, source: &Source, key: &str, flags: OFlags, now: i64) -> Option<Taken> {
+        let taken = self.try_open(source, key, flags, now);
+        if taken.is_none() {
+            // There may be no handles left: the way down needs them more.
+            self.lock().open.clear();
+        }
+        taken
+    }
+
+    fn try_open(&self, source: &Source, key: &str, flags: OFlags, now: i64) -> Option<Taken> {
         let path = root::read_key(key).ok()?;
         if source.rules.leaves_out(&path, false, None).is_some() {
             return None;
@@ -65,9 +74,9 @@ impl Reached {
     /// Opens the folder `parent`, with the path `above` below the root. What is read in it within the next moment was
     /// read as if it had been read when it was opened: the path is not asked for again.
     fn folder(&self, source: &Source, parent: &str, above: &[u8], now: i64) -> Option<Arc<OwnedFd>> {
-        let folders = self.lock();
-        let fresh = |open: &&Open| (0..limits::FOLDER_STANDS_MS).contains(&(now - open.since));
-        if let Some(open) = folders.open.iter().rev().filter(fresh).find(|open| open.parent == parent) {
+        let mut folders = self.lock();
+        folders.open.retain(|open| (0..limits::FOLDER_STANDS_MS).contains(&(now - open.since)));
+        if let Some(open) = folders.open.iter().rev().find(|open| open.parent == parent) {
             return Some(open.handle.clone());
         }
         let known = *folders.judged.iter().find_map(|judged| judged.get(parent))?;
