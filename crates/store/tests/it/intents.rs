@@ -3,6 +3,7 @@
 use ingather_model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
 use ingather_model::key::DocumentKey;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
+use ingather_store::doctor;
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::{Durability, Store};
 
@@ -50,6 +51,36 @@ fn of_two_intents_for_one_document_in_one_batch_the_later_one_stands() {
         assert_eq!(access(&store), [(40, 140, Some(140)), (39, 139, Some(139))]);
         write(false, &[intent(1, 41, 52, 61), intent(1, 42, 53, 62)]);
         assert_eq!(access(&store)[0], (42, 62, Some(-1)));
+    });
+}
+
+#[test]
+fn access_that_is_held_and_told_once_more_is_still_confirmed() {
+    on_both("once_more", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let told = |access_only: bool, at: i64, intent: Intent, confirmed: bool| {
+            let what = if access_only { Confirmed::Access } else { Confirmed::Record };
+            let write = store.write(Durability::Synced, |sql| {
+                deliveries::intend(sql, OUTPUT, at, access_only, &[intent])?;
+                let answered = [Answered { document: 1, component: 0, seq: intent.seq }];
+                deliveries::confirm(sql, OUTPUT, at, what, if confirmed { &answered } else { &[] })
+            });
+            write.unwrap();
+        };
+        let early = || {
+            let faults = store.reader().read(|sql| doctor::examine(sql, 5)).unwrap();
+            faults.iter().any(|fault| fault.check.name == "confirmed_before_intent")
+        };
+        told(false, 1, intent(1, 1, 50, 60), true);
+        told(true, 2, intent(1, 2, 0, 70), true);
+        // The process dies before it is confirmed.
+        told(true, 3, intent(1, 3, 0, 70), false);
+        assert!(!early());
+        assert_eq!(access(&store), [(3, 70, Some(70))], "no older number counts any more");
+        told(true, 4, intent(1, 4, 0, 71), false);
+        assert_eq!(access(&store), [(4, 71, Some(70))]);
+        told(true, 5, intent(1, 5, 0, 70), false);
+        assert_eq!(access(&store), [(5, 70, Some(-1))], "nobody knows what is held");
     });
 }
 
