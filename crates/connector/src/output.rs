@@ -44,6 +44,8 @@ pub struct OutputPlace {
     pub data: std::path::PathBuf,
     /// Identity of the store that keeps the books; an output that belongs to another one refuses to open.
     pub store: String,
+    /// Number of this opening, which no other has: [`Generation::session`] of whatever it commits.
+    pub session: i64,
 }
 
 /// One change for one address. Addresses are the unit of order and of exclusion.
@@ -80,7 +82,8 @@ pub enum Op {
         /// Its place; none hides it from everybody.
         place: Option<PlaceId>,
     },
-    /// Change the access of the entry that is there.
+    /// Change the access of the entry that is there, and whose it is: [`Change::job`], [`Change::job_name`] and
+    /// [`Change::document`].
     Access {
         /// Its class.
         class: Option<ClassId>,
@@ -114,9 +117,12 @@ pub struct Generation {
     pub identity: String,
     /// Number of its last commit; grows by one with each.
     pub number: i64,
-    /// Largest [`Change::seq`] that it holds the effect of; 0 when it does not keep any. One that the store never gave
-    /// out tells that the store was restored from an earlier day.
+    /// Largest [`Change::seq`] that it holds the effect of; 0 when it does not keep any. One above what the store has
+    /// noted as sent to this output tells that the store was restored from an earlier day.
     pub seq: i64,
+    /// [`OutputPlace::session`] of the opening that wrote it last; 0 before there was one. After store and output were both
+    /// put back to an earlier day, numbers are given out again: the session tells one commit of a number from another.
+    pub session: i64,
 }
 
 /// One output, opened for writing by one process.
@@ -136,8 +142,9 @@ pub trait Output: Send {
     /// Where it stands now: what survived the last end of the process.
     fn generation(&self) -> Generation;
 
-    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again. Outputs
-    /// without commits have nothing that could differ from the books, and do nothing.
+    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again.
+    /// [`Generation::seq`] stays, unless no store gives such numbers out. Outputs without commits have nothing that could
+    /// differ from the books, and do nothing.
     ///
     /// # Errors
     /// The entries are still there.

@@ -95,6 +95,8 @@ struct Opened {
     held: HeldAddresses,
     /// Largest number of a change that was applied.
     seq: i64,
+    /// This opening.
+    session: i64,
     flight: Flight,
     detector: Detector,
 }
@@ -140,12 +142,18 @@ impl Opened {
                 tracing::info!(done, all, "rebuilding the search index for its new format");
             })?;
             let (index, payload) = home.open()?;
-            return Opened::write(settings, home, &index, payload);
+            return Opened::write(settings, place.session, home, &index, payload);
         }
-        Opened::write(settings, home, &index, payload)
+        Opened::write(settings, place.session, home, &index, payload)
     }
 
-    fn write(settings: &Settings, home: Home, index: &Index, payload: Payload) -> Result<Opened, Fault> {
+    fn write(
+        settings: &Settings,
+        session: i64,
+        home: Home,
+        index: &Index,
+        payload: Payload,
+    ) -> Result<Opened, Fault> {
         let fault = |error| home::fault(error, &home.path);
         let memory = settings.memory_mib << 20;
         let writer = home::writer(index, settings.threads(), memory, &home.path)?;
@@ -162,6 +170,7 @@ impl Opened {
             reader,
             snapshot,
             seq: payload.seq,
+            session,
             payload,
             recent: HashMap::new(),
             held,
@@ -237,11 +246,11 @@ impl Opened {
             None => text.and_then(|text| language::detect(&self.detector, text)),
         };
         let language = record.language.as_deref().or(detected);
-        let kept = Kept::of(change, record, language);
+        let kept = Kept::of(folded.unwrap_or(change), record, language);
         let body = text.map(|text| entry::marked(language.map_or(Tongue::PLAIN, Tongue::of_code), text));
         let numbers = Numbers {
             address: change.address,
-            job: change.job,
+            job: folded.unwrap_or(change).job,
             seq: folded.unwrap_or(change).seq,
             version: version.0,
             class: class.map(|id| id.0),
@@ -263,8 +272,9 @@ impl Opened {
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
         let Some(found) = found else { return Err(Fault::Gone) };
         let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.home.path)?;
-        let numbers = Numbers { class, place, seq: change.seq, ..numbers };
-        self.add(&stored.kept, &numbers, stored.body.as_deref(), true)?;
+        let numbers = Numbers { job: change.job, class, place, seq: change.seq, ..numbers };
+        let kept = stored.kept.taken_over(change);
+        self.add(&kept, &numbers, stored.body.as_deref(), true)?;
         Ok(State::Moved)
     }
 
@@ -293,7 +303,7 @@ impl Opened {
 
     /// Writes out what was applied, and says `payload` about it.
     fn flush(&mut self, payload: Payload) -> Result<(), Fault> {
-        let payload = Payload { seq: self.seq, ..payload };
+        let payload = Payload { seq: self.seq, session: self.session, ..payload };
         let written = self.writer.prepare_commit().and_then(|mut commit| {
             commit.set_payload(&payload.text());
             commit.commit()
@@ -341,7 +351,9 @@ impl Output for Opened {
     fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
         // The library's own way to drop everything gives numbers of earlier operations out again.
         self.writer.delete_query(Box::new(AllQuery)).map_err(|error| self.fault(error))?;
-        self.seq = 0;
+        if self.seq > limits::SEQ_MAX {
+            self.seq = 0;
+        }
         self.commit(call)
     }
 

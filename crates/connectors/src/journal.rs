@@ -153,7 +153,7 @@ impl Output for Journal {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: 0, seq: 0 }
+        Generation { identity: self.identity.clone(), number: 0, seq: 0, session: 0 }
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
@@ -264,14 +264,14 @@ mod tests {
     }
 
     fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
-        let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into() };
+        let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into(), session: 1 };
         (OUTPUT.open)(&json!({ "file": path }), &place)
     }
 
     #[test]
     fn it_keeps_what_an_output_promises() {
         let folder = tempfile::tempdir().unwrap();
-        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into() };
+        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
         let settings = json!({ "file": folder.path().join("journal") });
         suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
     }
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(open_at(folder.path()).err().unwrap().reason().code, "journal");
         assert_eq!(open_at(&folder.path().join("no/journal")).err().unwrap().reason().code, "journal");
         assert_eq!(open_at(Path::new("/dev/null")).err().unwrap().reason().code, "journal");
-        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into() };
+        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
         assert_eq!((OUTPUT.open)(&json!({"file": "here"}), &place).err().unwrap().reason().code, "settings");
     }
 

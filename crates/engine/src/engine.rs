@@ -171,9 +171,9 @@ impl Engine {
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let known = self.reader.read(|sql| Known::load(sql, job))?;
-        let (classes, places) = self
-            .reader
-            .read(|sql| Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository)?)))?;
+        let (classes, places) = self.reader.read(|sql| {
+            Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository, job.id)?))
+        })?;
         Ok(Run {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -235,7 +235,7 @@ impl Engine {
                     connection.kind
                 ))
             })?;
-            let output = match &self.writer {
+            let opened = match &self.writer {
                 Some((store, lease)) if writes => Some(outputs::open(
                     (store, lease),
                     &self.registry,
@@ -247,7 +247,7 @@ impl Engine {
             };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
             let shared = self.shared(job, name)?;
-            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, output));
+            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, opened));
         }
         Ok(slots)
     }
@@ -361,8 +361,8 @@ impl Engine {
         let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
         let mut targets = HashMap::new();
         for slot in &run.outputs {
-            if let Some(output) = slot.take_output() {
-                let target = Target { name: slot.name.clone(), can: slot.can, shared: slot.shared, output };
+            if let Some(opened) = slot.take_output() {
+                let target = Target { name: slot.name.clone(), shared: slot.shared, opened };
                 targets.insert(slot.id, target);
             }
         }
@@ -421,14 +421,7 @@ impl Engine {
         if remover.targets.contains_key(&connection.id) {
             return Ok(());
         }
-        let kind = self.registry.output(&connection.kind);
-        let can = kind.map(|kind| kind.can).ok_or_else(|| {
-            EngineError::Refused(format!(
-                "output {}: unknown connector `{}`",
-                connection.name, connection.kind
-            ))
-        })?;
-        let output = outputs::open(
+        let opened = outputs::open(
             (&remover.store, &remover.lease),
             &self.registry,
             &self.data,
@@ -436,7 +429,7 @@ impl Engine {
             &remover.call,
         )?;
         let shared = self.shared(job, &connection.name)?;
-        let target = Target { name: connection.name.clone(), can, shared, output };
+        let target = Target { name: connection.name.clone(), shared, opened };
         remover.targets.insert(connection.id, target);
         Ok(())
     }

@@ -97,11 +97,15 @@ impl<'r> Lister<'r> {
             match listing.next() {
                 Some(Ok(page)) => self.page(&page)?,
                 Some(Err(fault)) => {
+                    if planted(Mutation::BrokenListingProves) {
+                        self.shown.coverage.end();
+                    }
                     self.cannot_read_root(&fault);
                     return self.write_marks();
                 }
                 None => {
                     self.shown.complete = true;
+                    self.shown.coverage.end();
                     break;
                 }
             }

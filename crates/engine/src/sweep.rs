@@ -10,6 +10,7 @@ use ingather_connector::model::scope::Absence;
 use ingather_connector::repository::Presence;
 use ingather_store::documents::{self, Stored};
 use ingather_store::mutations::{Mutation, planted};
+use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
@@ -35,6 +36,8 @@ pub(crate) struct Judged {
     kept: u64,
     /// Places of documents that stay although they were not met: these places must not open (design 4.20).
     narrow: HashSet<PlaceId>,
+    /// Places of documents that are absent: the same while they are held.
+    leaving: HashSet<PlaceId>,
 }
 
 /// Judges everything that the run did not meet.
@@ -87,7 +90,7 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
                 judged.moved.insert(id);
             } else {
                 judged.absent.insert(id);
-                judged.narrow.extend(stored.known.place);
+                judged.leaving.extend(stored.known.place);
             }
         }
     }
@@ -101,7 +104,7 @@ pub(crate) fn sweep(
     known: u64,
     remover: Option<Remover>,
 ) -> Result<()> {
-    let Judged { absent, moved, filtered, kept, mut narrow } = judged;
+    let Judged { absent, moved, filtered, kept, mut narrow, leaving: places_left } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // The root's emptiness is news only where something was before.
     let to_go = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { absent.len() };
@@ -117,9 +120,9 @@ pub(crate) fn sweep(
         (&moved - &settled).iter().chain(filtered.iter()).map(|id| id as i64).collect();
     if held {
         run.tally(|balance| balance.held = absent.len());
+        narrow.extend(places_left);
     } else {
         leaving.extend(absent.iter().map(|id| id as i64));
-        narrow.clear();
     }
     run.tally(|balance| balance.kept = kept);
     let (Some(store), Some(mut remover)) = (&run.store, remover) else {
@@ -145,9 +148,21 @@ pub(crate) fn sweep(
         ));
     }
     if shown.complete && !run.sweep_stops() {
+        let now = run.call.now();
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
-            run.places().prove(sql, &shown.coverage, &narrow)
+            let mut places = run.places();
+            if places.some_may_open() && !planted(Mutation::OldTextOpens) {
+                let unproven = documents::unproven(sql, run.job.id)?;
+                // The next run looks at them, and hides what it cannot send again.
+                let look = |document| Wanted { document, due: now, cause: Cause::Access };
+                let closed = unproven.iter().filter(|(_, place)| places.may_open(Some(*place)));
+                let wanted: Vec<Wanted> = closed.map(|(document, _)| look(*document)).collect();
+                work::want(sql, run.job.id, run.number, &wanted)?;
+                narrow.extend(unproven.into_iter().map(|(_, place)| place));
+            }
+            places.prove(sql, &shown.coverage, &narrow)?;
+            ingather_store::places::sent_again(sql)
         })?;
     }
     Ok(())

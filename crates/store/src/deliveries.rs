@@ -374,13 +374,13 @@ pub fn all_of_output(
     Ok(documents)
 }
 
-/// Access that is on its way.
-pub type Pending = (i64, Option<ClassId>, Option<PlaceId>);
+/// Access that is on its way: address, job, class, place.
+pub type Pending = (i64, JobId, Option<ClassId>, Option<PlaceId>);
 
 /// Addresses of an output whose new access is known and not confirmed, at most `most`.
 pub fn pending_access(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
     sql.query(&queries::DELIVERY_PENDING_ACCESS, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
-        Ok((row.int(0)?, row.opt_int(1)?.map(ClassId), row.opt_int(2)?.map(PlaceId)))
+        Ok((row.int(0)?, JobId(row.int(1)?), row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId)))
     })
 }
 

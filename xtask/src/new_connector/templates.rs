@@ -330,7 +330,7 @@ impl Output for __Type__ {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: "__name__".to_owned(), number: 0, seq: 0 }
+        Generation { identity: "__name__".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn it_keeps_what_an_output_promises() {
         let folder = tempfile::tempdir().unwrap();
-        let place = OutputPlace { data: folder.path().to_owned(), store: "store".to_owned() };
+        let place = OutputPlace { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 };
         let settings = serde_json::json!({ "file": folder.path().join("entries") });
         suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
     }

@@ -45,7 +45,7 @@ fn reader(sandbox: &Sandbox) -> Reader {
 /// Opens the index as its own connector does, behind the program's back.
 fn behind(sandbox: &Sandbox, work: impl FnOnce(&mut dyn Output, &Reader)) {
     let reader = reader(sandbox);
-    let place = OutputPlace { data: sandbox.data(), store: reader.id().to_owned() };
+    let place = OutputPlace { data: sandbox.data(), store: reader.id().to_owned(), session: 1 };
     let kind = ingather_connectors::ALL.output("index").unwrap();
     let mut index = (kind.open)(&serde_json::json!({}), &place).unwrap();
     work(index.as_mut(), &reader);

@@ -79,6 +79,11 @@ impl<'a> Kept<'a> {
         }
     }
 
+    /// The same as the entry of whoever changes its access.
+    pub(super) fn taken_over(self, change: &'a Change) -> Kept<'a> {
+        Kept { document: Cow::Borrowed(&change.document), job_name: Cow::Borrowed(&change.job_name), ..self }
+    }
+
     /// Where a person finds it.
     pub(super) fn uri(&self) -> &str {
         self.foreign_uri.as_deref().or_else(|| self.id.get(..self.uri_bytes)).unwrap_or(&self.id)

@@ -44,6 +44,9 @@ pub(super) struct Payload {
     /// Largest number of a change that the commit holds the effect of.
     #[serde(default)]
     pub(super) seq: i64,
+    /// The opening that wrote it.
+    #[serde(default)]
+    pub(super) session: i64,
 }
 
 impl Payload {
@@ -61,12 +64,17 @@ impl Payload {
         }
         hash.update(&noise);
         let identity = hash.finalize().to_hex()[..32].to_owned();
-        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0, seq: 0 }
+        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0, seq: 0, session: 0 }
     }
 
     /// As the contract of outputs wants it.
     pub(super) fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: self.number, seq: self.seq }
+        Generation {
+            identity: self.identity.clone(),
+            number: self.number,
+            seq: self.seq,
+            session: self.session,
+        }
     }
 
     /// As text for a commit.

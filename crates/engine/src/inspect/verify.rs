@@ -7,7 +7,7 @@ use ingather_connector::model::document::{INSIDE, component_uri};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Op, Output};
+use ingather_connector::output::{Change, Op};
 use ingather_connector::repository::Repository;
 use ingather_store::connections::{self, Connection};
 use ingather_store::deliveries::{self, Booked};
@@ -17,10 +17,10 @@ use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, doctor, documents};
 
 use super::sorted::{Entry, Sorted};
-use crate::deliver::SEQ;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::outputs;
+use crate::outputs::{Misfit, Opened, misfit};
 use crate::visit::access_digest;
 
 /// How an entry and the books differ.
@@ -96,7 +96,7 @@ struct Pass<'e, 't> {
     engine: &'e Engine,
     store: Store,
     lease: Lease,
-    output: Box<dyn Output>,
+    opened: Opened,
     connection: Connection,
     repair: bool,
     tell: &'t mut dyn FnMut(&Difference),
@@ -127,13 +127,13 @@ impl Engine {
             .writer
             .clone()
             .ok_or_else(|| EngineError::Refused("the store is open for reading only".to_owned()))?;
-        let (_, output) = outputs::open_as_it_is(&store, &self.registry, &self.data, connection)?;
+        let opened = outputs::open_as_it_is(&store, &self.registry, &self.data, connection)?;
         let jobs = self.reader.read(jobs::list)?.into_iter().map(|job| (job.id.0, job)).collect();
         let mut pass = Pass {
             engine: self,
             store,
             lease,
-            output,
+            opened,
             connection: connection.clone(),
             repair,
             tell,
@@ -144,10 +144,10 @@ impl Engine {
             to_send: HashSet::new(),
             to_read: HashSet::new(),
         };
-        pass.whole()?;
+        pass.whole();
         // A newer number cannot be had: whatever a repair sent would count as older.
         if let (true, Some(why)) =
-            (repair && pass.output.generation().seq > limits::SEQ_MAX, &pass.found.mismatch)
+            (repair && pass.opened.output.generation().seq > limits::SEQ_MAX, &pass.found.mismatch)
         {
             let fault = Fault::refused("seq", format!("{why}; nothing was repaired"));
             return Err(EngineError::Output { name: connection.name.clone(), fault });
@@ -170,31 +170,34 @@ impl Pass<'_, '_> {
     }
 
     /// Whether the output is the one that the books speak of.
-    fn whole(&mut self) -> Result<()> {
-        let stands = self.output.generation();
+    fn whole(&mut self) {
+        if !self.opened.can.commits {
+            return;
+        }
+        let stands = self.opened.output.generation();
         let known = &self.connection;
-        let given = self.store.reader().read(|sql| documents::next_id(sql, SEQ))?;
-        let other = known.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
-        self.found.mismatch = match () {
-            () if other => Some(
+        self.found.mismatch = match misfit(known, &stands) {
+            Some(Misfit::Replaced) => Some(
                 "it is not the output that the books speak of: it was made anew or put in its place"
                     .to_owned(),
             ),
-            () if stands.seq > limits::SEQ_MAX => Some(format!(
+            Some(Misfit::Newer) if stands.seq > limits::SEQ_MAX => Some(format!(
                 "somebody else wrote into it a change with the number {}, which no store gives out; the next `ingather sync` \
                  empties it and sends everything again",
                 stands.seq
             )),
-            () if stands.number < known.generation => Some(format!(
+            Some(Misfit::Older) => Some(format!(
                 "it is of an earlier day: it stands at commit {}, and the books at {}",
                 stands.number, known.generation
             )),
-            () if stands.seq >= given => {
+            Some(Misfit::Newer) => {
                 Some("the store is of an earlier day: it does not know the last changes".to_owned())
             }
-            () => None,
+            Some(Misfit::Parted) => {
+                Some("it and the store were put back, and went different ways since".to_owned())
+            }
+            None => None,
         };
-        Ok(())
     }
 
     fn list(&mut self) -> Result<Sorted> {
@@ -225,7 +228,7 @@ impl Pass<'_, '_> {
         if call.cancel.cancelled() {
             return Err(EngineError::Refused("stopped; nothing more was looked at".to_owned()));
         }
-        let page = self.output.list(&call, after, limits::VERIFY_PAGE);
+        let page = self.opened.output.list(&call, after, limits::VERIFY_PAGE);
         page.map_err(|fault| EngineError::Output { name: self.connection.name.clone(), fault })
     }
 
@@ -392,15 +395,12 @@ impl Pass<'_, '_> {
     }
 
     fn take_out(&mut self, orphaned: Vec<(String, i64)>) -> Result<()> {
-        let stands = self.output.generation();
+        let stands = self.opened.output.generation();
         let first = self.store.write(Durability::Synced, |sql| {
             self.lease.fence(sql)?;
             // Newest wins: a store of an earlier day must not lag behind what its output has seen.
-            let given = documents::next_id(sql, SEQ)?;
-            if stands.seq >= given {
-                documents::take_ids(sql, SEQ, usize::try_from(stands.seq - given + 1).unwrap_or_default())?;
-            }
-            documents::take_ids(sql, SEQ, orphaned.len())
+            connections::pass_number(sql, stands.seq)?;
+            connections::take_numbers(sql, self.id(), self.opened.session, orphaned.len())
         })?;
         let changes: Vec<Change> = orphaned
             .into_iter()
@@ -415,7 +415,7 @@ impl Pass<'_, '_> {
                 op: Op::Delete,
             })
             .collect();
-        let answers = self.output.apply(&self.engine.call(), &changes);
+        let answers = self.opened.output.apply(&self.engine.call(), &changes);
         self.found.removed += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
         match answers.into_iter().find_map(std::result::Result::err) {
             Some(fault) => Err(EngineError::Output { name: self.connection.name.clone(), fault }),
@@ -426,20 +426,19 @@ impl Pass<'_, '_> {
     /// Makes the repair last: the output fits the books from now on, and what hung in the air is dropped.
     fn settle(&mut self) -> Result<()> {
         let failed = |fault| EngineError::Output { name: self.connection.name.clone(), fault };
-        let done = self.output.commit(&self.engine.call()).map_err(failed)?;
+        let done = self.opened.commit(&self.engine.call()).map_err(failed)?;
         let all_known = self.found.removed == self.found.orphaned;
         let id = self.id();
         self.store.write(Durability::Synced, |sql| {
             self.lease.fence(sql)?;
-            let given = documents::next_id(sql, SEQ)?;
-            if done.seq >= given {
-                documents::take_ids(sql, SEQ, usize::try_from(done.seq - given + 1).unwrap_or_default())?;
-            }
             if all_known {
                 deliveries::drop_dangling(sql, id)?;
                 doctor::queue(sql, self.to_read.iter().copied())?;
             }
-            connections::settle(sql, id, &done.identity, done.number)
+            let Some(done) = done else { return Ok(()) };
+            connections::pass_number(sql, done.seq)?;
+            connections::take_numbers(sql, id, self.opened.session, 1)?;
+            connections::settle(sql, id, &done.identity, done.number, done.session)
         })?;
         Ok(())
     }

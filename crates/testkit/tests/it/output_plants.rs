@@ -132,7 +132,7 @@ fn check(kind: &OutputKind, local: bool) -> Vec<String> {
         kind,
         &OutputSample {
             settings: serde_json::json!({"world": world, "name": "bad"}),
-            place: OutputPlace { data: folder.path().to_owned(), store: "store".to_owned() },
+            place: OutputPlace { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 },
             local,
         },
     )
