@@ -16,6 +16,7 @@ use clap::CommandFactory;
 
 use crate::arguments::{Arguments, Command, Selftest};
 use crate::exit::{self, Failure, Result};
+use crate::show;
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -37,7 +38,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut std::io::stdout());
+            // Into memory first: the generator panics where it cannot write.
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut text);
+            show::line(String::from_utf8_lossy(&text).trim_end());
             Ok(exit::DONE)
         }
     }

@@ -8,17 +8,38 @@ use std::io::{IsTerminal, Write};
 /// Writes one line to standard output; a reader that went away ends the program quietly, a full disk does not.
 pub(crate) fn line(text: &str) {
     let Err(error) = writeln!(std::io::stdout(), "{text}") else { return };
+    std::process::exit(i32::from(unwritten(&error)));
+}
+
+/// Exit code of an answer that could not be written.
+pub(crate) fn unwritten(error: &std::io::Error) -> u8 {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
-        std::process::exit(i32::from(crate::exit::DONE));
+        return crate::exit::DONE;
     }
     stderr(&format!("ingather: cannot write the answer: {error}; make room there or write it elsewhere"));
-    std::process::exit(i32::from(crate::exit::UNABLE));
+    crate::exit::UNABLE
 }
 
 /// Writes one line to standard error.
 pub(crate) fn stderr(text: &str) {
     // There is nowhere left to say that this failed.
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Says in one sentence that this program has a fault, unless somebody waits for this panic and answers for it.
+pub(crate) fn panicked(panic: &std::panic::PanicHookInfo<'_>) {
+    let said = panic.payload().downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
+    let said = said.and_then(|said| said.lines().next()).unwrap_or("no reason given");
+    let place =
+        panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+    if ingather_connectors::index::catches_panics_here() {
+        return;
+    }
+    stderr(&format!(
+        "ingather: a fault of this program ended it{place}: {said}; what was confirmed stands: run the same command again, \
+         and report this"
+    ));
 }
 
 /// Whether a person reads standard error.

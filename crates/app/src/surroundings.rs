@@ -3,10 +3,10 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ingather_connectors::index::Searcher;
 use ingather_engine::Engine;
+use ingather_store::connections::{self, Role};
 use ingather_store::jobs::Job;
-use ingather_store::{Reader, connections, doctor, runs};
+use ingather_store::{Reader, doctor, runs};
 use rustix::process::Resource;
 
 use crate::exit::Result;
@@ -234,41 +234,61 @@ pub(crate) fn of_job(engine: &Engine, job: &Job) -> Result<Vec<Look>> {
         ),
     });
     for name in &job.definition.outputs {
-        looks.push(match output(&engine.data, name) {
+        looks.push(match output(engine, name) {
             Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),
-            Err(error) => Look::bad(
-                "output",
-                format!("job {}: output {name}: {error}", job.name),
-                "the next run would stop there",
-            ),
+            Err((error, advice)) => {
+                Look::bad("output", format!("job {}: output {name}: {error}", job.name), advice)
+            }
         });
     }
     looks.push(last_run(engine, job)?);
     Ok(looks)
 }
 
-/// Looks at an output without a right to write to it.
-fn output(data: &Path, name: &str) -> std::result::Result<String, String> {
-    match name.split_once(':') {
-        None if name == "index" => match Searcher::open(data) {
-            Ok(Some(_)) => Ok("the index can be searched".to_owned()),
-            Ok(None) => Err("there is no index; the next run makes one and sends everything".to_owned()),
-            Err(fault) => Err(fault.to_string()),
-        },
-        Some(("journal", file)) => {
-            let bytes =
-                ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
-            let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
-            let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
-            match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
-                Ok(()) => Ok(format!("journal {file} can be written")),
-                Err(errno) => {
-                    Err(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno)))
-                }
+/// Looks at an output without a right to write to it: what is wrong, and what to do.
+fn output(engine: &Engine, name: &str) -> std::result::Result<String, (String, String)> {
+    let stops = |error: String| (error, "the next run would stop there".to_owned());
+    if let Some(("journal", file)) = name.split_once(':') {
+        let bytes =
+            ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
+        let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
+        let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
+        return match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
+            Ok(()) => Ok(format!("journal {file} can be written")),
+            Err(errno) => {
+                Err(stops(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno))))
             }
-        }
-        _ => Ok(format!("{name} needs nothing")),
+        };
     }
+    let failed = |error: &dyn std::fmt::Display| stops(error.to_string());
+    let connection = engine.reader.read(|sql| connections::find(sql, Role::Output, name));
+    let Some(connection) = connection.map_err(|error| failed(&error))? else {
+        return Ok(format!("{name} is made by the first run"));
+    };
+    let looks = ingather_connectors::ALL.output(&connection.kind).is_some_and(|kind| kind.look.is_some());
+    if !looks {
+        return Ok(format!("{name} needs nothing"));
+    }
+    let (looking, damage) = engine.look_at(&connection, false).map_err(|error| failed(&error))?;
+    if let Some(first) = damage.first() {
+        let advice = format!("`ingather verify {name} --repair` makes it anew and sends everything again");
+        return Err((first.clone(), advice));
+    }
+    let Some(looking) = looking else {
+        return Err((
+            "it is not there".to_owned(),
+            "the next run makes a new one and sends everything again".to_owned(),
+        ));
+    };
+    let stands = looking.generation();
+    let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
+    if other || stands.number < connection.generation {
+        return Err((
+            "it is not the one that the inventory speaks of, or of an earlier day".to_owned(),
+            "the next run empties it and sends everything again".to_owned(),
+        ));
+    }
+    Ok(format!("{name} is whole and can be searched"))
 }
 
 fn last_run(engine: &Engine, job: &Job) -> Result<Look> {

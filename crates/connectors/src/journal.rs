@@ -27,6 +27,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false },
     schema: settings::schema_of::<JournalSettings>,
     open,
+    look: None,
+    discard: None,
 };
 
 /// Settings of the journal.

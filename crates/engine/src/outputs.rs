@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use ingather_connector::call::Call;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Output, OutputCan, OutputPlace};
+use ingather_connector::output::{Output, OutputCan, OutputKind, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
@@ -209,6 +209,16 @@ pub(crate) fn open(
     Ok(output)
 }
 
+/// The connector of an output.
+pub(crate) fn kind<'r>(registry: &'r Registry, connection: &Connection) -> Result<&'r OutputKind> {
+    registry.output(&connection.kind).ok_or_else(|| {
+        EngineError::Refused(format!(
+            "output {}: this program has no connector `{}`",
+            connection.name, connection.kind
+        ))
+    })
+}
+
 /// Opens an output for writing, whether the books speak of it or not.
 pub(crate) fn open_as_it_is(
     store: &Store,
@@ -216,12 +226,7 @@ pub(crate) fn open_as_it_is(
     data: &Path,
     connection: &Connection,
 ) -> Result<(OutputCan, Box<dyn Output>)> {
-    let kind = registry.output(&connection.kind).ok_or_else(|| {
-        EngineError::Refused(format!(
-            "output {}: this program has no connector `{}`",
-            connection.name, connection.kind
-        ))
-    })?;
+    let kind = kind(registry, connection)?;
     let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
     let output = (kind.open)(&connection.settings, &place)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;

@@ -34,9 +34,7 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     if file.exists() {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
-    // Beside the index, so that its files can be linked instead of copied.
-    let scratch = Scratch(data.path.join(format!("backup-{}", std::process::id())));
-    archive::make_folder(&scratch.0)?;
+    let scratch = scratch(&data.path, file)?;
     let index = match data.keeps_the_store() {
         true => in_step(&reader, &data.path, &scratch.0)?,
         false => index::snapshot(&data.path, &scratch.0.join(INDEX))?,
@@ -62,6 +60,20 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         );
     }
     Ok(exit::DONE)
+}
+
+/// A folder for what goes into the backup: beside the index, so that its files can be linked instead of copied; where
+/// nothing can be written, beside the backup.
+fn scratch(data: &Path, file: &Path) -> Result<Scratch> {
+    let name = format!("backup-{}", std::process::id());
+    let inside = Scratch(data.join(&name));
+    if archive::make_folder(&inside.0).is_ok() {
+        return Ok(inside);
+    }
+    let beside = file.parent().unwrap_or(Path::new(""));
+    let outside = Scratch(beside.join(format!(".ingather-{name}")));
+    archive::make_folder(&outside.0)?;
+    Ok(outside)
 }
 
 /// Copies store and index so that the books speak of this very index: neither has lost or knows what the other does not.
@@ -155,7 +167,7 @@ fn check(folder: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
         }
         store.write(Durability::Synced, leases::forget)?;
     }
-    let index = Searcher::open(folder).map_err(|fault| unusable(fault.to_string()))?;
+    let index = Searcher::open(folder, &manifest.store_id).map_err(|fault| unusable(fault.to_string()))?;
     match index.is_some() == manifest.index.is_some() {
         true => Ok(()),
         false => Err(unusable("its index is not the one that it names".to_owned())),

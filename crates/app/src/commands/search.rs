@@ -6,7 +6,7 @@ use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
-use ingather_store::{Reader, jobs};
+use ingather_store::{Reader, documents, jobs};
 use serde_json::json;
 
 use super::why::{self, INDEX};
@@ -15,18 +15,16 @@ use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::show;
 
+/// Times that an index is opened again because the inventory knows a later commit.
+const ATTEMPTS_MAX: usize = 5;
+
 pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
+    let searcher = current(&data, &reader)?;
     let permitted = permitted(&reader, search)?;
-    let searcher = Searcher::open(&data.path)?.ok_or_else(|| {
-        Failure::unable(format!(
-            "there is no index in {} yet; `ingather sync FOLDER` makes one",
-            data.path.display()
-        ))
-    })?;
     let found = searcher.search(&SearchRequest {
         query: &search.query,
         permitted: Arc::new(permitted),
@@ -56,6 +54,42 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
     }
     Ok(exit::DONE)
+}
+
+/// The index, as new as the inventory says or newer: opened before the inventory is asked, so that what is read there later
+/// speaks of all that is seen (design 4.20).
+fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
+    let older = |why: &str| {
+        Failure::unable(format!(
+            "the search index in {} {why}; `ingather sync` of a job that uses it fills it again",
+            data.path.display()
+        ))
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        let searcher = Searcher::open(&data.path, reader.id())?;
+        let (output, given) = reader.read(|sql| {
+            Ok((connections::find(sql, Role::Output, INDEX)?, documents::next_id(sql, "seq")?))
+        })?;
+        let known = output.as_ref().filter(|output| output.identity.is_some());
+        let Some(searcher) = searcher else {
+            return Err(match known {
+                Some(_) => older("is not there any more"),
+                None => Failure::unable(format!(
+                    "there is no index in {} yet; `ingather sync FOLDER` makes one",
+                    data.path.display()
+                )),
+            });
+        };
+        let stands = searcher.identity_and_generation();
+        if stands.seq >= given {
+            return Err(older("knows changes that the inventory does not"));
+        }
+        let same = known.is_none_or(|output| output.identity.as_ref() == Some(&stands.identity));
+        if same && known.is_none_or(|output| output.generation <= stands.number) {
+            return Ok(searcher);
+        }
+    }
+    Err(older("is not the one that the inventory speaks of, or of an earlier day"))
 }
 
 /// What the user of this search may see; unknown users see nothing, and are told so.

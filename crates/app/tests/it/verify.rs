@@ -168,7 +168,7 @@ fn an_index_that_was_begun_anew_is_filled_again_at_once() {
     std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
     let found = verify(&sandbox, &[], 1);
     assert_eq!(counts(&found), [40, 0, 0, 0]);
-    assert!(found.0["mismatch"].as_str().unwrap().contains("made anew"), "{}", found.0);
+    assert!(found.0["mismatch"].as_str().unwrap().contains("not there any more"), "{}", found.0);
     verify(&sandbox, &["--repair"], 0);
     assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
     assert_eq!(sandbox.everything().len(), 40);
