@@ -168,11 +168,22 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
         let names: Vec<&str> = registry.outputs.iter().map(|kind| kind.name).collect();
         EngineError::Refused(format!("there is no output `{name}`; this program has {}", names.join(", ")))
     })?;
-    let settings = match file {
-        Some(file) => serde_json::json!({ "file": file }),
-        None => serde_json::json!({}),
+    let schema = (known.schema)();
+    let has = |part: &str| match schema.get(part) {
+        Some(serde_json::Value::Object(properties)) => properties.contains_key("file"),
+        Some(serde_json::Value::Array(names)) => names.iter().any(|name| name == "file"),
+        _ => false,
     };
-    Ok((known.name, settings))
+    match file {
+        Some(_) if !has("properties") => Err(EngineError::Refused(format!(
+            "output `{name}` cannot be: {kind} takes no file; write `{kind}`"
+        ))),
+        None | Some("") if has("required") => {
+            Err(EngineError::Refused(format!("output `{name}` names no file; write {kind}:FILE")))
+        }
+        Some(file) => Ok((known.name, serde_json::json!({ "file": file }))),
+        None => Ok((known.name, serde_json::json!({}))),
+    }
 }
 
 /// Opens an output for writing and checks that the books speak of it.
@@ -197,8 +208,8 @@ pub(crate) fn open(
     // An intent is on disk before it is sent: a number that was never given out comes from a later day of this store.
     let ahead = stands.seq >= given;
     if can.commits && (lost || ahead) && !planted(Mutation::ForeignIndexAccepted) {
-        let why = if ahead { "knows changes that the store does not" } else { "has lost what was confirmed" };
-        tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
+        let why = if ahead { "holds changes that the store does not know" } else { "is new or was replaced" };
+        tracing::warn!("{} {why}; filling it again", connection.name);
         forget(store, lease, connection.id)?;
         let stands = output.clear(call).map_err(failed)?;
         store.write(Durability::Synced, |sql| {

@@ -66,7 +66,7 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
 fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
     let keep = |judged: &mut Judged| {
-        judged.kept += 1;
+        judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
         judged.narrow.extend(stored.known.place);
     };
     if shown.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {

@@ -210,6 +210,7 @@ queries! {
     shared EXTRACT_DIGESTS = "extract/digests";
     shared EXTRACT_REMOVE = "extract/remove";
     shared EXTRACT_ANY = "extract/any";
+    shared EXTRACT_KEPT = "extract/kept";
     shared EXTRACT_OF_JOB = "extract/of_job";
     shared EXTRACT_TEXT_PUT = "extract_text/put";
     shared EXTRACT_TEXT_DROP = "extract_text/drop";
