@@ -134,6 +134,8 @@ queries! {
     shared RUN_HOLD = "run/hold";
     shared RUN_RELEASE = "run/release";
     shared RUN_END = "run/end";
+    shared RUN_COUNTS = "run/counts";
+    shared RUN_COUNT = "run/count";
     shared RUN_LIST = "run/list";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
@@ -172,10 +174,13 @@ queries! {
     shared WORK_REMOVE = "work/remove";
     shared WORK_OF_JOB = "work/of_job";
     shared WORK_GET = "work/get";
+    shared WORK_OVERDUE = "work/overdue";
     split TROUBLE_PUT = "trouble/put";
     shared TROUBLE_OVER = "trouble/over";
     shared TROUBLE_OF_JOB = "trouble/of_job";
+    shared TROUBLE_COUNT = "trouble/count";
     shared DELIVERY_HOLDINGS = "delivery/holdings";
+    shared DELIVERY_OVERWRITTEN = "delivery/overwritten";
     shared DELIVERY_LEAVING = "delivery/leaving";
     split DELIVERY_INTEND = "delivery/intend";
     split DELIVERY_INTEND_ACCESS = "delivery/intend_access";
