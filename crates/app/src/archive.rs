@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{self, Failure, Result};
 
 /// Format of the archive; a later one is refused.
 pub(crate) const FORMAT: u32 = 1;
@@ -40,8 +40,9 @@ pub(crate) struct Listed {
     pub(crate) blake3: String,
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unable(format!("{}: {error}", path.display()))
+/// The sentence for a file or folder that cannot be read or written.
+pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::unable(format!("{}: {error}; {}", path.display(), exit::advice(error)))
 }
 
 fn damaged(file: &Path, why: &str) -> Failure {
@@ -151,7 +152,11 @@ pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
     let input = File::open(file).map_err(|error| failed(file, &error))?;
     make_folder(into)?;
     let mut archive = tar::Archive::new(BufReader::new(input));
-    let torn = |error: std::io::Error| damaged(file, &error.to_string());
+    // What else such an error says is content of the file, which is none of this program's to print.
+    let torn = |error: std::io::Error| match error.raw_os_error() {
+        Some(_) => failed(file, &error),
+        None => damaged(file, "it cannot be read as an archive to its end"),
+    };
     let mut found: Vec<Listed> = Vec::new();
     let mut manifest: Option<Manifest> = None;
     for entry in archive.entries().map_err(torn)? {
@@ -167,8 +172,10 @@ pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
             if name != format!("{MANIFEST}{}.json", blake3::hash(&text).to_hex()) {
                 return Err(damaged(file, "its list of files has another checksum than it should"));
             }
-            manifest =
-                Some(serde_json::from_slice(&text).map_err(|error| damaged(file, &error.to_string()))?);
+            manifest = Some(
+                serde_json::from_slice(&text)
+                    .map_err(|_| damaged(file, "its list of files cannot be read"))?,
+            );
             continue;
         }
         found.push(extract(&mut entry, name, into).map_err(torn)?);

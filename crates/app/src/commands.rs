@@ -14,7 +14,7 @@ mod why;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Command, Selftest};
+use crate::arguments::{Arguments, Command, Selftest, values};
 use crate::exit::{self, Failure, Result};
 use crate::show;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
         Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
-        Command::Why { user, document } => why::why(&global, &user, &document),
+        Command::Why { user, document } => why::why(&global, &user, &values::name(&document)),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),

@@ -47,6 +47,11 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Whether a person reads standard error and can answer.
+pub(crate) fn is_person() -> bool {
+    is_terminal() && std::io::stdin().is_terminal()
+}
+
 /// Asks a person; anything but yes is no.
 pub(crate) fn ask(question: &str) -> bool {
     let _ = write!(std::io::stderr(), "{question} [y/N] ");

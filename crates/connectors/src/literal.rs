@@ -5,7 +5,6 @@ use std::ops::Range;
 const DAY_MS: i64 = 86_400_000;
 
 /// Bytes: a number with `b`, `k`, `m`, `g` or `t` (1,024 each), also `kb` or `kib`.
-#[cfg(feature = "index")]
 pub(crate) fn size(text: &str) -> Option<Range<i64>> {
     let text = text.to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
 use crate::db::{Column, Durability, Row, Sql, Value};
 use crate::error::{Result, StoreError};
@@ -24,7 +24,13 @@ pub(crate) struct Sqlite {
 }
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
-    StoreError::Database { statement, message: error.to_string() }
+    let message = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full(message),
+        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly(message),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(message),
+        _ => StoreError::Database { statement, message },
+    }
 }
 
 impl Sqlite {

@@ -41,7 +41,7 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     };
     let settings = scratch.0.join("settings.json");
     std::fs::write(&settings, export::declaration(&reader)?)
-        .map_err(|error| Failure::unable(format!("{}: {error}", settings.display())))?;
+        .map_err(|error| archive::failed(&settings, &error))?;
     let mut manifest = Manifest {
         format: archive::FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -123,7 +123,7 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
             )));
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Failure::unable(format!("{}: {error}", data.path.display())));
+            return Err(archive::failed(&data.path, &error));
         }
         _ => {}
     }
@@ -137,8 +137,7 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
         archive::sync_folder(folder)?;
     }
     // An empty directory of that name gives way; one that is not empty any more does not.
-    std::fs::rename(&scratch.0, &data.path)
-        .map_err(|error| Failure::unable(format!("{}: {error}", data.path.display())))?;
+    std::fs::rename(&scratch.0, &data.path).map_err(|error| archive::failed(&data.path, &error))?;
     archive::sync_folder(above)?;
     told(global, "restored", &data.path, &manifest);
     if manifest.store == "postgres" && !global.quiet {

@@ -68,7 +68,10 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     let whose = row.held_for[at].as_deref().map_or("another job".to_owned(), |job| format!("job {job}"));
     Some(Reason::new(
         "overwritten",
-        format!("output {output} holds the version of `{name}` that {whose} sent"),
+        format!(
+            "output {output} holds the version of `{name}` that {whose} sent last: both jobs send it to the same address; give \
+             one of them another output (--to) or the same stages (--pipeline), or leave it out of one (--exclude)"
+        ),
     ))
 }
 
