@@ -36,12 +36,44 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// Commands that other programs have, or that people try, with what does it here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["list", "ls", "jobs"], "`ingather job list` lists jobs, `ingather document list JOB` documents"),
+    (
+        &["status", "stat", "info"],
+        "`ingather job list` shows jobs and their last runs, `ingather doctor` what is wrong",
+    ),
+    (
+        &["index", "add", "crawl", "update", "scan"],
+        "`ingather sync FOLDER` indexes a folder, and brings the index up to date",
+    ),
+    (&["check", "fsck", "test"], "`ingather doctor` checks everything, `ingather verify` what outputs hold"),
+    (&["query", "find", "grep"], "`ingather search QUERY` searches"),
+    (&["version"], "`ingather --version` shows the version"),
+    (
+        &["show", "delete", "remove", "rm", "forget"],
+        "`ingather job show JOB` and `ingather job delete JOB` are about jobs",
+    ),
+    (&["config", "init"], "there is nothing to set up; begin with `ingather sync FOLDER`"),
+];
+
+/// The sentence for a command that there is not, when it is known what is meant.
+pub(crate) fn hint(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let (_, what) = ELSEWHERE.iter().find(|(names, _)| names.contains(&typed.as_str()))?;
+    Some(format!("there is no command `{typed}`; {what}"))
+}
+
 /// What every command takes.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Data directory: store, index, lock [default: $INGATHER_DATA, else the platform's]. For its owner alone
-    #[arg(long, value_name = "DIR", global = true, display_order = 900)]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
     /// Where the inventory is kept: postgres://user@host/database instead of SQLite in the data directory
     #[arg(long, value_name = "URL", global = true)]
@@ -123,10 +155,10 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         ingather verify                  every output that can list what it holds\n  \
         ingather verify index --limit 100\n  \
-        ingather verify --repair         send again what is missing or stale, remove what is ours and in no job,\n                                   \
-        make anew what is damaged; what is not ours is named and left\n\n\
+        ingather verify --repair         send again what is missing or stale, remove what is in no\n                                   \
+        job, make anew what is damaged; what is not ours stays\n\n\
         Without --repair nothing is written: it works beside a sync, and where nothing can be written.\n\n\
-        Exit codes: 0 outputs and inventory agree, or were made to · 1 something differs or is damaged ·\n\
+        Exit codes: 0 outputs and inventory agree · 1 something differs or is damaged ·\n\
         2 wrong use, such as an output that cannot be verified · 3 could not work")]
     Verify {
         /// Name of the output [default: all]
@@ -140,8 +172,8 @@ pub(crate) enum Command {
     },
     /// Write the data directory's state to one file, consistent, also while a sync works
     #[command(after_help = "Example:\n  ingather backup /backups/ingather-monday.tar\n\n\
-        In it: the store, the search index, the settings as `ingather export` writes them. Not in it: sources,\n\
-        journals, and an inventory in PostgreSQL (--store), which pg_dump saves.\n\n\
+        In it: the store, the search index, the settings as `ingather export` writes them. Not in it:\n\
+        sources, journals, and an inventory in PostgreSQL (--store), which pg_dump saves.\n\n\
         Exit codes: 0 done · 2 the file exists · 3 could not work")]
     Backup {
         /// The file to make; - for standard output
@@ -150,8 +182,8 @@ pub(crate) enum Command {
     /// Make a data directory from a backup
     #[command(
         after_help = "Example:\n  ingather restore /backups/ingather-monday.tar --data /srv/ingather\n\n\
-        The data directory must not exist, or be empty. A file that is damaged or incomplete is refused, and\n\
-        nothing is made. The next sync brings everything up to date, without reading again what did not change.\n\n\
+        The data directory must not exist, or be empty. A file that is damaged or incomplete is refused,\n\
+        and nothing is made. The next sync brings everything up to date and reads only what changed.\n\n\
         Exit codes: 0 done · 2 the data directory is in use · 3 could not work"
     )]
     Restore {
@@ -219,10 +251,11 @@ pub(crate) enum Selftest {
     ingather selftest kill                       twenty kills, with SQLite\n  \
     ingather selftest kill --rounds 1000 --postgres\n  \
     ingather selftest kill --seed 7 --folder /mnt/disk-to-try\n\n\
-    In a folder of its own, files and folders are written, renamed, closed and removed; a sync of them is killed,\n\
-    at any instant or when it was just seen to write to the store, the index or the journal; the next sync runs to\n\
-    its end. Then index and journal must hold exactly the tree, every user must find exactly what the files let\n\
-    them read, and nothing may have been sent again without need.\n\n\
+    In a folder of its own, files and folders are written, renamed, closed and removed; a sync of\n\
+    them is killed, at any instant or when it was just seen to write to the store, the index or the\n\
+    journal; the next sync runs to its end. Then index and journal must hold exactly the tree, every\n\
+    user must find exactly what the files let them read, and nothing may have been sent again without\n\
+    need.\n\n\
     Exit codes: 0 nothing was lost · 1 something differs, and the folder is kept · 2 wrong use ·\n\
     3 could not work · 130 stopped by Ctrl-C")]
 pub(crate) struct SelftestKill {

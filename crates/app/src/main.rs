@@ -22,6 +22,10 @@ fn main() -> std::process::ExitCode {
     let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            if let Some(hint) = arguments::hint(&error) {
+                show::stderr(&format!("ingather: {hint}"));
+                return std::process::ExitCode::from(exit::USAGE);
+            }
             // The answer to --help goes to standard output, what is wrong to standard error; clap knows which.
             if let Err(error) = error.print() {
                 return std::process::ExitCode::from(show::unwritten(&error));

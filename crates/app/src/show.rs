@@ -47,6 +47,27 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Whether colors are wanted where a person reads: not with `NO_COLOR`, and not on a terminal that is said to be dumb.
+fn wants_color() -> bool {
+    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    said("NO_COLOR").is_none() && said("CLICOLOR").is_none_or(|value| value != "0") && !is_dumb()
+}
+
+/// Whether the terminal cannot go back in a line.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether standard output takes colors.
+pub(crate) fn colors_out() -> bool {
+    std::io::stdout().is_terminal() && wants_color()
+}
+
+/// Whether standard error takes colors and lines that change.
+pub(crate) fn colors_err() -> bool {
+    is_terminal() && wants_color()
+}
+
 /// Whether a person reads standard error and can answer.
 pub(crate) fn is_person() -> bool {
     is_terminal() && std::io::stdin().is_terminal()

@@ -399,7 +399,7 @@ impl Engine {
             let left = remover.leave_output(connection.id)?;
             if left.nameless > 0 {
                 run.complain(&format!(
-                    "output {name} was taken out of the job and still holds {} documents whose names are lost; \
+                    "output {name} was removed from the job and still holds {} documents whose names are lost; \
                      `ingather verify {name} --repair` takes them out",
                     left.nameless
                 ));

@@ -47,8 +47,8 @@ pub(crate) enum Job {
     },
     /// Carry out the removals that a run holds
     #[command(after_help = "Examples:\n  ingather job held share\n  ingather job confirm share --run 12\n\n\
-        Exit codes: 0 done · 1 some are there again, or an output did not confirm · 2 no such job, or nothing is held ·\n\
-        3 could not work")]
+        Exit codes: 0 done · 1 some are there again, or an output did not confirm ·\n\
+        2 no such job, or nothing is held · 3 could not work")]
     Confirm {
         /// Name of the job
         job: String,
@@ -61,8 +61,8 @@ pub(crate) enum Job {
         ingather job delete share --dry-run      what would be removed\n  \
         ingather job delete share\n\n\
         On a terminal it asks first. Files of the source are never touched.\n\n\
-        Exit codes: 0 done · 1 an output did not confirm · 2 no such job, or the answer was no · 3 could not work ·\n\
-        130 stopped by Ctrl-C")]
+        Exit codes: 0 done · 1 an output did not confirm ·\n\
+        2 no such job, or the answer was no · 3 could not work · 130 stopped by Ctrl-C")]
     Delete {
         /// Name of the job
         job: String,

@@ -11,8 +11,8 @@ use super::values;
     ingather search '*' --sort modified --limit 5\n  \
     ingather search budget --as ann\n\n\
     Without --as: as the local user who calls. See docs/manual/search.md for the query language.\n\n\
-    Exit codes: 0 answered, also when nothing was found · 2 wrong use, such as a query that cannot be read ·\n\
-    3 could not work")]
+    Exit codes: 0 answered, also when nothing was found ·\n\
+    2 wrong use, such as a query that cannot be read · 3 could not work")]
 pub(crate) struct Search {
     /// What to find; `*` finds everything
     pub(crate) query: String,

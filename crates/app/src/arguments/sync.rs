@@ -14,9 +14,9 @@ use super::values;
     ingather sync /srv/share --dry-run         count what would change, and write nothing\n  \
     ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n\n\
     ingather sync /srv/share --update --no-exclude --size-max 20MB\n\n\
-    A flag that is left out changes nothing of a job that is known; each flag that sets something is taken\n\
-    back by --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
-    Exit codes: 0 done · 1 documents failed or wait, folders could not be read, or removals are held ·\n\
+    A flag that is left out changes nothing of a job that is known; a flag that sets\n\
+    something is taken back by its --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
+    Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
     2 wrong use · 3 could not work · 130 stopped by Ctrl-C")]
 pub(crate) struct Sync {
     /// A folder or one file

@@ -31,7 +31,13 @@ impl Drop for Scratch {
 pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
-    if file.exists() {
+    let to_standard = file == Path::new(archive::STANDARD);
+    if to_standard && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        return Err(Failure::usage(
+            "a backup is not for a terminal; name a file, or send it on, such as to a pipe",
+        ));
+    }
+    if !to_standard && file.exists() {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
     let scratch = scratch(&data.path, file)?;
@@ -51,6 +57,9 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         index: index.map(|index| (index.identity, index.number)),
         files: Vec::new(),
     };
+    if to_standard {
+        return archive::write_out(&scratch.0, &mut manifest).map(|()| exit::DONE);
+    }
     archive::write(file, &scratch.0, &mut manifest)?;
     told(global, "backed up", file, &manifest);
     if !data.keeps_the_store() && !global.quiet {

@@ -38,7 +38,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
-    let color = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let color = show::colors_out();
     found.hits.iter().for_each(|hit| tell(hit, color));
     if !global.quiet {
         show::stderr(&match found.total {

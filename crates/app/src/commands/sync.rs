@@ -21,7 +21,7 @@ use crate::{show, wiring};
 use dry_run::{count_only, dry_report};
 use source::{canonical, refuse_inside, refuse_machine};
 use told::{code, offer, sentence, tell, tell_overlaps};
-use wanted::{check, differences, find, refuse_leaving, store_job};
+use wanted::{check, differences, find, refuse_leaving, refuse_name, store_job};
 
 /// Kind and name of the repository connection for folders and files of this machine.
 const FILES: (&str, &str) = ("filesystem", "files");
@@ -30,13 +30,6 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let root = canonical(&sync.source)?;
     refuse_inside(&data, &root)?;
-    if let Some(name) =
-        sync.name.as_ref().filter(|name| name.trim().is_empty() || name.contains(char::is_control))
-    {
-        return Err(Failure::usage(format!(
-            "{name:?} is no name for a job; give one that can be read and typed"
-        )));
-    }
     let dry_run = sync.dry_run;
     let reader = data.reader()?;
     let wanted = find(reader.as_ref(), &sync, &root)?;
@@ -49,6 +42,7 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
         )));
     }
     if wanted.stored.is_none() {
+        refuse_name(&wanted.definition.name)?;
         refuse_machine(global, &sync, &root)?;
     }
     check(&wanted)?;

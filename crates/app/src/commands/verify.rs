@@ -1,4 +1,4 @@
-//! `ingather verify`: what outputs really hold, beside what the books say.
+//! `ingather verify`: what outputs really hold, beside what the inventory says.
 
 use std::sync::Arc;
 
@@ -57,11 +57,14 @@ fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
             if names.is_empty() { "none yet".to_owned() } else { names.join(", ") }
         ))),
         Some(output) if !can_list(&found[0]) => {
-            Err(Failure::usage(format!("output {output} cannot list what it holds, so nobody can verify it")))
+            Err(Failure::usage(format!("output {output} is append-only and cannot be verified")))
         }
         _ => {
             for connection in found.iter().filter(|connection| !can_list(connection)) {
-                show::stderr(&format!("{}: cannot list what it holds, and is left out", connection.name));
+                show::stderr(&format!(
+                    "{}: is append-only and cannot be verified; it is left out",
+                    connection.name
+                ));
             }
             found.retain(can_list);
             Ok(found)
@@ -205,17 +208,17 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
         ));
         return;
     }
-    let put_right = found.missing + found.stale + found.orphaned;
-    match (repair, put_right, found.foreign) {
+    let repaired_entries = found.missing + found.stale + found.orphaned;
+    match (repair, repaired_entries, found.foreign) {
         (_, 0, 0) => {}
         (false, 0, _) => show::stderr(
             "what is foreign was put there by somebody else; remove it there, if it is not wanted",
         ),
-        (false, ..) => show::stderr("`ingather verify --repair` puts this right"),
+        (false, ..) => show::stderr("`ingather verify --repair` repairs this"),
         (true, 0, _) => show::stderr("what is foreign is left as it is"),
-        (true, n, 0) => show::stderr(&format!("{} were put right", number(n))),
+        (true, n, 0) => show::stderr(&format!("{} were repaired", number(n))),
         (true, n, _) => {
-            show::stderr(&format!("{} were put right; what is foreign is left as it is", number(n)))
+            show::stderr(&format!("{} were repaired; what is foreign is left as it is", number(n)))
         }
     }
 }

@@ -36,7 +36,11 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
         Err(error) => Look::bad(
             "source",
             format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
-            "mount or free it; until then what is known is kept",
+            format!(
+                "mount or free it, until then what is known is kept; if it was renamed or is gone for good, \
+                 `ingather job delete {}` removes the job",
+                job.name
+            ),
         ),
     });
     for name in &job.definition.outputs {

@@ -272,8 +272,8 @@ fn two_owners_of_an_entry_and_outputs_that_cannot_list_are_understood() {
     sandbox.run(&["sync", "root", "--name", "third", "--compare-content"]).exits(0);
     assert_eq!(counts(&verify(&sandbox, &["index"], 0)), [0; 4]);
     let all = sandbox.run(&["verify"]).exits(0);
-    assert!(all.err.contains("journal") && all.err.contains("cannot list"), "{all:?}");
+    assert!(all.err.contains("journal") && all.err.contains("append-only"), "{all:?}");
     let journal = format!("journal:{}/j", sandbox.path().display());
-    sandbox.run(&["verify", &journal]).refuses(2, &["cannot list"]);
+    sandbox.run(&["verify", &journal]).refuses(2, &["append-only"]);
     sandbox.run(&["verify", "nonsense"]).refuses(2, &["no output `nonsense`", "index"]);
 }

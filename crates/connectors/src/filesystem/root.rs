@@ -212,7 +212,7 @@ pub(super) fn read_key(key: &str) -> Result<Cow<'_, [u8]>, Stop> {
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
     if names::escape(&bytes) != key || bytes.split(|byte| *byte == b'/').any(odd) {
         let sentence =
-            "is no name of a document: names are below the root, without empty parts, `.` and `..`";
+            "is not a valid name of a document: names are below the root, without empty parts, `.` and `..`";
         return Err(refuse(format!("`{key}` {sentence}")));
     }
     Ok(bytes)

@@ -25,7 +25,7 @@ const NO_EXTENSION: &str = ".";
 /// The `allow` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "allow",
-    about: "Declines documents by media type, extension, size or age; before `text`, what it declines is not even read.",
+    about: "Filters documents by media type, extension, size or age; before `text`, what it filters out is not even read.",
     version: "1",
     schema: settings::schema_of::<Settings>,
     open,

@@ -183,7 +183,9 @@ impl Engine {
     ) -> Result<(Option<Box<dyn Holdings>>, Vec<String>)> {
         let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
         let kind = outputs::kind(&self.registry, connection)?;
-        let look = kind.look.ok_or_else(|| failed(Fault::refused("list", "it cannot list what it holds")))?;
+        let look = kind
+            .look
+            .ok_or_else(|| failed(Fault::refused("list", "it is append-only and cannot be verified")))?;
         let place = OutputPlace { data: self.data.clone(), store: self.reader.id().to_owned() };
         let looking = match look(&connection.settings, &place) {
             Err(Fault::Broken(reason)) => return Ok((None, vec![reason.message])),

@@ -18,6 +18,8 @@ use crate::commands::pipeline;
 use crate::exit::{Failure, Result};
 use crate::{show, wiring};
 
+/// Characters of a job's name.
+const NAME_MAX: usize = 64;
 /// Deliveries that are counted at once.
 const HELD_PAGE: usize = 10_000;
 
@@ -80,7 +82,10 @@ fn new_definition(reader: Option<&Reader>, sync: &Sync, root: &str) -> Result<De
     };
     let base = sync.name.clone().unwrap_or_else(|| {
         let last = root.rsplit('/').find(|part| !part.is_empty()).unwrap_or("root");
-        last.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect()
+        let begins_well = last.trim_start_matches(['.', '-']);
+        let name: String =
+            begins_well.chars().map(|c| if is_of_name(c) { c } else { '-' }).take(NAME_MAX - 8).collect();
+        if name.is_empty() { "root".to_owned() } else { name }
     });
     let free = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
     let name = free.into_iter().find(|name| !taken.contains(name)).unwrap_or(base);
@@ -95,6 +100,26 @@ fn new_definition(reader: Option<&Reader>, sync: &Sync, root: &str) -> Result<De
         compare_content: false,
         keep: Keep::Nothing,
     })
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || "._-".contains(c)
+}
+
+/// Refuses names that nobody can type, or that look like something else; jobs that are stored keep theirs.
+pub(super) fn refuse_name(name: &str) -> Result<()> {
+    let short = name.chars().count() <= NAME_MAX;
+    if short
+        && !name.is_empty()
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(|c| is_of_name(c) || c == ' ')
+    {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{:?} is not a valid name for a job; use letters, digits, `.`, `_` and `-`, at most {NAME_MAX} characters",
+        name.chars().take(NAME_MAX).collect::<String>()
+    )))
 }
 
 /// A definition with what the flags say; omitted flags change nothing.

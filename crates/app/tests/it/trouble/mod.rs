@@ -6,3 +6,4 @@ mod keep;
 mod people;
 mod sources;
 mod surroundings;
+mod words;
