@@ -254,8 +254,7 @@ pub(crate) enum Selftest {
     In a folder of its own, files and folders are written, renamed, closed and removed; a sync of\n\
     them is killed, at any instant or when it was just seen to write to the store, the index or the\n\
     journal; the next sync runs to its end. Then index and journal must hold exactly the tree, every\n\
-    user must find exactly what the files let them read, and nothing may have been sent again without\n\
-    need.\n\n\
+    user must find exactly what the files let them read, and nothing may have been sent again.\n\n\
     Exit codes: 0 nothing was lost · 1 something differs, and the folder is kept · 2 wrong use ·\n\
     3 could not work · 130 stopped by Ctrl-C")]
 pub(crate) struct SelftestKill {

@@ -146,8 +146,8 @@ impl DataDirectory {
                 | StoreError::Damaged(message)
                 | StoreError::ReadOnly(message),
             ) => Failure::unable(format!(
-                "the store {} cannot be used: {message}; make it readable, or move {} away and then restore a backup or run \
-                 `ingather sync` again",
+                "the store {} cannot be used: {message}; make it readable and see that its disk works, or move {} away and then \
+                 restore a backup or run `ingather sync` again",
                 file.display(),
                 self.path.display()
             )),

@@ -40,14 +40,7 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     if !to_standard && file.exists() {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
-    let scratch = scratch(&data.path, file)?;
-    let index = match data.keeps_the_store() {
-        true => in_step(&reader, &data.path, &scratch.0)?,
-        false => index::snapshot(&data.path, &scratch.0.join(INDEX))?,
-    };
-    let settings = scratch.0.join("settings.json");
-    std::fs::write(&settings, export::declaration(&reader)?)
-        .map_err(|error| archive::failed(&settings, &error))?;
+    let (scratch, index) = collect(&reader, &data, file)?;
     let mut manifest = Manifest {
         format: archive::FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -71,18 +64,34 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// A folder for what goes into the backup: beside the index, so that its files can be linked instead of copied; where
-/// nothing can be written, beside the backup.
-fn scratch(data: &Path, file: &Path) -> Result<Scratch> {
+/// Puts what goes into the backup into a folder of its own: beside the index, so that its files can be linked instead of
+/// copied; where nothing can be written or there is no room, beside the backup.
+fn collect(reader: &Reader, data: &DataDirectory, file: &Path) -> Result<(Scratch, Option<Generation>)> {
     let name = format!("backup-{}", std::process::id());
-    let inside = Scratch(data.join(&name));
-    if archive::make_folder(&inside.0).is_ok() {
-        return Ok(inside);
+    let inside = Scratch(data.path.join(&name));
+    if let Ok(index) = fill(reader, data, &inside.0) {
+        return Ok((inside, index));
     }
-    let beside = file.parent().unwrap_or(Path::new(""));
+    drop(inside);
+    let beside = match file == Path::new(archive::STANDARD) {
+        true => std::env::temp_dir(),
+        false => file.parent().unwrap_or(Path::new("")).to_owned(),
+    };
     let outside = Scratch(beside.join(format!(".ingather-{name}")));
-    archive::make_folder(&outside.0)?;
-    Ok(outside)
+    let index = fill(reader, data, &outside.0)?;
+    Ok((outside, index))
+}
+
+fn fill(reader: &Reader, data: &DataDirectory, folder: &Path) -> Result<Option<Generation>> {
+    archive::make_folder(folder)?;
+    let index = match data.keeps_the_store() {
+        true => in_step(reader, &data.path, folder)?,
+        false => index::snapshot(&data.path, &folder.join(INDEX))?,
+    };
+    let settings = folder.join("settings.json");
+    std::fs::write(&settings, export::declaration(reader)?)
+        .map_err(|error| archive::failed(&settings, &error))?;
+    Ok(index)
 }
 
 /// Copies store and index so that the books speak of this very index: neither has lost or knows what the other does not.

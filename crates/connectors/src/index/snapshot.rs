@@ -80,5 +80,11 @@ fn link_or_copy(file: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 fn refused(path: &Path, error: &std::io::Error) -> Fault {
-    Fault::refused("index_directory", format!("cannot copy {}: {error}", path.display()))
+    let advice = match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            "make room there, or name another place"
+        }
+        _ => "check that this user may read and write there, then try again",
+    };
+    Fault::refused("index_directory", format!("cannot copy {}: {error}; {advice}", path.display()))
 }

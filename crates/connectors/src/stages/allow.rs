@@ -75,10 +75,14 @@ struct Settings {
     /// Extensions to decline; they win over those to take.
     #[garde(length(max = LIST_MAX), inner(length(bytes, min = 1, max = ENTRY_BYTES_MAX)))]
     refuse_extensions: Vec<String>,
-    /// Smallest size, bytes.
+    /// Smallest size: bytes, or a text such as `10kb`.
+    #[serde(deserialize_with = "literal::read_size_if_any")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(skip)]
     size_min: Option<u64>,
-    /// Largest size, bytes.
+    /// Largest size: bytes, or a text such as `20MB`.
+    #[serde(deserialize_with = "literal::read_size_if_any")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(skip)]
     size_max: Option<u64>,
     /// Earliest modification, such as `2024-01-31` or `2024-01-31T08:00`, UTC.

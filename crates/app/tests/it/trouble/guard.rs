@@ -1,7 +1,7 @@
 //! Removals are guarded on every way: by a listing, by changed flags, by an output that is taken out, by a deleted job.
 
 use crate::files;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, finish};
 
 fn synced(count: usize) -> Sandbox {
     let sandbox = Sandbox::sqlite();
@@ -87,6 +87,28 @@ fn the_deletion_of_a_job_can_be_counted_first() {
     assert_eq!(sandbox.everything().len(), 60);
     sandbox.run(&["job", "delete", "root"]).exits(0);
     assert_eq!(sandbox.everything().len(), 0);
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked_before_a_job_is_deleted_or_the_machine_is_indexed() {
+    let sandbox = synced(3);
+    let typed = |command: &str, answer: &str| {
+        let program = env!("CARGO_BIN_EXE_ingather");
+        let mut terminal = std::process::Command::new("script");
+        terminal.args(["-qec", &format!("'{program}' --data data {command}"), "/dev/null"]);
+        terminal.current_dir(sandbox.path());
+        finish(terminal, Some(answer))
+    };
+    let asked = typed("job delete root", "n\n").exits(2);
+    assert!(
+        asked.out.contains("remove its 3 documents from index?") && asked.out.contains("nothing was deleted"),
+        "{asked:?}"
+    );
+    assert_eq!(sandbox.everything().len(), 3);
+    let machine = typed("sync / --dry-run", "n\n").exits(2);
+    assert!(machine.out.contains("everything on this machine; index all of it?"), "{machine:?}");
+    typed("job delete root", "y\n").exits(0);
+    assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).out, "");
 }
 
 #[test]
