@@ -246,10 +246,29 @@ impl Home {
     }
 }
 
-/// Takes the writer's lock and opens a writer.
+/// Tries what takes the writer's lock, for a moment.
 ///
 /// A process that this one starts holds a copy of the lock until it runs its own program; so a lock that was just given
 /// back may look taken for an instant.
+///
+/// # Errors
+/// Those of `attempt`.
+pub(super) fn patiently<T>(attempt: impl Fn() -> tantivy::Result<T>) -> tantivy::Result<T> {
+    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
+    let until = Instant::now() + LOCK_WAIT_MAX;
+    loop {
+        match attempt() {
+            // clock: as above.
+            Err(TantivyError::LockFailure(..)) if Instant::now() < until => {
+                #[expect(clippy::disallowed_methods, reason = "a lock file has no event to wait for")]
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            tried => return tried,
+        }
+    }
+}
+
+/// Takes the writer's lock and opens a writer.
 ///
 /// # Errors
 /// `Refused` when another process holds the lock.
@@ -259,22 +278,10 @@ pub(super) fn writer<D: Document>(
     memory: usize,
     path: &Path,
 ) -> Result<IndexWriter<D>, Fault> {
-    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
-    let until = Instant::now() + LOCK_WAIT_MAX;
-    loop {
-        match index.writer_with_num_threads(threads, memory) {
-            // clock: as above.
-            Err(TantivyError::LockFailure(..)) if Instant::now() < until => {
-                #[expect(clippy::disallowed_methods, reason = "a lock file has no event to wait for")]
-                std::thread::sleep(LOCK_PAUSE);
-            }
-            opened => {
-                let writer = opened.map_err(|error| fault(error, path))?;
-                ready(&writer).map_err(|error| fault(error, path))?;
-                return Ok(writer);
-            }
-        }
-    }
+    let opened = patiently(|| index.writer_with_num_threads(threads, memory));
+    let writer = opened.map_err(|error| fault(error, path))?;
+    ready(&writer).map_err(|error| fault(error, path))?;
+    Ok(writer)
 }
 
 /// Readies a writer that stands at an earlier commit: one that was just opened or rolled back.

@@ -30,10 +30,11 @@ pub(super) fn rebuild(
 ) -> Result<(), Fault> {
     let fault = |error| trouble::fault(error, &home.path);
     // Held until the swap is done; the file moves along with the directory.
-    let _lock = old
-        .directory()
-        .acquire_lock(&INDEX_WRITER_LOCK)
-        .map_err(|error| fault(tantivy::TantivyError::LockFailure(error, None)))?;
+    let lock = || {
+        let taken = old.directory().acquire_lock(&INDEX_WRITER_LOCK);
+        taken.map_err(|error| tantivy::TantivyError::LockFailure(error, None))
+    };
+    let _lock = home::patiently(lock).map_err(fault)?;
     home.clear()?;
     let reader: IndexReader =
         old.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
