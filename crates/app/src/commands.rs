@@ -14,8 +14,9 @@ mod why;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Command, Selftest};
+use crate::arguments::{Arguments, Command, Selftest, values};
 use crate::exit::{self, Failure, Result};
+use crate::show;
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
         Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
-        Command::Why { user, document } => why::why(&global, &user, &document),
+        Command::Why { user, document } => why::why(&global, &user, &values::name(&document)),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),
@@ -37,7 +38,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut std::io::stdout());
+            // Into memory first: the generator panics where it cannot write.
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut text);
+            show::line(String::from_utf8_lossy(&text).trim_end());
             Ok(exit::DONE)
         }
     }
@@ -59,7 +63,10 @@ fn job_named(reader: &ingather_store::Reader, name: &str) -> Result<ingather_sto
 /// The connector of a job's repository.
 fn repository_kind(reader: &ingather_store::Reader, job: &ingather_store::jobs::Job) -> Result<String> {
     let connection = reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-    connection
-        .map(|connection| connection.kind)
-        .ok_or_else(|| Failure::unable(format!("the repository connection of job {} is gone", job.name)))
+    connection.map(|connection| connection.kind).ok_or_else(|| {
+        Failure::unable(format!(
+            "the source of job {} is not on record any more; run `ingather doctor`",
+            job.name
+        ))
+    })
 }

@@ -65,7 +65,35 @@ impl DataDirectory {
                 self.path.display()
             )));
         }
+        self.refuse_lost()?;
         Reader::open(&self.target).map_err(|error| self.unusable(error))
+    }
+
+    /// Refuses to begin anew where an index says that there was a store.
+    fn refuse_lost(&self) -> Result<()> {
+        let Target::Sqlite(file) = &self.target else { return Ok(()) };
+        if file.exists() || !self.path.join("index").exists() {
+            return Ok(());
+        }
+        Err(Failure::unable(format!(
+            "the store {} is missing, although there is a search index beside it; put it back, or move {} away and then \
+             restore a backup or run `ingather sync` again",
+            file.display(),
+            self.path.display()
+        )))
+    }
+
+    /// Who holds the right to write, as the lock file says it; none when nobody does.
+    pub(crate) fn holder(&self) -> Option<String> {
+        let mut file = File::open(self.path.join("lock")).ok()?;
+        let mut text = String::new();
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {
+                (&mut file).take(LOCK_TEXT_MAX).read_to_string(&mut text).ok()?;
+                Some(text)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the inventory is in the directory itself.
@@ -85,6 +113,7 @@ impl DataDirectory {
 
     /// Opens for writing, making the directory where needed. `doing` is told to whoever comes second.
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
+        self.refuse_lost()?;
         self.make()?;
         // From the lock on, Ctrl-C ends with what is under way and with its own exit code.
         interrupt::cancel();
@@ -111,9 +140,16 @@ impl DataDirectory {
                     file.display()
                 ))
             }
-            (Target::Sqlite(file), StoreError::Database { message, .. }) => Failure::unable(format!(
-                "the store {} cannot be used: {message}; put a backup in its place, or move it away and sync again",
-                file.display()
+            (
+                Target::Sqlite(file),
+                StoreError::Database { message, .. }
+                | StoreError::Damaged(message)
+                | StoreError::ReadOnly(message),
+            ) => Failure::unable(format!(
+                "the store {} cannot be used: {message}; make it readable and see that its disk works, or move {} away and then \
+                 restore a backup or run `ingather sync` again",
+                file.display(),
+                self.path.display()
             )),
             (Target::Postgres(_), StoreError::Database { message, .. } | StoreError::Away(message)) => {
                 Failure::unable(format!(

@@ -8,11 +8,16 @@ use std::io::{IsTerminal, Write};
 /// Writes one line to standard output; a reader that went away ends the program quietly, a full disk does not.
 pub(crate) fn line(text: &str) {
     let Err(error) = writeln!(std::io::stdout(), "{text}") else { return };
+    std::process::exit(i32::from(unwritten(&error)));
+}
+
+/// Exit code of an answer that could not be written.
+pub(crate) fn unwritten(error: &std::io::Error) -> u8 {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
-        std::process::exit(i32::from(crate::exit::DONE));
+        return crate::exit::DONE;
     }
     stderr(&format!("ingather: cannot write the answer: {error}; make room there or write it elsewhere"));
-    std::process::exit(i32::from(crate::exit::UNABLE));
+    crate::exit::UNABLE
 }
 
 /// Writes one line to standard error.
@@ -21,9 +26,51 @@ pub(crate) fn stderr(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Says in one sentence that this program has a fault, unless somebody waits for this panic and answers for it.
+pub(crate) fn panicked(panic: &std::panic::PanicHookInfo<'_>) {
+    let said = panic.payload().downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
+    let said = said.and_then(|said| said.lines().next()).unwrap_or("no reason given");
+    let place =
+        panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+    if ingather_connectors::index::catches_panics_here() {
+        return;
+    }
+    stderr(&format!(
+        "ingather: a fault of this program ended it{place}: {said}; what was confirmed stands: run the same command again, \
+         and report this"
+    ));
+}
+
 /// Whether a person reads standard error.
 pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
+}
+
+/// Whether colors are wanted where a person reads: not with `NO_COLOR`, and not on a terminal that is said to be dumb.
+fn wants_color() -> bool {
+    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    said("NO_COLOR").is_none() && said("CLICOLOR").is_none_or(|value| value != "0") && !is_dumb()
+}
+
+/// Whether the terminal cannot go back in a line.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether standard output takes colors.
+pub(crate) fn colors_out() -> bool {
+    std::io::stdout().is_terminal() && wants_color()
+}
+
+/// Whether standard error takes colors and lines that change.
+pub(crate) fn colors_err() -> bool {
+    is_terminal() && wants_color()
+}
+
+/// Whether a person reads standard error and can answer.
+pub(crate) fn is_person() -> bool {
+    is_terminal() && std::io::stdin().is_terminal()
 }
 
 /// Asks a person; anything but yes is no.

@@ -56,7 +56,7 @@ pub(crate) fn engine(
 ) -> Engine {
     let threads = global.threads.map_or_else(
         || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-        usize::from,
+        |threads| threads as usize,
     );
     readers(threads);
     let mut own: Vec<(u64, u64)> = data.identity().into_iter().collect();

@@ -24,7 +24,20 @@ pub struct OutputKind {
     /// # Errors
     /// A fault that says who holds it, or that it belongs to another store.
     pub open: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Box<dyn Output>, Fault>,
+    /// Opens it for looking, also beside a writer and where nothing can be written; makes nothing. None where it can list
+    /// nothing ([`OutputCan::list`]).
+    pub look: Option<Look>,
+    /// Takes everything that it holds away, as it is, so that opening it makes it anew: the cure for damage. None where
+    /// nothing can be damaged that is not somebody's own.
+    pub discard: Option<fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>>,
 }
+
+/// Opens an output for looking; none when it is not there yet.
+///
+/// # Errors
+/// A fault that says what is wrong with it, or that it belongs to another store.
+pub type Look =
+    fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Option<Box<dyn Holdings>>, Fault>;
 
 /// Abilities of an output; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,4 +170,39 @@ pub trait Output: Send {
     /// # Errors
     /// `Refused` when the output cannot list.
     fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+}
+
+/// What an output holds, as one commit left it, for somebody who only looks.
+pub trait Holdings: Send {
+    /// Where that commit stands.
+    fn generation(&self) -> Generation;
+
+    /// As [`Output::list`].
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+
+    /// What of it is damaged, a clause each; `every_entry` also reads each entry and follows its id. Bounded in number.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    fn damage(&mut self, call: &Call, every_entry: bool) -> Result<Vec<String>, Fault>;
+}
+
+/// Looks at an output by opening it: for those whose opening makes and changes nothing, and that cannot be damaged.
+pub struct AsOpened(pub Box<dyn Output>);
+
+impl Holdings for AsOpened {
+    fn generation(&self) -> Generation {
+        self.0.generation()
+    }
+
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+        self.0.list(call, after, most)
+    }
+
+    fn damage(&mut self, _call: &Call, _every_entry: bool) -> Result<Vec<String>, Fault> {
+        Ok(Vec::new())
+    }
 }

@@ -4,6 +4,7 @@ mod explain;
 mod facts;
 mod folder;
 mod levels;
+mod made_up;
 mod reached;
 mod read;
 mod root;
@@ -12,7 +13,7 @@ mod settings;
 mod uri;
 mod walk;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
@@ -29,6 +30,7 @@ use rustix::io::Errno;
 
 use self::facts::{Facts, Grains};
 use self::levels::Right;
+use self::made_up::MadeUp;
 use self::reached::Reached;
 use self::root::{Root, RootPath, Spot, Stop};
 use self::rules::{Left, Rules};
@@ -57,6 +59,7 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         base: Mutex::new(None),
         reached: Reached::default(),
         grains: Mutex::default(),
+        made_up: MadeUp::default(),
     };
     if let Ok(root) = root::open(&source.root, None) {
         *source.base() = Some(root.base());
@@ -76,6 +79,7 @@ struct Source {
     base: Mutex<Option<Base>>,
     reached: Reached,
     grains: Mutex<Grains>,
+    made_up: MadeUp,
 }
 
 /// What tells a root from another one under the same name.
@@ -87,6 +91,17 @@ struct Base {
 }
 
 impl Source {
+    /// What about a folder, open as `handle`, keeps the job out of it when it lies on another device than the folder above.
+    fn left_by_device(&self, facts: &Facts, above: u64, root: u64, handle: impl AsFd) -> Option<Left> {
+        if facts.dev == above {
+            return None;
+        }
+        if self.made_up.holds(facts, handle) {
+            return Some(Left::MadeUp);
+        }
+        (!self.rules.other_devices && facts.dev != root).then_some(Left::OtherDevice)
+    }
+
     fn is_own(&self, facts: &Facts) -> bool {
         self.own.binary_search(&facts.id()).is_ok()
     }

@@ -27,6 +27,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false },
     schema: settings::schema_of::<JournalSettings>,
     open,
+    look: None,
+    discard: None,
 };
 
 /// Settings of the journal.
@@ -157,10 +159,7 @@ impl Output for Journal {
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
-        Err(Fault::refused(
-            "cannot_list",
-            "a journal holds changes, not entries, and cannot list what it holds",
-        ))
+        Err(Fault::refused("cannot_list", "a journal is append-only and cannot be verified"))
     }
 }
 

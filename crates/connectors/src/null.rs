@@ -16,6 +16,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false },
     schema: settings::schema_of::<NoSettings>,
     open,
+    look: None,
+    discard: None,
 };
 
 fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {

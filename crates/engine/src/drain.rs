@@ -41,7 +41,8 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
     }
 }
 
-fn retry(run: &Run, ids: &[i64]) -> Result<()> {
+/// Hands documents that wait to the workers once more, as the inventory knows them.
+pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
     let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
     let by_id: HashMap<i64, (i64, Cause)> =
         wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();

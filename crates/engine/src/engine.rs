@@ -27,6 +27,7 @@ use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
 use crate::visit::pipeline::Pipeline;
+use crate::visit::refill;
 use crate::{sweep, visit};
 
 /// What a program needs to run jobs.
@@ -204,6 +205,7 @@ impl Engine {
             fresh: Mutex::default(),
             unseen: Mutex::default(),
             failed_now: Mutex::default(),
+            refilled: Mutex::default(),
             classes: Mutex::new(classes),
             places: Mutex::new(places),
             balance: Mutex::default(),
@@ -289,6 +291,7 @@ impl Engine {
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
             failing(run, || lister.list());
+            failing(run, || refill::refill(run, &lister.shown));
             run.board.listing_done();
             run.outputs.iter().for_each(OutputSlot::notify);
             run.progress.waits_for("reading and delivering");
@@ -396,7 +399,7 @@ impl Engine {
             let left = remover.leave_output(connection.id)?;
             if left.nameless > 0 {
                 run.complain(&format!(
-                    "output {name} was taken out of the job and still holds {} documents whose names are lost; \
+                    "output {name} was removed from the job and still holds {} documents whose names are lost; \
                      `ingather verify {name} --repair` takes them out",
                     left.nameless
                 ));

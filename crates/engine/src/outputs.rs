@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Generation, Output, OutputCan, OutputPlace};
+use ingather_connector::output::{Generation, Output, OutputCan, OutputKind, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
@@ -183,11 +183,22 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
         let names: Vec<&str> = registry.outputs.iter().map(|kind| kind.name).collect();
         EngineError::Refused(format!("there is no output `{name}`; this program has {}", names.join(", ")))
     })?;
-    let settings = match file {
-        Some(file) => serde_json::json!({ "file": file }),
-        None => serde_json::json!({}),
+    let schema = (known.schema)();
+    let has = |part: &str| match schema.get(part) {
+        Some(serde_json::Value::Object(properties)) => properties.contains_key("file"),
+        Some(serde_json::Value::Array(names)) => names.iter().any(|name| name == "file"),
+        _ => false,
     };
-    Ok((known.name, settings))
+    match file {
+        Some(_) if !has("properties") => Err(EngineError::Refused(format!(
+            "output `{name}` cannot be: {kind} takes no file; write `{kind}`"
+        ))),
+        None | Some("") if has("required") => {
+            Err(EngineError::Refused(format!("output `{name}` names no file; write {kind}:FILE")))
+        }
+        Some(file) => Ok((known.name, serde_json::json!({ "file": file }))),
+        None => Ok((known.name, serde_json::json!({}))),
+    }
 }
 
 /// An output that is open for writing.
@@ -232,7 +243,7 @@ fn new_session() -> i64 {
 
 /// Why an output is not the one that the inventory speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Misfit {
+pub enum Misfit {
     /// It was made anew, or another one was put in its place.
     Replaced,
     /// It has lost commits that were confirmed.
@@ -247,7 +258,7 @@ pub(crate) enum Misfit {
 ///
 /// It fits when it stands at the commit that was confirmed last, or when the opening that was noted before its first change
 /// was sent has written to it since; and when it knows no change above those that were noted.
-pub(crate) fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
+pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
     let other = known.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
     let by_numbers = planted(Mutation::SessionsIgnored) || planted(Mutation::OneCeilingForAll);
     let is_of = |session: i64| stands.session == session || by_numbers;
@@ -289,10 +300,10 @@ pub(crate) fn open(
     let misfit = misfit(&known, &stands).filter(|_| !planted(Mutation::ForeignIndexAccepted));
     if let Some(misfit) = misfit {
         let why = match misfit {
-            Misfit::Newer => "knows changes that the store does not",
-            Misfit::Replaced | Misfit::Older | Misfit::Parted => "has lost what was confirmed",
+            Misfit::Newer => "holds changes that the store does not know",
+            Misfit::Replaced | Misfit::Older | Misfit::Parted => "is new or was replaced",
         };
-        tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
+        tracing::warn!("{} {why}; filling it again", connection.name);
         forget(store, lease, connection.id)?;
         let now = opened.output.clear(call).map_err(failed)?;
         settle(store, lease, (connection.id, opened.session), &now, now.seq)?;
@@ -326,6 +337,16 @@ fn settle(
     Ok(())
 }
 
+/// The connector of an output.
+pub(crate) fn kind<'r>(registry: &'r Registry, connection: &Connection) -> Result<&'r OutputKind> {
+    registry.output(&connection.kind).ok_or_else(|| {
+        EngineError::Refused(format!(
+            "output {}: this program has no connector `{}`",
+            connection.name, connection.kind
+        ))
+    })
+}
+
 /// Opens an output for writing, whether the books speak of it or not.
 pub(crate) fn open_as_it_is(
     store: &Store,
@@ -333,12 +354,7 @@ pub(crate) fn open_as_it_is(
     data: &Path,
     connection: &Connection,
 ) -> Result<Opened> {
-    let kind = registry.output(&connection.kind).ok_or_else(|| {
-        EngineError::Refused(format!(
-            "output {}: this program has no connector `{}`",
-            connection.name, connection.kind
-        ))
-    })?;
+    let kind = kind(registry, connection)?;
     let session = new_session();
     let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session };
     let output = (kind.open)(&connection.settings, &place)

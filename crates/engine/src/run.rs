@@ -60,6 +60,8 @@ pub(crate) struct Run {
     pub(crate) fresh: Mutex<RoaringTreemap>,
     pub(crate) unseen: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
+    /// Documents that no listing met and that outputs were sent from what is kept of them.
+    pub(crate) refilled: Mutex<RoaringTreemap>,
     pub(crate) classes: Mutex<Classes>,
     pub(crate) places: Mutex<Places>,
     pub(crate) balance: Mutex<Balance>,
@@ -139,6 +141,11 @@ impl Run {
     /// A document that the listing named is not there any more: the sweep judges it.
     pub(crate) fn unsee(&self, id: i64) {
         lock(&self.unseen).insert(id as u64);
+    }
+
+    /// Whether this document was sent from what is kept of it, although its place could not be looked at.
+    pub(crate) fn was_refilled(&self, id: i64) -> bool {
+        lock(&self.refilled).contains(id as u64)
     }
 
     /// Whether new names may still be unconfirmed.

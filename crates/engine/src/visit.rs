@@ -4,6 +4,7 @@ mod earlier;
 pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
+pub(crate) mod refill;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -149,15 +150,17 @@ impl<'r> Visiting<'r> {
         if let Some((visited, record, passed)) = self.kept()? {
             return self.made(visited, record, passed);
         }
+        if self.run.was_refilled(self.task.id) {
+            let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
+            return self.fault(Fault::passing("away", sentence), None);
+        }
         match self.read() {
             Ok(Read { observed, passed }) => {
                 let class = self.class(&observed)?;
                 let visited = self.visited(&observed, class);
                 self.made(visited, observed.record, passed)
             }
-            Err(fault) if fault.reason().code == "unreadable" && self.held.is_held() => {
-                self.unreadable(fault)
-            }
+            Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
         }
     }
@@ -220,7 +223,9 @@ impl<'r> Visiting<'r> {
     fn kept(&self) -> Result<Option<(Visited, Record, Passed)>> {
         let Some(known) = &self.task.known else { return Ok(None) };
         let same = self.task.version.same(known.version) && self.task.access.same(known.access);
-        if !same || known.class.is_none() || self.run.failed.contains(self.task.id as u64) {
+        let id = self.task.id as u64;
+        let failed = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
+        if !same || known.class.is_none() || failed {
             return Ok(None);
         }
         let visited = Visited {
@@ -237,6 +242,17 @@ impl<'r> Visiting<'r> {
     }
 
     fn made(self, visited: Visited, record: Record, passed: Passed) -> Result<Option<Visit>> {
+        self.made_as(visited, record, passed, None)
+    }
+
+    /// `outcome`: what becomes of the document, whatever outputs have to be told.
+    fn made_as(
+        self,
+        visited: Visited,
+        record: Record,
+        passed: Passed,
+        outcome: Option<Outcome>,
+    ) -> Result<Option<Visit>> {
         let access = access_digest(visited.class, self.task.place);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
@@ -253,7 +269,9 @@ impl<'r> Visiting<'r> {
                 Finding::same(Part::whole(), Found::Declined(reason))
             }
         });
-        self.send(visited, findings, Made { kept: Some(kept), extract, partial })
+        let made = Made { kept: Some(kept), extract, partial };
+        let (tellings, decided) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        self.hand_over(visited, tellings, outcome.unwrap_or(decided), made)
     }
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {

@@ -331,6 +331,12 @@ pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, int
     sql.execute(&queries::DELIVERY_OVERWRITE, &values)
 }
 
+/// How many documents of `job` stand in an output as `other` sent them.
+pub fn overwritten(sql: &mut Sql<'_>, output: ConnectionId, job: JobId, other: JobId) -> Result<u64> {
+    let values = [Value::Int(job.0), Value::Int(other.0), Value::Int(output.0)];
+    Ok(sql.one(&queries::DELIVERY_OVERWRITTEN, &values, |row| row.int(0))?.unwrap_or_default() as u64)
+}
+
 /// Documents of a job of which an output holds something, after `after`; found among at most `most` deliveries.
 pub fn of_output(
     sql: &mut Sql<'_>,

@@ -38,6 +38,9 @@ pub(crate) fn failed(statement: &'static str, error: &postgres::Error) -> StoreE
         (None, Some(cause)) => format!("{error}: {cause}"),
         (None, None) => error.to_string(),
     };
+    if error.code() == Some(&SqlState::DISK_FULL) {
+        return StoreError::Full(message);
+    }
     if is_away(error) { StoreError::Away(message) } else { StoreError::Database { statement, message } }
 }
 

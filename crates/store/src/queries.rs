@@ -135,6 +135,8 @@ queries! {
     shared RUN_HOLD = "run/hold";
     shared RUN_RELEASE = "run/release";
     shared RUN_END = "run/end";
+    shared RUN_COUNTS = "run/counts";
+    shared RUN_COUNT = "run/count";
     shared RUN_LIST = "run/list";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
@@ -182,10 +184,13 @@ queries! {
     shared WORK_REMOVE = "work/remove";
     shared WORK_OF_JOB = "work/of_job";
     shared WORK_GET = "work/get";
+    shared WORK_OVERDUE = "work/overdue";
     split TROUBLE_PUT = "trouble/put";
     shared TROUBLE_OVER = "trouble/over";
     shared TROUBLE_OF_JOB = "trouble/of_job";
+    shared TROUBLE_COUNT = "trouble/count";
     shared DELIVERY_HOLDINGS = "delivery/holdings";
+    shared DELIVERY_OVERWRITTEN = "delivery/overwritten";
     shared DELIVERY_LEAVING = "delivery/leaving";
     split DELIVERY_INTEND = "delivery/intend";
     split DELIVERY_INTEND_ACCESS = "delivery/intend_access";
@@ -220,6 +225,7 @@ queries! {
     shared EXTRACT_DIGESTS = "extract/digests";
     shared EXTRACT_REMOVE = "extract/remove";
     shared EXTRACT_ANY = "extract/any";
+    shared EXTRACT_KEPT = "extract/kept";
     shared EXTRACT_OF_JOB = "extract/of_job";
     shared EXTRACT_TEXT_PUT = "extract_text/put";
     shared EXTRACT_TEXT_DROP = "extract_text/drop";

@@ -177,3 +177,16 @@ pub fn troubled(
         Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?))
     })
 }
+
+/// How many documents of a job have trouble of one kind.
+pub fn count_troubled(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
+    let counted =
+        sql.one(&queries::TROUBLE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
+    Ok(counted.unwrap_or_default() as u64)
+}
+
+/// How many visits of a job were due by `now` and were not made.
+pub fn count_overdue(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<u64> {
+    let counted = sql.one(&queries::WORK_OVERDUE, &[Value::Int(job.0), Value::Int(now)], |row| row.int(0))?;
+    Ok(counted.unwrap_or_default() as u64)
+}

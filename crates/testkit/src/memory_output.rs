@@ -7,7 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    AsOpened, Change, Generation, Held, Holdings, Op, Output, OutputCan, OutputKind, OutputPlace,
+};
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::clock::HandClock;
@@ -20,6 +22,8 @@ pub static MEMORY: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: false, access: true, list: true }),
+    look: Some(|settings, place| look(&MEMORY, settings, place)),
+    discard: None,
 };
 
 /// Keeps what was committed.
@@ -29,6 +33,8 @@ pub static COMMITTING: OutputKind = OutputKind {
     can: OutputCan { commits: true, access: true, list: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: true, access: true, list: true }),
+    look: Some(|settings, place| look(&COMMITTING, settings, place)),
+    discard: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -38,7 +44,17 @@ pub static PLAIN: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: false, list: false },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: false, access: false, list: false }),
+    look: None,
+    discard: None,
 };
+
+fn look(
+    kind: &OutputKind,
+    settings: &serde_json::Value,
+    place: &OutputPlace,
+) -> Result<Option<Box<dyn Holdings>>, Fault> {
+    Ok(Some(Box::new(AsOpened((kind.open)(settings, place)?))))
+}
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -251,7 +251,9 @@ use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace,
+};
 use ingather_connector::settings;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -263,6 +265,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true },
     schema: settings::schema_of::<Settings>,
     open,
+    look: Some(|value, place| Ok(Some(Box::new(AsOpened(open(value, place)?))))),
+    discard: None,
 };
 
 /// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.

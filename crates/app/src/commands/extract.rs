@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
+use ingather_connector::model::limits;
 use ingather_extract::{Extracted, Options, Pool, Request, Settings, worker};
+use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Extract, Global};
@@ -48,10 +50,38 @@ fn read(pool: &Pool, extract: &Extract, path: &Path) -> std::io::Result<Extracte
         },
         ..Request::default()
     };
-    if path.is_dir() {
-        return Err(std::io::Error::other("it is a folder; `ingather sync` reads folders"));
+    if path == Path::new("-") {
+        return pool.extract(&request, &mut std::io::stdin().lock());
     }
-    pool.extract(&request, &mut File::open(path)?)
+    pool.extract(&request, &mut open(path)?)
+}
+
+/// Opens what a sync would open, without waiting for whoever may be at the other end of it.
+fn open(path: &Path) -> std::io::Result<File> {
+    let other = |sentence: &str| Err(std::io::Error::other(sentence));
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // Asked by its path first: to open a device may already do something.
+    let facts = std::fs::metadata(path)?;
+    if facts.is_dir() {
+        return other("it is a folder; `ingather sync` reads folders");
+    }
+    if !facts.is_file() {
+        return other("it is a special file (device, pipe or socket); those are never opened");
+    }
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return other("it is no file any more");
+    }
+    if facts.len() > limits::FILE_BYTES_MAX {
+        let sentence = format!(
+            "it is too large: {}, and a file of more than {} is read by nobody",
+            show::bytes(facts.len()),
+            show::bytes(limits::FILE_BYTES_MAX)
+        );
+        return other(&sentence);
+    }
+    Ok(file)
 }
 
 /// One file or part as an object; a title is one value, other fields are lists.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
+use ingather_engine::outputs::{Misfit, misfit};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, jobs};
@@ -15,18 +16,16 @@ use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::show;
 
+/// Times that an index is opened again because the inventory knows a later commit.
+const ATTEMPTS_MAX: usize = 5;
+
 pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
+    let searcher = current(&data, &reader)?;
     let permitted = permitted(&reader, search)?;
-    let searcher = Searcher::open(&data.path)?.ok_or_else(|| {
-        Failure::unable(format!(
-            "there is no index in {} yet; `ingather sync FOLDER` makes one",
-            data.path.display()
-        ))
-    })?;
     let found = searcher.search(&SearchRequest {
         query: &search.query,
         permitted: Arc::new(permitted),
@@ -40,7 +39,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
-    let color = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let color = show::colors_out();
     found.hits.iter().for_each(|hit| tell(hit, color));
     if !global.quiet {
         show::stderr(&match found.total {
@@ -56,6 +55,43 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
     }
     Ok(exit::DONE)
+}
+
+/// The index, as new as the inventory says or newer: opened before the inventory is asked, so that what is read there later
+/// speaks of all that is seen (design 4.20).
+fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
+    let older = |why: &str| {
+        Failure::unable(format!(
+            "the search index in {} {why}; `ingather sync` of a job that uses it fills it again",
+            data.path.display()
+        ))
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        let searcher = Searcher::open(&data.path, reader.id())?;
+        let output = reader.read(|sql| connections::find(sql, Role::Output, INDEX))?;
+        let known = output.as_ref().filter(|output| output.identity.is_some());
+        let Some(searcher) = searcher else {
+            return Err(match known {
+                Some(_) => older("is not there any more"),
+                None => Failure::unable(format!(
+                    "there is no index in {} yet; `ingather sync FOLDER` makes one",
+                    data.path.display()
+                )),
+            });
+        };
+        let stands = searcher.identity_and_generation();
+        let misfit = match &output {
+            Some(output) => misfit(output, &stands),
+            None => (stands.seq > 0).then_some(Misfit::Newer),
+        };
+        match misfit {
+            None => return Ok(searcher),
+            Some(Misfit::Newer) => return Err(older("knows changes that the inventory does not")),
+            // The inventory may have gone on since the index was opened.
+            Some(Misfit::Replaced | Misfit::Older | Misfit::Parted) => {}
+        }
+    }
+    Err(older("is not the one that the inventory speaks of, or of an earlier day"))
 }
 
 /// What the user of this search may see; unknown users see nothing, and are told so.

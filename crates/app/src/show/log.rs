@@ -17,6 +17,6 @@ pub(crate) fn start(global: &Global) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_target(false)
-        .with_ansi(super::is_terminal())
+        .with_ansi(super::colors_err())
         .init();
 }

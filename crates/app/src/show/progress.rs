@@ -43,7 +43,7 @@ impl Drop for Watch {
 }
 
 fn watch(progress: &Progress, done: &AtomicBool) {
-    let bar = show::is_terminal().then(|| {
+    let bar = (show::is_terminal() && !show::is_dumb()).then(|| {
         let bar = ProgressBar::new_spinner();
         bar.set_style(
             ProgressStyle::with_template("{spinner} {msg}")

@@ -98,14 +98,14 @@ fn unknown_names_and_patterns_are_refused() {
 fn flags_that_differ_show_both_and_change_nothing_without_update() {
     let sandbox = synced();
     sandbox.write("b.md", "banana");
-    refused(&sandbox, &["sync", "root", "--include", "*.md"], 2, &["include", "*.md", "null", "--update"]);
-    refused(&sandbox, &["sync", "root", "--to", "null"], 2, &["index", "null", "--update"]);
-    refused(&sandbox, &["sync", "root", "--compare-content"], 2, &["compare-content", "--update"]);
+    refused(&sandbox, &["sync", "root", "--include", "*.md"], 2, &["include: none → *.md", "--update"]);
+    refused(&sandbox, &["sync", "root", "--to", "null"], 2, &["to: index → null", "--update"]);
+    refused(&sandbox, &["sync", "root", "--compare-content"], 2, &["compare-content: off → on", "--update"]);
     refused(&sandbox, &["sync", "elsewhere", "--name", "root"], 2, &["root", "elsewhere", "--name"]);
     let answer = sandbox.run(&["sync", "root", "--include", "*.md", "--update", "--json"]).exits(0);
     assert!(answer.err.contains("1 deleted"), "the counts come first: {answer:?}");
     assert_eq!(sandbox.everything(), ["b.md"]);
-    refused(&sandbox, &["sync", "root", "--include", "*.txt"], 2, &["*.md", "*.txt"]);
+    refused(&sandbox, &["sync", "root", "--include", "*.txt"], 2, &["include: *.md → *.txt"]);
 }
 
 /// Starts a sync that writes, and holds it still as soon as it has the lock.
@@ -407,8 +407,8 @@ fn two_runs_of_the_same_job_by_other_names_of_its_folder_are_one_job() {
 #[test]
 fn a_name_that_nobody_can_type_is_refused() {
     let sandbox = synced();
-    for name in ["", " ", "two\nlines", "bell\u{7}"] {
-        refused(&sandbox, &["sync", "root", "--name", name], 2, &["is no name for a job"]);
+    for name in ["", "two\nlines", "bell\u{7}", "../../x", ".x", "a/b", "\u{1F600}", &"long".repeat(17)] {
+        refused(&sandbox, &["sync", "root", "--name", name], 2, &["is not a valid name for a job"]);
     }
 }
 

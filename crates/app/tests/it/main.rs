@@ -20,5 +20,5 @@ mod scenario;
 mod scenarios;
 #[path = "../../src/selftest/server.rs"]
 mod server;
-mod surroundings;
+mod trouble;
 mod verify;

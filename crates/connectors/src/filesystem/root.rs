@@ -212,7 +212,7 @@ pub(super) fn read_key(key: &str) -> Result<Cow<'_, [u8]>, Stop> {
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
     if names::escape(&bytes) != key || bytes.split(|byte| *byte == b'/').any(odd) {
         let sentence =
-            "is no name of a document: names are below the root, without empty parts, `.` and `..`";
+            "is not a valid name of a document: names are below the root, without empty parts, `.` and `..`";
         return Err(refuse(format!("`{key}` {sentence}")));
     }
     Ok(bytes)
@@ -233,6 +233,7 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
     let mut left: Option<Reason> = None;
     let mut ignored: Option<Arc<Ignored>> = None;
     let mut begin = 0;
+    let mut device_above = root.facts.dev;
     loop {
         let stop = |errno: Errno| {
             let above = names::escape(&path[..begin]);
@@ -253,11 +254,12 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
             _ => return Err(stop(Errno::NOTDIR)),
         }
         let above = &path[..end];
-        let foreign = !source.rules.other_devices && facts.dev != root.facts.dev;
+        let device = source.left_by_device(&facts, device_above, root.facts.dev, &next);
+        device_above = facts.dev;
         left = left.or_else(|| by_rule(source, key, above, true, ignored.as_deref())).or_else(|| {
             let left = match source.is_own(&facts) {
                 true => Some(Left::Own),
-                false => foreign.then_some(Left::OtherDevice),
+                false => device,
             };
             left.map(|left| left.told(key, &names::escape(above), &left.words()))
         });

@@ -5,6 +5,8 @@ use ingather_connector::model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::literal;
+
 /// What a job takes from a mounted disk.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
@@ -31,8 +33,9 @@ pub(super) struct SourceSettings {
     #[serde(default)]
     #[garde(skip)]
     pub(super) skip_hidden: bool,
-    /// Largest file that is read, bytes.
-    #[serde(default = "size_max")]
+    /// Largest file that is read: bytes, or a text such as `20MB`.
+    #[serde(default = "size_max", deserialize_with = "literal::read_size")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(range(min = 1))]
     pub(super) size_max: u64,
     /// Enters folders on which another device is mounted.

@@ -76,7 +76,7 @@ pub(super) fn request(query: &str, permitted: Permitted) -> SearchRequest<'_> {
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
-    Searcher::open(data).unwrap().unwrap().search(request).unwrap()
+    Searcher::open(data, "store-1").unwrap().unwrap().search(request).unwrap()
 }
 
 /// Names of the documents that a query finds, in alphabetical order.
@@ -342,9 +342,9 @@ fn hits_are_sorted_counted_and_kept_to_a_job() {
 #[test]
 fn a_search_sees_commits_while_the_writer_works() {
     let data = TempDir::new().unwrap();
-    assert!(Searcher::open(data.path()).unwrap().is_none());
+    assert!(Searcher::open(data.path(), "store-1").unwrap().is_none());
     let mut index = open(data.path()).unwrap();
-    let mut searcher = Searcher::open(data.path()).unwrap().unwrap();
+    let mut searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     apply(
         &mut index,
         &[put("d/a", 1, "The houses were built many years ago by people who lived in the village.")],
@@ -359,7 +359,7 @@ fn a_search_sees_commits_while_the_writer_works() {
 #[test]
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
-    let searcher = Searcher::open(data.path()).unwrap().unwrap();
+    let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     let refused = searcher.search(&request("title:", Permitted::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
     let far = SearchRequest { offset: usize::MAX, ..request("*", Permitted::All) };
@@ -373,7 +373,7 @@ proptest::proptest! {
         static INDEX: std::sync::OnceLock<(TempDir, std::sync::Mutex<Searcher>)> = std::sync::OnceLock::new();
         let (_, searcher) = INDEX.get_or_init(|| {
             let (data, _index) = filled(&[put("d/a", 1, "a b c 東京")]);
-            let searcher = Searcher::open(data.path()).unwrap().unwrap();
+            let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
             (data, std::sync::Mutex::new(searcher))
         });
         if let Err(fault) = searcher.lock().unwrap().search(&request(&query, Permitted::All)) {

@@ -170,8 +170,8 @@ fn a_foreign_a_locked_and_a_damaged_index_are_refused_with_what_to_do() {
     std::fs::write(data.path().join("index/meta.json"), "{").unwrap();
     let damaged = code(open(data.path())).unwrap();
     assert_eq!(damaged.code, "index_damaged");
-    assert!(damaged.message.contains("delete that directory"), "{}", damaged.message);
-    assert!(matches!(Searcher::open(data.path()), Err(Fault::Broken(_))));
+    assert!(damaged.message.contains("verify index --repair"), "{}", damaged.message);
+    assert!(matches!(Searcher::open(data.path(), "store-1"), Err(Fault::Broken(_))));
 }
 
 #[cfg(unix)]
@@ -217,7 +217,7 @@ fn written_by_an_older_program(data: &Path) -> Generation {
 fn an_index_of_an_older_format_rebuilds_itself_from_what_it_keeps() {
     let data = TempDir::new().unwrap();
     let generation = written_by_an_older_program(data.path());
-    let older = Searcher::open(data.path()).err().unwrap();
+    let older = Searcher::open(data.path(), "store-1").err().unwrap();
     assert_eq!(older.reason().code, "index_older");
     let mut index = open(data.path()).unwrap();
     assert_eq!(index.generation(), generation, "what was confirmed stays confirmed");
@@ -255,7 +255,7 @@ fn an_index_of_a_newer_program_is_left_alone() {
     let payload = home::Payload { format: schema::FORMAT + 1, ..home::Payload::new("store-1") };
     Home::of(data.path()).create(&data.path().join("index"), schema::schema().0, &payload).unwrap();
     assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
-    assert_eq!(Searcher::open(data.path()).err().unwrap().reason().code, "index_newer");
+    assert_eq!(Searcher::open(data.path(), "store-1").err().unwrap().reason().code, "index_newer");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn an_index_that_was_killed_before_its_first_commit_is_begun_again() {
     let data = TempDir::new().unwrap();
     std::fs::create_dir(data.path().join("index")).unwrap();
     tantivy::Index::create_in_dir(data.path().join("index"), schema::schema().0).unwrap();
-    assert!(Searcher::open(data.path()).unwrap().is_none());
+    assert!(Searcher::open(data.path(), "store-1").unwrap().is_none());
     let mut index = open(data.path()).unwrap();
     apply(&mut index, &[put("d/a", 1, "x")]);
     index.commit(&call()).unwrap();

@@ -152,7 +152,7 @@ impl Engine {
         let mut at = row.known.place;
         while let Some(id) = at.filter(|_| layers.len() < LAYERS_MAX) {
             let Some(place) = places.get(&id) else {
-                let by = "the folder was replaced since, and an unknown folder admits nobody".to_owned();
+                let by = "the folder was replaced since, and an unknown folder allows nobody".to_owned();
                 layers.push(Layer { name: "replaced".to_owned(), admits: false, by });
                 break;
             };
@@ -170,7 +170,7 @@ impl Engine {
 }
 
 fn hidden(job: &Job, document: String, cause: Reason, user: &str) -> Access {
-    let message = format!("{user} does not find `{document}`, because no search does: {}", cause.message);
+    let message = format!("{user} cannot find `{document}`: {}", cause.message);
     let cause = Reason { message, ..cause };
     Access { job: job.name.clone(), document, may_see: false, cause, layers: Vec::new() }
 }
@@ -194,7 +194,7 @@ fn document(level: Option<&Level>, tokens: &Tokens, imposed: Option<&Imposed>) -
 fn layer(name: &str, level: Option<&Level>, tokens: &Tokens, right: &str) -> Layer {
     let what = if name == "document" { "the file's".to_owned() } else { format!("the folder `{name}`:") };
     let Some(level) = level else {
-        let by = format!("{what} access is not known, and what is not known admits nobody");
+        let by = format!("{what} access is not known, and what is not known allows nobody");
         return Layer { name: name.to_owned(), admits: false, by };
     };
     let admits = level.admits(tokens);

@@ -9,6 +9,7 @@ use ingather_connector::repository::Observed;
 use ingather_store::documents::Visited;
 use ingather_store::mutations::{Mutation, planted};
 
+use super::extracts;
 use super::holdings::Telling;
 use super::{Visiting, access_digest, is_held};
 use crate::deliver::Step;
@@ -17,7 +18,8 @@ use crate::error::Result;
 use crate::outputs::OutputSlot;
 
 impl Visiting<'_> {
-    /// A known document that cannot be read now keeps its content and gets its new access at once.
+    /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the
+    /// content is sent what is kept of it.
     ///
     /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
     pub(super) fn unreadable(self, fault: Fault) -> Result<Option<Visit>> {
@@ -28,6 +30,15 @@ impl Visiting<'_> {
         };
         let class = self.class(&observed)?;
         let mut visited = self.visited(&observed, class);
+        if self.task.known.is_some()
+            && !self.holds_old_content(&visited)
+            && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
+        {
+            return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
+        }
+        if !self.held.is_held() {
+            return self.fault(fault, None);
+        }
         let access = self.access_of_old_content(&visited);
         if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
             // Asked for again in the next run: what outputs hold is of that version still.

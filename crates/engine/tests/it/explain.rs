@@ -110,7 +110,7 @@ fn what_became_of_something_in_a_document_is_named() {
         names(&world, "box!/a", "current", &["is up to date in one"]);
         let words = [
             "`box!/ugly` is left out",
-            "stage 2 of the pipeline, `script`, declines it",
+            "stage 2 of the pipeline, `script`, filters it out",
             "contains the word",
         ];
         names(&world, "box!/ugly", "declined", &words);

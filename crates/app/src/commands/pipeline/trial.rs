@@ -154,7 +154,7 @@ fn tell(stages: &[Stage], trial: &Trial) {
             Fate::Found => "finds it".to_owned(),
             Fate::Passed => "passes it on".to_owned(),
             Fate::PartsOnly => "leaves only what is in it".to_owned(),
-            Fate::Declined(reason) => format!("declines it: {}", reason.message),
+            Fate::Declined(reason) => format!("filters it out: {}", reason.message),
             Fate::Unreadable(reason) => format!("cannot read it: {}", reason.message),
         };
         over |= !matches!(step.fate, Fate::Absent | Fate::Found | Fate::Passed);

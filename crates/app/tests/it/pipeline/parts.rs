@@ -115,7 +115,7 @@ fn an_index_that_is_gone_is_filled_from_what_is_kept() {
     sandbox.synced(&[]);
     assert_eq!(hits(&sandbox, "whale OR seal"), [pair("a.tar", "one.txt"), pair("b.txt", "")]);
     let answer = sandbox.run(&["sync", "root", "--keep", "nothing"]);
-    answer.refuses(2, &["keep is extracted, given nothing", "--update"]);
+    answer.refuses(2, &["keep: extracted → nothing", "--update"]);
     sandbox.synced(&["--keep", "nothing", "--update"]);
     sandbox.run(&["doctor"]).exits(0);
 }
