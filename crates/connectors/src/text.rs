@@ -29,7 +29,7 @@ pub(crate) use self::files::take;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "4",
+    version: "5",
     schema: settings::schema_of::<Settings>,
     open,
 };

@@ -1,6 +1,7 @@
 //! PDF: text in the order of its content, bookmarks, form fields, remarks, properties and attachments.
 
 mod form;
+mod leftward;
 mod lines;
 mod properties;
 
@@ -197,6 +198,34 @@ mod tests {
         assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
         assert_eq!(page.field("created"), Some("2024-01-31T12:00:00Z"));
         assert_eq!(page.field("pages"), Some("1"));
+    }
+
+    /// The same file with a font that says what its letters mean.
+    fn meaning(content: &str, map: &str) -> Vec<u8> {
+        let map = format!("1 begincodespacerange <00> <ff> endcodespacerange {map}");
+        let map = format!("<</Length {}>>stream\n{map}\nendstream", map.len());
+        let bytes = pdf(content, "", &[&map]);
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace("/BaseFont/Helvetica", "/BaseFont/Helvetica/ToUnicode 5 0 R").into_bytes()
+    }
+
+    #[test]
+    fn words_that_run_from_right_to_left_come_in_the_order_of_reading() {
+        let map = "1 beginbfrange <41> <5a> <05d0> endbfrange";
+        // A page shows the last letter at the left, whether it was drawn first or last.
+        let drawn = "BT /F1 12 Tf 72 700 Td (FED CBA) Tj ET";
+        assert_eq!(
+            extract("a.pdf", &meaning(drawn, map)).text,
+            "\u{5d0}\u{5d1}\u{5d2} \u{5d3}\u{5d4}\u{5d5}"
+        );
+        let drawn = "BT /F1 12 Tf 100 700 Td (A) Tj -8 0 Td (B) Tj -8 0 Td (C) Tj -20 -14 Td (a) Tj ET";
+        assert_eq!(extract("a.pdf", &meaning(drawn, map)).text, "\u{5d0}\u{5d1}\u{5d2}\na");
+    }
+
+    #[test]
+    fn a_word_that_is_cut_by_the_end_of_a_line_is_one_word() {
+        let content = "BT /F1 12 Tf 72 700 Td (a copy-) Tj 0 -14 Td (right of X-) Tj 0 -14 Td (Rays) Tj ET";
+        assert_eq!(extract("a.pdf", &pdf(content, "", &[])).text, "a copyright of X-\nRays");
     }
 
     #[test]
