@@ -203,6 +203,32 @@ pub(crate) mod tests {
         zip(&all)
     }
 
+    /// The parts of a workbook with one cell, whose words are shared.
+    pub(crate) fn workbook() -> Vec<(String, String)> {
+        let kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
+        let all = [
+            (
+                "[Content_Types].xml",
+                format!("<Types><Override PartName='/xl/workbook.xml' ContentType='{kind}'/></Types>"),
+            ),
+            ("_rels/.rels", relations(&[("r1", "officeDocument", "xl/workbook.xml")])),
+            (
+                "xl/workbook.xml",
+                "<workbook><sheets><sheet name='First' r:id='a'/></sheets></workbook>".to_owned(),
+            ),
+            (
+                "xl/_rels/workbook.xml.rels",
+                relations(&[
+                    ("a", "worksheet", "worksheets/sheet1.xml"),
+                    ("b", "sharedStrings", "sharedStrings.xml"),
+                ]),
+            ),
+            ("xl/worksheets/sheet1.xml", "<s><row><c t='s'><v>0</v></c></row></s>".to_owned()),
+            ("xl/sharedStrings.xml", "<sst><si><t>shared words</t></si></sst>".to_owned()),
+        ];
+        all.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
+    }
+
     #[test]
     fn a_package_with_macros_says_so_and_opens_what_is_embedded() {
         let bytes = package(

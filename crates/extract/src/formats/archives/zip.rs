@@ -77,13 +77,13 @@ impl Zip {
         self.members.iter().map(|member| member.name.as_str())
     }
 
-    /// The member of that name, whatever its case.
+    /// The member of that name, whatever its case and its slashes.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim_start_matches('/');
         self.members
             .iter()
             .position(|member| member.name == name)
-            .or_else(|| self.members.iter().position(|member| member.name.eq_ignore_ascii_case(name)))
+            .or_else(|| self.members.iter().position(|member| is_same(&member.name, name)))
     }
 
     /// All bytes of a member.
@@ -166,6 +166,12 @@ impl Zip {
             }
         }
     }
+}
+
+/// Whether two names are the same but for case and slashes: some programs write packages with the other slash.
+fn is_same(one: &str, other: &str) -> bool {
+    let plain = |byte: u8| if byte == b'\\' { b'/' } else { byte.to_ascii_lowercase() };
+    one.len() == other.len() && one.bytes().map(plain).eq(other.bytes().map(plain))
 }
 
 /// What came out of a damaged member is still worth reading, unless a bound was met.
@@ -364,6 +370,27 @@ pub(crate) mod tests {
         assert_eq!(page.parts.len(), 2);
         assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("dir/a.txt", "hello"));
         assert_eq!(page.parts[1].parts[0].text, "deep words");
+    }
+
+    #[test]
+    fn a_package_with_other_slashes_and_cases_is_read_whole() {
+        let book = crate::formats::office::tests::workbook();
+        let other: Vec<(String, Vec<u8>)> = book
+            .iter()
+            .map(|(name, text)| (name.replace('/', "\\").to_lowercase(), text.clone().into_bytes()))
+            .collect();
+        let read = |members: &[(&str, &[u8])]| extract("a.xlsx", &zip(members)).text;
+        let as_is: Vec<(&str, &[u8])> =
+            book.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let other: Vec<(&str, &[u8])> =
+            other.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+        assert!(read(&as_is).contains("shared words"));
+        assert_eq!(read(&other), read(&as_is));
+        // Some keep the first slash and turn the others.
+        let mixed: Vec<String> = other.iter().map(|(name, _)| name.replacen('\\', "/", 1)).collect();
+        let mixed: Vec<(&str, &[u8])> =
+            mixed.iter().zip(&other).map(|(name, (_, text))| (name.as_str(), *text)).collect();
+        assert_eq!(read(&mixed), read(&as_is));
     }
 
     #[test]

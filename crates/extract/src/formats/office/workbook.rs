@@ -71,8 +71,9 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         book.formats = formats(&zip.find_read(&target, page.budget()).unwrap_or_default());
     }
     for target in relations.targets("sharedStrings") {
-        if let Some(index) = zip.find(&target) {
-            strings(zip, index, page.budget(), &mut book)?;
+        match zip.find(&target) {
+            Some(index) => strings(zip, index, page.budget(), &mut book)?,
+            None => page.reason("the strings that its cells share are missing"),
         }
     }
     let mut drawn = HashSet::new();
