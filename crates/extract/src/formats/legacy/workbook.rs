@@ -137,9 +137,10 @@ impl Sheet {
         match record.kind {
             0xfd => self.cell(data, &book.shared.get(u32_at(data, 6) as usize), page),
             0x204 | 0xd6 => self.cell(data, &text(rest, book.modern, false, book.encoding), page),
-            // Version 2 has three bytes of looks before the value.
+            // Version 2 and charts have three bytes of looks before the value.
             0x04 => {
-                self.cell(data, &text(data.get(7..).unwrap_or_default(), false, true, book.encoding), page)
+                let label = text(data.get(7..).unwrap_or_default(), book.modern, true, book.encoding);
+                self.cell(data, &label, page);
             }
             0x02 => self.cell(data, &u16_at(data, 7).to_string(), page),
             0x03 if data.len() >= 15 => {
@@ -293,6 +294,18 @@ mod tests {
             let bytes = [record(0x204, &[0; 9]).as_slice(), &[0x3c, 0, 9, 9][..length]].concat();
             assert_eq!(Records::new(&bytes).count(), 1);
         }
+    }
+
+    #[test]
+    fn labels_of_a_chart_keep_their_last_letter() {
+        let label = |row: u8, text: &[u8]| {
+            record(0x04, &[&[row, 0, 0, 0, 0, 0, 0, text.len() as u8, 0], text].concat())
+        };
+        let mut chart = record(0x809, &[0x80, 6, 5, 0, 0, 0, 0, 0]);
+        chart.extend(label(0, b"East"));
+        chart.extend(label(1, b"Total"));
+        chart.extend(record(0x0a, &[]));
+        assert_eq!(extract("a.xls", &container(&[("Workbook", &chart)])).text, "East\nTotal");
     }
 
     #[test]
