@@ -49,7 +49,7 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
         let Some(index) = zip.find(&name) else { continue };
         if let Some(object) = name.strip_suffix("/content.xml") {
             let bytes = zip.read(index, page.budget());
-            page.part_by(object, |page| {
+            page.inner_by(object, |page| {
                 page.set_media_type("application/vnd.oasis.opendocument.text");
                 let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), page));
                 if let Err(trouble) = outcome {
@@ -60,8 +60,8 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
         } else if name.starts_with("Pictures/") || name.starts_with("Object ") && !name.contains('/') {
             match zip.part(index, page.budget()) {
                 Ok(input) if input.is_empty() => {}
-                Ok(input) => page.part(name.rsplit('/').next().unwrap_or(&name), None, input),
-                Err(error) => page.lost_part(&name, &error.to_string()),
+                Ok(input) => page.inner(name.rsplit('/').next().unwrap_or(&name), input),
+                Err(error) => page.inner_by(&name, |page| page.reason(error.to_string())),
             }
         }
     }

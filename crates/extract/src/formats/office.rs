@@ -14,7 +14,7 @@ use std::collections::HashSet;
 
 pub(crate) use self::sheet::header_text as sheet_header;
 
-use self::relations::Relations;
+use self::relations::{Relation, Relations};
 use crate::formats::archives::zip::Zip;
 use crate::page::{Outcome, Page};
 use crate::xml::{self, Go, Met};
@@ -32,6 +32,9 @@ const EMBEDDED: &[&str] = &[
     "audio",
     "media",
 ];
+
+/// Those whose names can be people's.
+const NAMED: &[&str] = &["package", "image", "aFChunk", "subDocument", "video", "audio", "media"];
 
 /// Reads an office document; nothing when the ZIP file is none.
 pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
@@ -153,19 +156,21 @@ fn embedded(zip: &mut Zip, page: &mut Page<'_>) {
                 && !relation.external
                 && met.insert(relation.target.clone())
             {
-                order.push((relation.kind == "image" || relation.kind == "thumbnail", relation.target));
+                order.push((relation.kind == "image" || relation.kind == "thumbnail", relation));
             }
         }
     }
     // Documents before pictures: what is bounded goes to those with words.
     order.sort_by_key(|(picture, _)| *picture);
-    for (_, target) in order {
+    for (_, Relation { kind, target, .. }) in order {
         let Some(index) = zip.find(&target) else { continue };
         let name = target.rsplit('/').next().unwrap_or(&target).to_owned();
         match zip.part(index, page.budget()) {
             Ok(input) if input.is_empty() => {}
-            Ok(input) => page.part(&name, None, input),
-            Err(error) => page.lost_part(&name, &error.to_string()),
+            // Names of media are those of files that people chose, unless a program had none and numbered them.
+            Ok(input) if NAMED.contains(&kind.as_str()) => page.part(&name, None, input),
+            Ok(input) => page.inner(&name, input),
+            Err(error) => page.inner_by(&name, |page| page.reason(error.to_string())),
         }
     }
 }
@@ -254,5 +259,31 @@ pub(crate) mod tests {
         assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
         assert_eq!(page.text, "body\ninner.txt");
         assert_eq!(page.parts[0].text, "inner words");
+    }
+
+    #[test]
+    fn names_that_programs_make_are_no_words() {
+        let bytes = package(
+            "word/document.xml",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+            &[
+                ("word/document.xml", "<w:document><w:p><w:t>body</w:t></w:p></w:document>"),
+                (
+                    "word/_rels/document.xml.rels",
+                    &relations(&[
+                        ("r1", "oleObject", "embeddings/oleObject1.bin"),
+                        ("r2", "thumbnail", "/docProps/thumbnail.jpeg"),
+                    ]),
+                ),
+                ("word/embeddings/oleObject1.bin", "some words"),
+                ("docProps/thumbnail.jpeg", "\u{7}"),
+            ],
+        );
+        let page = extract("a.docx", &bytes);
+        assert_eq!(page.text, "body");
+        assert_eq!(
+            page.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+            ["oleObject1.bin", "thumbnail.jpeg"]
+        );
     }
 }
