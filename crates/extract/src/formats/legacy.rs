@@ -1,5 +1,6 @@
 //! Files in OLE containers: Word, Excel, PowerPoint and Outlook before 2007, and embedded objects.
 
+mod art;
 mod container;
 pub(crate) mod object;
 mod outlook;
@@ -7,6 +8,8 @@ mod properties;
 mod slides;
 mod word;
 mod workbook;
+
+use std::collections::HashSet;
 
 use encoding_rs::Encoding;
 
@@ -53,6 +56,11 @@ fn storage(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
         Err("nothing in this container can be read".into())
     };
     embedded(storage, page);
+    let mut met = HashSet::new();
+    // Where Word and PowerPoint keep the drawings of their documents.
+    for name in ["Data", "WordDocument", "Pictures"] {
+        art::drawings(&storage.stream(name).unwrap_or_default(), &mut met, page);
+    }
     outcome
 }
 

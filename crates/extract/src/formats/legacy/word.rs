@@ -176,6 +176,17 @@ mod tests {
     }
 
     #[test]
+    fn drawings_are_read_once() {
+        use super::super::art::tests::{drawing, record};
+        let mut stream = vec![0u8; 0x400];
+        stream[..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0]);
+        let data = [b"head".to_vec(), record(&drawing(b"one"), 1, true), record(&drawing(b"two"), 2, false)];
+        let again = [stream, record(&drawing(b"one"), 1, true)].concat();
+        let page = extract("a.doc", &container(&[("WordDocument", &again), ("Data", &data.concat())]));
+        assert_eq!(page.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+    }
+
+    #[test]
     fn an_encrypted_document_says_so() {
         let mut stream = vec![0u8; 0x400];
         stream[11] = 1;

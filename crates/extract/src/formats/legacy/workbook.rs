@@ -2,10 +2,12 @@
 
 mod strings;
 
+use std::collections::HashSet;
+
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use self::strings::{Shared, text};
-use super::{codepage, f64_at, u16_at, u32_at};
+use super::{art, codepage, f64_at, u16_at, u32_at};
 use crate::formats::office::number::{Format, builtin};
 use crate::formats::office::sheet_header;
 use crate::page::{Outcome, Page};
@@ -48,6 +50,7 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let mut sheet = Sheet::default();
     let hidden_too = page.options().hidden;
     let mut shown = true;
+    let mut drawings = Vec::new();
     for (at, record) in Records::new(bytes) {
         let data = record.pieces[0];
         match record.kind {
@@ -66,6 +69,7 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
                 depth = depth.saturating_sub(1);
                 page.line_break();
             }
+            0xeb => record.pieces.iter().for_each(|piece| drawings.extend_from_slice(piece)),
             0x2f if data.len() >= 2 => return Err("it is encrypted".into()),
             _ if !global(&mut book, &record) && shown => sheet.record(&mut book, &record, page),
             _ => {}
@@ -74,6 +78,7 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
             break;
         }
     }
+    art::drawings(&drawings, &mut HashSet::new(), page);
     if depth > 0 { Err("the file is cut off".into()) } else { Ok(()) }
 }
 
@@ -306,6 +311,16 @@ mod tests {
         chart.extend(label(1, b"Total"));
         chart.extend(record(0x0a, &[]));
         assert_eq!(extract("a.xls", &container(&[("Workbook", &chart)])).text, "East\nTotal");
+    }
+
+    #[test]
+    fn drawings_are_read_across_records() {
+        use super::super::art::tests;
+        let drawing = tests::record(&tests::drawing(b"one"), 1, true);
+        let mut book = record(0x809, &[0, 6, 5, 0, 0, 0, 0, 0]);
+        book.extend([record(0xeb, &drawing[..60]), record(0x3c, &drawing[60..])].concat());
+        book.extend(record(0x0a, &[]));
+        assert_eq!(extract("a.xls", &container(&[("Workbook", &book)])).parts[0].text, "one");
     }
 
     #[test]
