@@ -38,11 +38,12 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
     }
     let index = zip.find("content.xml").ok_or("its content is missing")?;
     let budget = page.budget();
-    let outcome = body(zip.stream(index, budget)?, page);
+    let shows = ["presentation", "graphics"].iter().any(|kind| page.media_type().contains(kind));
+    let outcome = body(zip.stream(index, budget)?, shows, page);
     if let Some(styles) = zip.find_read("styles.xml", page.budget()) {
         page.line_break();
         // Headers and footers; damage there costs only them.
-        let _ = body(styles.as_slice(), page);
+        let _ = body(styles.as_slice(), true, page);
     }
     let names: Vec<String> = zip.names().map(str::to_owned).collect();
     for name in names {
@@ -51,7 +52,7 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
             let bytes = zip.read(index, page.budget());
             page.inner_by(object, |page| {
                 page.set_media_type("application/vnd.oasis.opendocument.text");
-                let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), page));
+                let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), false, page));
                 if let Err(trouble) = outcome {
                     page.reason(trouble.0);
                 }
@@ -70,53 +71,100 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
 
 /// Elements whose text is left out: what was deleted, and how things look.
 const SILENT: &[&str] = &["tracked-changes", "script", "automatic-styles", "binary-data", "forms"];
+/// Fields that a program fills in when it shows a page: what stands there is a sample.
+const FILLED: &[&str] = &["page-number", "page-count", "sheet-name", "file-name", "date", "time"];
+/// Elements that stand apart from the words around them.
+const APART: &[&str] =
+    &["note", "note-citation", "annotation", "creator", "text-box", "title", "desc", "section", "list-item"];
+
+/// Where a walk over a part stands.
+#[derive(Default)]
+struct Place {
+    silent: usize,
+    paragraphs: usize,
+    annotations: usize,
+    /// Fields hold samples: in the styles of pages, and on slides.
+    samples: bool,
+}
+
+impl Place {
+    /// Whether the text of an element is left out. When somebody remarked something is no word of the remark.
+    fn is_silent(&self, name: &str) -> bool {
+        SILENT.contains(&name)
+            || (self.samples && FILLED.contains(&name))
+            || (self.annotations > 0 && matches!(name, "date" | "date-string"))
+    }
+
+    fn open(&mut self, tag: &xml::Tag<'_>, page: &mut Page<'_>) {
+        let name = tag.name();
+        if self.is_silent(name) {
+            self.silent += 1;
+        }
+        match name {
+            "p" | "h" => self.paragraphs += 1,
+            "annotation" => self.annotations += 1,
+            "s" if self.paragraphs > 0 => {
+                let count = tag.attribute("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
+                page.text(&" ".repeat(count.min(64)));
+            }
+            "tab" if self.paragraphs > 0 => page.text("\t"),
+            "line-break" if self.paragraphs > 0 => page.text("\n"),
+            "table" => {
+                let name = tag.attribute("name").filter(|_| page.media_type().contains("spreadsheet"));
+                name.into_iter().for_each(|name| page.line(&name));
+            }
+            _ => {}
+        }
+        if APART.contains(&name) {
+            page.space();
+        }
+    }
+
+    fn close(&mut self, name: &str, page: &mut Page<'_>) {
+        match name {
+            "p" | "h" => {
+                self.paragraphs = self.paragraphs.saturating_sub(1);
+                if self.silent == 0 {
+                    page.line_break();
+                }
+            }
+            // A paragraph in a cell ends the cell and not the line; rows do that.
+            "table-cell" | "covered-table-cell" => page.tab(),
+            "table-row" => page.line_break(),
+            "creator" if self.annotations > 0 => page.text(": "),
+            "title" | "desc" if self.paragraphs == 0 => page.line_break(),
+            name if APART.contains(&name) => page.space(),
+            _ => {}
+        }
+        if self.is_silent(name) {
+            self.silent = self.silent.saturating_sub(1);
+        }
+        if name == "annotation" {
+            self.annotations = self.annotations.saturating_sub(1);
+        }
+    }
+}
 
 /// Writes the text of one part.
-fn body(source: impl Read, page: &mut Page<'_>) -> Outcome {
-    let (mut silent, mut paragraphs, mut depth_of_notes) = (0usize, 0usize, 0usize);
+fn body(source: impl Read, samples: bool, page: &mut Page<'_>) -> Outcome {
+    let mut place = Place { samples, ..Place::default() };
+    let mut described = 0usize;
     let outcome = xml::walk(source, |met| {
         match met {
-            Met::Open(tag) => match tag.name() {
-                "p" | "h" => paragraphs += 1,
-                "s" if paragraphs > 0 => {
-                    let count = tag.attribute("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
-                    page.text(&" ".repeat(count.min(64)));
+            Met::Open(tag) => {
+                described += usize::from(matches!(tag.full_name(), "svg:title" | "svg:desc"));
+                place.open(&tag, page);
+            }
+            Met::Close(name) => {
+                if matches!(name, "title" | "desc") {
+                    described = described.saturating_sub(1);
                 }
-                "tab" if paragraphs > 0 => page.text("\t"),
-                "line-break" if paragraphs > 0 => page.text("\n"),
-                "table" => {
-                    if let Some(name) =
-                        tag.attribute("name").filter(|_| page.media_type().contains("spreadsheet"))
-                    {
-                        page.line(&name);
-                    }
-                }
-                "note" | "annotation" | "text-box" => {
-                    depth_of_notes += 1;
-                    page.space();
-                }
-                "title" | "desc" if paragraphs > 0 => silent += 1,
-                name if SILENT.contains(&name) => silent += 1,
-                _ => {}
-            },
-            Met::Close(name) => match name {
-                "p" | "h" => {
-                    paragraphs = paragraphs.saturating_sub(1);
-                    if silent == 0 {
-                        page.line_break();
-                    }
-                }
-                "table-cell" | "covered-table-cell" => {
-                    // A paragraph in a cell ends the cell and not the line; rows do that.
-                    page.tab();
-                }
-                "table-row" => page.line_break(),
-                "note" | "annotation" | "text-box" => depth_of_notes = depth_of_notes.saturating_sub(1),
-                "title" | "desc" if paragraphs > 0 => silent = silent.saturating_sub(1),
-                name if SILENT.contains(&name) => silent = silent.saturating_sub(1),
-                _ => {}
-            },
-            Met::Text(text) if paragraphs > 0 && silent == 0 => page.text(text),
+                place.close(name, page);
+            }
+            Met::Text(text) if place.silent == 0 && (place.paragraphs > 0 || described > 0) => {
+                page.text(text);
+            }
+            Met::Text(text) if place.silent == 0 && place.annotations > 0 => page.text(text.trim()),
             Met::Text(_) => {}
         }
         if page.is_full() { Go::Stop } else { Go::On }
@@ -255,6 +303,26 @@ mod tests {
             ["Head", "one", "two", "three", "note", "a", "b", "top"]
         );
         assert_eq!((page.field("title"), page.field("author")), (Some("T"), Some("Ann")));
+    }
+
+    #[test]
+    fn remarks_notes_and_descriptions_stand_apart_and_samples_are_left_out() {
+        let content = b"<office:document-content><text:p>one<office:annotation><dc:creator>Ann</dc:creator><dc:date>2009-10-05</dc:date>\
+            <text:p>remark</text:p></office:annotation>two<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>three\
+            <draw:frame><svg:title>Chart</svg:title><svg:desc>of sales</svg:desc></draw:frame></text:p></office:document-content>";
+        let styles = b"<s><text:p>Page <text:page-number>&lt;number&gt;</text:page-number> of <text:page-count>99</text:page-count></text:p></s>";
+        let page = extract(
+            "a.odt",
+            &zip(&[
+                ("mimetype", b"application/vnd.oasis.opendocument.text"),
+                ("content.xml", content),
+                ("styles.xml", styles),
+            ]),
+        );
+        assert_eq!(
+            page.text.split_whitespace().collect::<Vec<_>>(),
+            ["one", "Ann:", "remark", "two", "1", "note", "three", "Chart", "of", "sales", "Page", "of"]
+        );
     }
 
     #[test]
