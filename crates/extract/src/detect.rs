@@ -204,7 +204,7 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
     // Readers look for the mark of PDF within the first kilobyte.
     let begin = &head[..head.len().min(1_024)];
     let is_pdf = begin.contains(&b'%') && begin.windows(5).any(|five| five == b"%PDF-");
-    if is_pdf && !looks_like_text_before(head) {
+    if is_pdf && !looks_like_text_before(head) || is_pdf_without_mark(begin) {
         return Some("application/pdf");
     }
     if is_tar(head) {
@@ -218,6 +218,24 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
         "application/x-msdownload" if !head.contains(&0) => None,
         media => Some(media),
     }
+}
+
+/// Whether a PDF begins with its first object, or with the remark that shall tell programs that it is no text.
+fn is_pdf_without_mark(begin: &[u8]) -> bool {
+    let rest = match begin {
+        [b'%', a, b, c, d, rest @ ..] if [a, b, c, d].iter().all(|byte| **byte >= 0x80) => rest,
+        rest => rest,
+    };
+    let mut words = rest.trim_ascii_start().splitn(3, |byte| *byte == b' ');
+    let mut number =
+        || words.next().is_some_and(|word| !word.is_empty() && word.iter().all(u8::is_ascii_digit));
+    number()
+        && number()
+        && words.next().is_some_and(|rest| {
+            let object = rest.strip_prefix(b"obj").map(<[u8]>::trim_ascii_start);
+            object.is_some_and(|object| object.starts_with(b"<<"))
+                && rest.windows(6).any(|six| six == b"endobj")
+        })
 }
 
 /// Whether the mark of PDF comes only after markup, as in a page or mail about PDF.
@@ -463,6 +481,13 @@ mod tests {
             by_content(b"PK\x03\x04....", "a.Docx").is_some_and(|media| media.contains("wordprocessingml"))
         );
         assert_eq!(by_content(b"hello", "a.pdf"), None);
+        let object = b"1 0 obj <</Type/Catalog>> endobj";
+        let remark = [b"%\xe2\xe3\xcf\xd3\r".as_slice(), object].concat();
+        assert_eq!(
+            [object, remark.as_slice()].map(|head| by_content(head, "a")),
+            [Some("application/pdf"); 2]
+        );
+        assert_eq!(by_content(b"1 0 obj is how an object begins", "a"), None);
         assert_eq!(of_text("hello", "a.pdf"), PLAIN);
         assert_eq!(of_text(" <!DOCTYPE HTML>", "a.txt"), HTML);
         assert_eq!(of_text("<?xml version", "a.svg"), "image/svg+xml");

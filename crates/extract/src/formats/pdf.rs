@@ -4,10 +4,10 @@ mod form;
 mod leftward;
 mod lines;
 mod properties;
+mod protection;
 
 use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, RenderContent, interpret_page};
 use hayro_syntax::object::{Array, Dict, Object, Stream};
-use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 
 use self::lines::Lines;
 use crate::Input;
@@ -21,14 +21,7 @@ const DEPTH_MAX: usize = 64;
 
 /// Reads a file.
 pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
-    let pdf = match Pdf::new(input.into_bytes()?) {
-        Ok(pdf) => pdf,
-        Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => {
-            return Err("it is protected by a password".into());
-        }
-        Err(LoadPdfError::Decryption(_)) => return Err("it is encrypted in a way that is not known".into()),
-        Err(LoadPdfError::Invalid) => return Err("the file is damaged beyond reading".into()),
-    };
+    let pdf = protection::open(input.into_bytes()?, page)?;
     let catalog: Dict<'_> = pdf.xref().get(pdf.xref().root_id()).unwrap_or_else(Dict::empty);
     properties::read(&pdf, &catalog, page);
     page.field("pages", &pdf.pages().len().to_string());
@@ -256,6 +249,36 @@ mod tests {
             "/Annots[<</Subtype/Text/T(Ann)/Contents(too long)>> <</Subtype/Text/T(Ann)>>]/Contents 4 0 R";
         let text = text.replace("/Contents 4 0 R", remark);
         assert_eq!(extract("a.pdf", text.as_bytes()).text, "Ann: too long");
+    }
+
+    #[test]
+    fn a_file_without_its_mark_is_read() {
+        let whole = pdf("BT /F1 12 Tf 72 700 Td (Hello) Tj ET", "", &[]);
+        let page = extract("a", &whole[b"%PDF-1.4\n".len()..]);
+        assert_eq!((page.media_type.as_str(), page.text.as_str()), ("application/pdf", "Hello"));
+    }
+
+    #[test]
+    fn a_password_for_attachments_alone_leaves_the_rest_open() {
+        let protected = |filter: &str| {
+            let digest = "0".repeat(32);
+            let protection = format!(
+                "<</Filter/Standard/V 4/R 4/Length 128/P -4/O({digest})/U({digest})\
+                /CF<</StdCF<</AuthEvent/EFOpen/CFM/AESV2/Length 16>>>>/StmF/{filter}/StrF/{filter}/EFF/StdCF>>"
+            );
+            let bytes = pdf("BT /F1 12 Tf 72 700 Td (Hello) Tj ET", "", &[&protection]);
+            let text = String::from_utf8(bytes).unwrap();
+            let id = "trailer<</Encrypt 5 0 R/ID[(0123456789abcdef)(0123456789abcdef)]";
+            extract("a.pdf", text.replace("trailer<<", id).as_bytes())
+        };
+        let open = protected("Identity");
+        assert_eq!(open.text, "Hello", "{open:?}");
+        assert!(open.reason.is_some_and(|reason| reason.contains("attachments")));
+        let closed = protected("StdCF");
+        assert_eq!(
+            (closed.text.as_str(), closed.reason.as_deref()),
+            ("", Some("it is protected by a password"))
+        );
     }
 
     #[test]
