@@ -1,8 +1,12 @@
 //! Media types: from the first bytes where they speak, from the name where they do not.
 
+mod tables;
+
 use ingather_model::limits;
 
 use crate::decode;
+
+use self::tables::{BINARY, MAGIC, MAIL_HEADERS, TEXT};
 
 /// Bytes of the beginning that are looked at.
 pub const HEAD_BYTES: usize = 8 << 10;
@@ -21,154 +25,6 @@ pub(crate) const XML: &str = "application/xml";
 pub(crate) const PLAIN: &str = "text/plain";
 /// Nobody knows.
 pub(crate) const BYTES: &str = "application/octet-stream";
-
-/// Types that begin with fixed bytes.
-const MAGIC: &[(&[u8], &str)] = &[
-    (b"%!PS", "application/postscript"),
-    (b"{\\rtf", "application/rtf"),
-    (b"PK\x03\x04", ZIP),
-    (b"PK\x05\x06", ZIP),
-    (b"PK\x07\x08", ZIP),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"II*\0", "image/tiff"),
-    (b"MM\0*", "image/tiff"),
-    (b"8BPS", "image/vnd.adobe.photoshop"),
-    (b"\xd7\xcd\xc6\x9a", "image/wmf"),
-    (b"\x01\0\x09\0\0\x03", "image/wmf"),
-    (b"\x1f\x8b", "application/gzip"),
-    (b"BZh", "application/x-bzip2"),
-    (b"\xfd7zXZ\0", "application/x-xz"),
-    (b"\x28\xb5\x2f\xfd", "application/zstd"),
-    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
-    (b"Rar!\x1a\x07", "application/vnd.rar"),
-    (b"!<arch>\n", "application/x-archive"),
-    (b"\x7fELF", "application/x-executable"),
-    (b"MZ", "application/x-msdownload"),
-    (b"\xca\xfe\xba\xbe", "application/java-vm"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE),
-    (b"SQLite format 3\0", "application/vnd.sqlite3"),
-    (b"OggS", "audio/ogg"),
-    (b"fLaC", "audio/flac"),
-    (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
-    (b"\xff\xf3", "audio/mpeg"),
-    (b"\0asm", "application/wasm"),
-    (b"FWS", "application/x-shockwave-flash"),
-    (b"CWS", "application/x-shockwave-flash"),
-    (b"\xffWPC", "application/vnd.wordperfect"),
-    (b"\xdb\xa5", "application/msword"),
-    (b"\x31\xbe\0\0", "application/msword"),
-    (b"\x09\x00\x04\x00", "application/vnd.ms-excel"),
-    (b"\x09\x02\x06\x00", "application/vnd.ms-excel"),
-    (b"\x09\x04\x06\x00", "application/vnd.ms-excel"),
-    (b"\x09\x08\x10\x00", "application/vnd.ms-excel"),
-    (b"\x09\x08\x08\x00", "application/vnd.ms-excel"),
-    (b"\x78\x9f\x3e\x22", "application/vnd.ms-tnef"),
-];
-
-/// Types of text, by lower-case extension.
-const TEXT: &[(&str, &str)] = &[
-    ("txt", PLAIN),
-    ("text", PLAIN),
-    ("log", PLAIN),
-    ("md", "text/markdown"),
-    ("markdown", "text/markdown"),
-    ("rst", "text/x-rst"),
-    ("adoc", "text/asciidoc"),
-    ("org", "text/org"),
-    ("tex", "text/x-tex"),
-    ("html", HTML),
-    ("htm", HTML),
-    ("xhtml", "application/xhtml+xml"),
-    ("xht", "application/xhtml+xml"),
-    ("mht", MAIL),
-    ("mhtml", MAIL),
-    ("xml", XML),
-    ("svg", "image/svg+xml"),
-    ("rss", "application/rss+xml"),
-    ("atom", "application/atom+xml"),
-    ("json", "application/json"),
-    ("jsonl", "application/jsonl"),
-    ("yaml", "application/yaml"),
-    ("yml", "application/yaml"),
-    ("toml", "application/toml"),
-    ("csv", "text/csv"),
-    ("tsv", "text/tab-separated-values"),
-    ("css", "text/css"),
-    ("js", "text/javascript"),
-    ("mjs", "text/javascript"),
-    ("ts", "text/x-typescript"),
-    ("tsx", "text/x-typescript"),
-    ("rs", "text/x-rust"),
-    ("py", "text/x-python"),
-    ("rb", "text/x-ruby"),
-    ("go", "text/x-go"),
-    ("java", "text/x-java"),
-    ("kt", "text/x-kotlin"),
-    ("scala", "text/x-scala"),
-    ("c", "text/x-c"),
-    ("h", "text/x-c"),
-    ("cc", "text/x-c++"),
-    ("cpp", "text/x-c++"),
-    ("hpp", "text/x-c++"),
-    ("cs", "text/x-csharp"),
-    ("swift", "text/x-swift"),
-    ("php", "text/x-php"),
-    ("pl", "text/x-perl"),
-    ("lua", "text/x-lua"),
-    ("sh", "text/x-shellscript"),
-    ("bash", "text/x-shellscript"),
-    ("sql", "application/sql"),
-    ("ini", PLAIN),
-    ("cfg", PLAIN),
-    ("conf", PLAIN),
-    ("diff", "text/x-diff"),
-    ("patch", "text/x-diff"),
-    ("eml", MAIL),
-    ("mbox", "application/mbox"),
-    ("vcf", "text/vcard"),
-    ("ics", "text/calendar"),
-];
-
-/// Types of files that are no text, by lower-case extension; consulted where the first bytes leave it open.
-const BINARY: &[(&str, &str)] = &[
-    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    ("docm", "application/vnd.ms-word.document.macroenabled.12"),
-    ("xlsm", "application/vnd.ms-excel.sheet.macroenabled.12"),
-    ("pptm", "application/vnd.ms-powerpoint.presentation.macroenabled.12"),
-    ("odt", "application/vnd.oasis.opendocument.text"),
-    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
-    ("odp", "application/vnd.oasis.opendocument.presentation"),
-    ("odg", "application/vnd.oasis.opendocument.graphics"),
-    ("epub", "application/epub+zip"),
-    ("jar", "application/java-archive"),
-    ("doc", "application/msword"),
-    ("dot", "application/msword"),
-    ("xls", "application/vnd.ms-excel"),
-    ("xlt", "application/vnd.ms-excel"),
-    ("ppt", "application/vnd.ms-powerpoint"),
-    ("pps", "application/vnd.ms-powerpoint"),
-    ("msg", "application/vnd.ms-outlook"),
-    ("tar", "application/x-tar"),
-    ("mp3", "audio/mpeg"),
-    ("mp4", "video/mp4"),
-    ("m4a", "audio/mp4"),
-    ("mov", "video/quicktime"),
-    ("mkv", "video/x-matroska"),
-    ("avif", "image/avif"),
-    ("heic", "image/heic"),
-    ("ico", "image/vnd.microsoft.icon"),
-    ("bmp", "image/bmp"),
-    ("emf", "image/emf"),
-    ("wmf", "image/wmf"),
-    ("woff2", "font/woff2"),
-    ("ttf", "font/ttf"),
-];
 
 pub(crate) fn by_extension(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     let extension = name.rsplit_once('.')?.1.to_lowercase();
@@ -350,37 +206,6 @@ fn looks_like_html(begin: &str) -> bool {
             .iter()
             .any(|tag| lower.contains(tag))
 }
-
-/// Headers that mails begin with.
-const MAIL_HEADERS: &[&str] = &[
-    "received",
-    "return-path",
-    "delivered-to",
-    "message-id",
-    "mime-version",
-    "from",
-    "to",
-    "subject",
-    "date",
-    "sender",
-    "reply-to",
-    "cc",
-    "x-mozilla-status",
-    "x-originating-ip",
-    "envelope-to",
-    "newsgroups",
-    "path",
-    "content-type",
-    "dkim-signature",
-    "x-mailer",
-    "bcc",
-    "in-reply-to",
-    "references",
-    "organization",
-    "user-agent",
-    "content-transfer-encoding",
-    "relay-version",
-];
 
 /// Whether a line is a header, known or not.
 fn is_header(line: &str) -> bool {

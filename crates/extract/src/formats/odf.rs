@@ -72,7 +72,7 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
 /// Elements whose text is left out: what was deleted, and how things look.
 const SILENT: &[&str] = &["tracked-changes", "script", "automatic-styles", "binary-data", "forms"];
 /// Fields that a program fills in when it shows a page: what stands there is a sample.
-const FILLED: &[&str] = &["page-number", "page-count", "sheet-name", "file-name", "date", "time"];
+const FILLED: &[&str] = &["page-number", "page-count", "sheet-name", "file-name"];
 /// Elements that stand apart from the words around them.
 const APART: &[&str] =
     &["note", "note-citation", "annotation", "creator", "text-box", "title", "desc", "section", "list-item"];

@@ -42,8 +42,6 @@ struct Place {
     silent: usize,
     /// Inside the properties of a paragraph, where a tab is a place and not a character.
     properties: usize,
-    /// For each form field around, whether it shows a prompt and nothing that somebody wrote.
-    fields: Vec<bool>,
 }
 
 /// Elements whose text is left out: what was deleted, moved away, or stands there a second time for old programs.
@@ -80,13 +78,6 @@ fn open(tag: &Tag<'_>, place: &mut Place, page: &mut Page<'_>) {
                 page.line(&author);
             }
         }
-        "sdt" => place.fields.push(false),
-        "showingPlcHdr" if tag.attribute("val").is_none_or(|flag| flag != "0" && flag != "false") => {
-            if let Some(prompts) = place.fields.last_mut() {
-                *prompts = true;
-            }
-        }
-        "sdtContent" if place.fields.last() == Some(&true) => place.silent += 1,
         name if SILENT.contains(&name) => place.silent += 1,
         _ => {}
     }
@@ -99,8 +90,6 @@ fn close(name: &str, place: &mut Place, page: &mut Page<'_>) {
         "p" if place.silent == 0 => page.line_break(),
         "tc" if place.silent == 0 => page.tab(),
         "tr" if place.silent == 0 => page.line_break(),
-        "sdtContent" if place.fields.last() == Some(&true) => place.silent = place.silent.saturating_sub(1),
-        "sdt" => drop(place.fields.pop()),
         name if SILENT.contains(&name) => place.silent = place.silent.saturating_sub(1),
         _ => {}
     }
@@ -112,23 +101,21 @@ mod tests {
     use crate::formats::tests::extract;
 
     #[test]
-    fn prompts_of_form_fields_are_left_out() {
-        let field = |properties: &str, words: &str| {
-            format!(
-                "<w:sdt><w:sdtPr>{properties}</w:sdtPr><w:sdtContent><w:p><w:t>{words}</w:t></w:p></w:sdtContent></w:sdt>"
-            )
-        };
-        let inner = field("<w:text/>", "kept too");
-        let document = format!(
-            "<w:document>{}{}{}<w:p><w:t>end</w:t></w:p></w:document>",
-            field("<w:showingPlcHdr/>", "Click here"),
-            field("<w:showingPlcHdr w:val='0'/>", &format!("kept {inner}")),
-            field("", "and this")
+    fn samples_for_other_documents_are_left_out() {
+        let document = "<w:document><w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:p><w:t>Click here</w:t></w:p></w:sdtContent></w:sdt></w:document>";
+        let bytes = package(
+            "word/document.xml",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+            &[
+                ("word/document.xml", document),
+                ("word/_rels/document.xml.rels", &relations(&[("g", "glossaryDocument", "glossary.xml")])),
+                (
+                    "word/glossary.xml",
+                    "<w:glossaryDocument><w:p><w:t>sample</w:t></w:p></w:glossaryDocument>",
+                ),
+            ],
         );
-        let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
-        let bytes = package("word/document.xml", kind, &[("word/document.xml", &document)]);
-        let text = extract("a.docx", &bytes).text;
-        assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), "kept kept too and this end");
+        assert_eq!(extract("a.docx", &bytes).text, "Click here", "what the document shows is its text");
     }
 
     #[test]
