@@ -130,6 +130,23 @@ pub(crate) mod tests {
         crate::extract(&request, Input::memory(bytes.to_vec()))
     }
 
+    /// The same with passwords.
+    pub(crate) fn extract_with(passwords: &[&str], name: &str, bytes: &[u8]) -> Extracted {
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.passwords = passwords.iter().map(|&password| password.to_owned()).collect();
+        crate::extract(&request, Input::memory(bytes.to_vec()))
+    }
+
+    /// What a password opens, and that neither none nor a wrong one does.
+    pub(crate) fn opens(name: &str, bytes: &[u8], password: &str) -> Extracted {
+        for wrong in [vec![], vec!["other"]] {
+            let closed = extract_with(&wrong, name, bytes);
+            let reason = closed.reason.or_else(|| closed.parts.first()?.reason.clone()).unwrap_or_default();
+            assert_eq!(reason, "it is protected by a password", "{wrong:?}");
+        }
+        extract_with(&["other", password], name, bytes)
+    }
+
     #[test]
     fn every_file_ends_with_text_or_a_reason() {
         for bytes in [

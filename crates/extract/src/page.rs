@@ -228,6 +228,11 @@ impl<'b> Page<'b> {
         self.budget.text.get() == 0
     }
 
+    /// How many parts there are so far.
+    pub(crate) fn parts(&self) -> usize {
+        self.out.parts.len()
+    }
+
     /// Whether there is text already.
     pub(crate) fn has_text(&self) -> bool {
         !self.out.text.trim().is_empty()

@@ -5,6 +5,7 @@ mod container;
 pub(crate) mod object;
 mod outlook;
 mod properties;
+mod protection;
 mod slides;
 mod word;
 mod workbook;
@@ -36,7 +37,9 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
 fn storage(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
     properties::read(storage, page);
     if storage.stream("EncryptedPackage").is_some() {
-        return Err("it is encrypted".into());
+        let package = protection::package(storage, page.options())?;
+        crate::formats::read(page, None, package.into());
+        return Ok(());
     }
     let outcome = if let Some(bytes) = storage.stream("WordDocument") {
         page.set_media_type("application/msword");

@@ -282,6 +282,29 @@ mod tests {
     }
 
     #[test]
+    fn a_protected_file_is_opened_by_its_password() {
+        use crate::cipher::{Hash, Rc4};
+        const FILL: [u8; 32] = *b"\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a";
+        let filled = [b"key".as_slice(), &FILL[..29]].concat();
+        let key =
+            Hash::Md5.of(&[&filled, &[b'0'; 32], &(-4i32).to_le_bytes(), b"0123456789abcdef"])[..5].to_vec();
+        let mut user = FILL;
+        Rc4::new(&key).apply(&mut user);
+        let hex: String = user.iter().map(|byte| format!("{byte:02x}")).collect();
+        let protection = format!("<</Filter/Standard/V 1/R 2/P -4/O({})/U<{hex}>>>", "0".repeat(32));
+        let content = b"BT /F1 12 Tf 72 700 Td (secret) Tj ET";
+        let place = "x".repeat(content.len());
+        let mut bytes = pdf(&place, "", &[&protection]);
+        let at = bytes.windows(place.len()).position(|piece| piece == place.as_bytes()).unwrap();
+        let own = Hash::Md5.of(&[&key, &[4, 0, 0, 0, 0]])[..10].to_vec();
+        bytes[at..at + content.len()].copy_from_slice(content);
+        Rc4::new(&own).apply(&mut bytes[at..at + content.len()]);
+        let trailer = bytes.windows(9).position(|piece| piece == b"trailer<<").unwrap() + 9;
+        bytes.splice(trailer..trailer, *b"/Encrypt 5 0 R/ID[(0123456789abcdef)(0123456789abcdef)]");
+        assert_eq!(crate::formats::tests::opens("a.pdf", &bytes, "key").text, "secret");
+    }
+
+    #[test]
     fn a_file_that_is_cut_off_says_so_or_gives_its_words() {
         let whole = pdf("BT /F1 12 Tf 72 700 Td (Hello) Tj ET", "", &[]);
         for length in (10..whole.len()).step_by(37) {

@@ -151,10 +151,4 @@ mod tests {
         assert_eq!(page.parts[0].text, "dropped words");
         assert_eq!(page.text, "text\nnote.txt");
     }
-
-    #[test]
-    fn an_encrypted_package_says_so() {
-        let page = extract("a.docx", &container(&[("EncryptedPackage", b"x"), ("EncryptionInfo", b"y")]));
-        assert_eq!(page.reason.as_deref(), Some("it is encrypted"));
-    }
 }

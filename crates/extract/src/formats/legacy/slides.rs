@@ -54,7 +54,7 @@ fn records(bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
 pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let current = storage.stream("Current User").unwrap_or_default();
     if u32_at(&current, 12) == 0xf3d1_c4df {
-        return Err("it is encrypted".into());
+        return Err("unsupported: slides of PowerPoint before 2007 that a password protects".into());
     }
     let (places, document) = directory(bytes, u32_at(&current, 16) as usize);
     let document = document.and_then(|id| record_at(bytes, *places.get(&id)?));

@@ -7,10 +7,12 @@ use std::collections::HashSet;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use self::strings::{Shared, text};
+use super::protection::{self, old::Key};
 use super::{art, codepage, f64_at, u16_at, u32_at};
+use crate::Options;
 use crate::formats::office::number::{Format, builtin};
 use crate::formats::office::sheet_header;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, Page, Trouble};
 
 /// A record: its kind, and its bytes with those of the records that continue it.
 pub(super) struct Record<'r> {
@@ -36,6 +38,51 @@ struct Book<'r> {
 
 /// Reads the stream of a workbook.
 pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+    match open(bytes, page.options())? {
+        Some(plain) => records(&plain, page),
+        None => records(bytes, page),
+    }
+}
+
+/// Records that are never encrypted, but for their first bytes in one kind.
+const CLEAR: &[u16] = &[0x09, 0x209, 0x409, 0x809, 0x2f, 0xe1, 0x138, 0x194, 0x195, 0x196];
+/// Bytes after which encryption begins anew.
+const BLOCK_BYTES: usize = 1_024;
+
+/// The same stream without its protection; nothing when it has none.
+fn open(bytes: &[u8], options: &Options) -> Result<Option<Vec<u8>>, Trouble> {
+    let found = Records::new(bytes).take(20).find(|(_, record)| record.kind == 0x2f);
+    let Some((_, about)) = found.filter(|(_, record)| record.pieces[0].len() >= 4) else { return Ok(None) };
+    let about = about.pieces[0];
+    let mut found = protection::passwords(options);
+    let key = found.find_map(|password| match (about.len(), u16_at(about, 0)) {
+        (6.., 0) => Key::pattern(&password, u16_at(about, 2), u16_at(about, 4)),
+        (6.., _) => Key::open(about.get(2..)?, &password),
+        // Before the eighth version there was nothing else.
+        _ => Key::pattern(&password, u16_at(about, 0), u16_at(about, 2)),
+    });
+    let key = key.ok_or(protection::PROTECTED)?;
+    let mut plain = bytes.to_vec();
+    let mut clear = Vec::new();
+    let mut records = Records::new(bytes);
+    loop {
+        let begin = records.at;
+        let Some((kind, piece)) = records.piece() else { break };
+        // Of the record that names a sheet, its place is not encrypted.
+        let open = if CLEAR.contains(&kind) { piece.len() } else { [0, 4][usize::from(kind == 0x85)] };
+        clear.push(begin..begin + 4 + open);
+        let place = begin + 4;
+        key.unmask(&mut plain[place..place + piece.len()], place, open.min(piece.len()));
+    }
+    let is_clear = |at: usize| {
+        let before = clear.partition_point(|range| range.start <= at);
+        before.checked_sub(1).is_some_and(|before| clear[before].contains(&at))
+    };
+    key.apply(&mut plain, BLOCK_BYTES, is_clear);
+    Ok(Some(plain))
+}
+
+fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let mut book = Book {
         modern: false,
         encoding: WINDOWS_1252,
@@ -70,7 +117,6 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
                 page.line_break();
             }
             0xeb => record.pieces.iter().for_each(|piece| drawings.extend_from_slice(piece)),
-            0x2f if data.len() >= 2 => return Err("it is encrypted".into()),
             _ if !global(&mut book, &record) && shown => sheet.record(&mut book, &record, page),
             _ => {}
         }
@@ -274,7 +320,7 @@ impl<'r> Iterator for Records<'r> {
 mod tests {
     use super::super::container::tests::container;
     use super::*;
-    use crate::formats::tests::extract;
+    use crate::formats::tests::{extract, opens};
 
     fn record(kind: u16, data: &[u8]) -> Vec<u8> {
         [kind.to_le_bytes().as_slice(), &(data.len() as u16).to_le_bytes(), data].concat()
@@ -321,6 +367,49 @@ mod tests {
         book.extend([record(0xeb, &drawing[..60]), record(0x3c, &drawing[60..])].concat());
         book.extend(record(0x0a, &[]));
         assert_eq!(extract("a.xls", &container(&[("Workbook", &book)])).parts[0].text, "one");
+    }
+
+    /// A book with one cell whose records are encrypted by a key, behind what is said about it.
+    fn protected(about: &[u8], key: &Key) -> Vec<u8> {
+        let begin = [record(0x809, &[0, 6, 5, 0, 0, 0, 0, 0]), record(0x2f, about)].concat();
+        // Long enough for a second block.
+        let cells =
+            [record(0xffff, &[0; 1_500]), record(0x204, &cell(0, 0, &[2, 0, 0, b'o', b'k']))].concat();
+        let mut bytes = [begin.clone(), cells, record(0x0a, &[])].concat();
+        let heads: Vec<usize> = Records::new(&bytes.clone()).map(|(at, _)| at).collect();
+        let is_clear =
+            |at: usize| at < begin.len() || heads.iter().any(|head| (*head..head + 4).contains(&at));
+        key.apply(&mut bytes, BLOCK_BYTES, is_clear);
+        container(&[("Workbook", &bytes)])
+    }
+
+    #[test]
+    fn a_protected_book_is_opened_by_its_password() {
+        use crate::cipher::{Hash, Rc4};
+        let password: Vec<u8> = "key".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let salt = [3u8; 16];
+        let short = {
+            let mixed: Vec<u8> = std::iter::repeat_n([&Hash::Md5.of(&[&password])[..5], &salt].concat(), 16)
+                .flatten()
+                .collect();
+            Hash::Md5.of(&[&mixed])[..5].to_vec()
+        };
+        let mut verifier = [vec![5; 16], Hash::Md5.of(&[&[5; 16]])].concat();
+        Rc4::new(&Hash::Md5.of(&[&short, &[0; 4]])).apply(&mut verifier);
+        let about = [&[1, 0, 1, 0, 1, 0], salt.as_slice(), &verifier].concat();
+        assert_eq!(opens("a.xls", &protected(&about, &Key::Short(short)), "key").text, "ok");
+
+        let long = Hash::Sha1.of(&[&salt, &password]);
+        let mut verifier = [vec![5; 16], Hash::Sha1.of(&[&[5; 16]])].concat();
+        Rc4::new(&Hash::Sha1.of(&[&long, &[0; 4]])[..16]).apply(&mut verifier);
+        let header: Vec<u8> = [0x24u32, 32, 4, 0, 0x6801, 0x8004, 128, 1, 0, 0, 16]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        let about =
+            [&[1, 0, 4, 0, 2, 0], header.as_slice(), &salt, &verifier[..16], &[20, 0, 0, 0], &verifier[16..]]
+                .concat();
+        assert_eq!(opens("a.xls", &protected(&about, &Key::Long(long, 16)), "key").text, "ok");
     }
 
     #[test]

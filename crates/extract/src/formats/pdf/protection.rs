@@ -12,7 +12,18 @@ const PROTECTED: &str = "it is protected by a password";
 /// Opens a file. One that protects its attachments alone is opened without them.
 pub(super) fn open(bytes: Vec<u8>, page: &mut Page<'_>) -> Result<Pdf, Trouble> {
     let bytes = Arc::new(bytes);
-    match Pdf::new(bytes.clone()) {
+    let first = Pdf::new(bytes.clone());
+    let protected = match &first {
+        Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => true,
+        // With the wrong password everything looks damaged.
+        Err(LoadPdfError::Invalid) => has(&bytes, b"/Encrypt"),
+        _ => false,
+    };
+    let mut passwords = page.options().passwords.iter().filter(|_| protected);
+    if let Some(pdf) = passwords.find_map(|word| Pdf::new_with_password(bytes.clone(), word).ok()) {
+        return Ok(pdf);
+    }
+    match first {
         Ok(pdf) => Ok(pdf),
         Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => {
             let open = protects_attachments_alone(&bytes).then(|| without_protection(&bytes));
@@ -21,8 +32,7 @@ pub(super) fn open(bytes: Vec<u8>, page: &mut Page<'_>) -> Result<Pdf, Trouble> 
             Ok(pdf)
         }
         Err(LoadPdfError::Decryption(_)) => Err("it is encrypted in a way that is not known".into()),
-        // With the wrong password everything looks damaged.
-        Err(LoadPdfError::Invalid) if has(&bytes, b"/Encrypt") => Err(PROTECTED.into()),
+        Err(LoadPdfError::Invalid) if protected => Err(PROTECTED.into()),
         Err(LoadPdfError::Invalid) => Err("the file is damaged beyond reading".into()),
     }
 }
