@@ -1,8 +1,9 @@
 //! Messages of Outlook ([MS-OXMSG]): who, what, and what is attached.
 
-use encoding_rs::{Encoding, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use super::container::Storage;
+use super::word::of_language;
 use super::{codepage, narrow, u32_at, utf16};
 use crate::dates;
 use crate::formats::{html, rtf};
@@ -42,6 +43,8 @@ fn message(storage: &Storage<'_>, header: usize, page: &mut Page<'_>) {
 struct Message<'s, 'c> {
     storage: &'s Storage<'c>,
     encoding: &'static Encoding,
+    /// The charset of its language: some say UTF-8 and write that.
+    fallback: &'static Encoding,
     /// Those of fixed size: tag and value.
     fixed: Vec<(u32, u64)>,
 }
@@ -57,7 +60,9 @@ impl<'s, 'c> Message<'s, 'c> {
         let number =
             |tag: u32| fixed.iter().find(|(known, _)| known >> 16 == tag).map(|(_, value)| *value as i32);
         let encoding = number(0x3fde).or(number(0x3ffd)).and_then(codepage).unwrap_or(WINDOWS_1252);
-        Self { storage, encoding, fixed }
+        // The language is in the lower bits.
+        let fallback = number(0x3ff1).map_or(WINDOWS_1252, |language| of_language(language as u16));
+        Self { storage, encoding, fallback, fixed }
     }
 
     fn number(&self, tag: u32) -> Option<u64> {
@@ -71,7 +76,11 @@ impl<'s, 'c> Message<'s, 'c> {
     /// A property of text; empty when there is none.
     fn text(&self, tag: u32) -> String {
         let wide = self.bytes(tag, "001F").map(|bytes| utf16(&bytes));
-        let text = wide.or_else(|| self.bytes(tag, "001E").map(|bytes| narrow(&bytes, self.encoding)));
+        let text = wide.or_else(|| {
+            let bytes = self.bytes(tag, "001E")?;
+            let is_other = self.encoding == UTF_8 && std::str::from_utf8(&bytes).is_err();
+            Some(narrow(&bytes, if is_other { self.fallback } else { self.encoding }))
+        });
         text.unwrap_or_default().trim_end_matches('\0').to_owned()
     }
 }
@@ -231,6 +240,24 @@ mod tests {
             (page.field("title"), page.field("created")),
             (Some("Hello"), Some("2024-01-31T12:00:00Z"))
         );
+    }
+
+    #[test]
+    fn words_that_are_not_utf_8_are_in_the_charset_of_the_language() {
+        let message = |subject: &[u8]| {
+            let mut properties = vec![0u8; 32];
+            for (tag, value) in [(0x3fdeu16, 65_001u64), (0x3ff1, 0x419)] {
+                properties.extend([3, 0]);
+                properties.extend(tag.to_le_bytes());
+                properties.extend([0; 4]);
+                properties.extend(value.to_le_bytes());
+            }
+            let streams: [(&str, &[u8]); 2] =
+                [("__properties_version1.0", &properties), ("__substg1.0_0037001E", subject)];
+            extract("a.msg", &container(&streams)).field("title").map(str::to_owned)
+        };
+        assert_eq!(message("тема".as_bytes()).as_deref(), Some("тема"));
+        assert_eq!(message(&encoding_rs::WINDOWS_1251.encode("тема").0).as_deref(), Some("тема"));
     }
 
     #[test]

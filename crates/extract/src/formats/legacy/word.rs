@@ -1,10 +1,12 @@
 //! Word before 2007 ([MS-DOC]) and Word 6 and 95: the pieces that make up the text, and what its marks mean.
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::container::Storage;
 use super::protection::{self, old::Key};
 use super::{narrow, u16_at, u32_at, utf16};
+use crate::formats::rtf::charset;
 use crate::page::{Outcome, Page, Trouble};
 
 /// Version of the format from which on text may have sixteen bits (Word 97).
@@ -63,7 +65,7 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut Page<'_>) -> Outcom
         false => pieces,
         true => vec![Piece { at: u32_at(bytes, 0x18) as usize, characters: total, wide: false }],
     };
-    let encoding = if modern { WINDOWS_1252 } else { of_language(u16_at(bytes, 6)) };
+    let encoding = if modern { WINDOWS_1252 } else { of_fonts(bytes, &pieces) };
     let mut text = String::new();
     let mut left = total;
     for piece in &pieces {
@@ -106,8 +108,29 @@ fn pieces(table: &[u8], at: u32, length: u32, modern: bool) -> Vec<Piece> {
         .collect()
 }
 
+/// The charset of an old document: the one of its language, or of one of its fonts when the text looks like it. A font says
+/// in which charset its text is, and a document may have many fonts.
+fn of_fonts(bytes: &[u8], pieces: &[Piece]) -> &'static Encoding {
+    let language = of_language(u16_at(bytes, 6));
+    let table = bytes.get(u32_at(bytes, 0xd0) as usize..).unwrap_or_default();
+    let mut fonts = table.get(2..(u32_at(bytes, 0xd4) as usize).min(table.len())).unwrap_or_default();
+    let mut known = vec![language];
+    while let (Some(length), Some(number)) = (fonts.first(), fonts.get(4)) {
+        known.extend(charset(i32::from(*number)));
+        fonts = fonts.get(usize::from(*length) + 1..).unwrap_or_default();
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    for piece in pieces {
+        let text = bytes.get(piece.at..).unwrap_or_default();
+        detector.feed(&text[..piece.characters.min(text.len())], false);
+    }
+    detector.feed(b"", true);
+    let likeliest = detector.guess(None, Utf8Detection::Deny);
+    if known.contains(&likeliest) { likeliest } else { language }
+}
+
 /// The charset that old versions used for a language.
-fn of_language(language: u16) -> &'static Encoding {
+pub(super) fn of_language(language: u16) -> &'static Encoding {
     match language & 0x3ff {
         0x02 | 0x19 | 0x22 | 0x23 => encoding_rs::WINDOWS_1251,
         0x05 | 0x0e | 0x15 | 0x18 | 0x1a | 0x1b | 0x24 => encoding_rs::WINDOWS_1250,
@@ -193,6 +216,26 @@ mod tests {
         );
         assert_eq!(page.media_type, "application/msword");
         assert_eq!(page.text, "caf\u{e9} link \nПрив\tет");
+    }
+
+    #[test]
+    fn an_old_document_is_in_the_charset_of_its_fonts() {
+        let text = encoding_rs::WINDOWS_1251.encode("Компания предлагает со склада в Москве").0;
+        let document = |charset: u8| {
+            let mut stream = vec![0u8; 0x400];
+            stream[..4].copy_from_slice(&[0xdc, 0xa5, 0x68, 0]);
+            stream[6..8].copy_from_slice(&[9, 4]);
+            stream[0x18..0x1c].copy_from_slice(&0x400u32.to_le_bytes());
+            stream[0x34] = text.len() as u8;
+            let fonts = [&[9, 0, 6, 0, 0, 0, charset, 0, b'A', 0], text.as_ref()].concat();
+            stream[0xd0..0xd4].copy_from_slice(&(0x400 + text.len() as u32).to_le_bytes());
+            stream[0xd4] = 10;
+            stream.extend(text.as_ref());
+            stream.extend(&fonts[..10]);
+            extract("a.doc", &container(&[("WordDocument", &stream)])).text
+        };
+        assert_eq!(document(204), "Компания предлагает со склада в Москве");
+        assert!(document(0).starts_with('\u{ca}'), "a western font says otherwise");
     }
 
     #[test]
