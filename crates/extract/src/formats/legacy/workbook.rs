@@ -300,11 +300,12 @@ impl<'r> Iterator for Records<'r> {
     type Item = (usize, Record<'r>);
 
     fn next(&mut self) -> Option<(usize, Record<'r>)> {
-        let at = self.at;
-        let (kind, first) = self.piece()?;
-        if kind == 0 && first.is_empty() {
-            // Nothing but zeros follows the last record.
-            return None;
+        let mut at = self.at;
+        let (mut kind, mut first) = self.piece()?;
+        // Zeros fill gaps between records, and what is left of the last sector.
+        while kind == 0 && first.is_empty() {
+            at = self.at;
+            (kind, first) = self.piece()?;
         }
         let mut pieces = vec![first];
         while self.bytes.get(self.at..self.at + 2) == Some(&[0x3c, 0])
@@ -337,6 +338,13 @@ mod tests {
         assert_eq!(packed_number((12_345 << 2) | 2), 12_345.0);
         assert_eq!(packed_number((12_345 << 2) | 3), 123.45);
         assert_eq!(packed_number(((-5i32 << 2) | 2) as u32), -5.0);
+    }
+
+    #[test]
+    fn zeros_between_records_are_skipped() {
+        let bytes = [record(0x204, &[1]), vec![0; 8], record(0x0a, &[]), vec![0; 100]].concat();
+        let found: Vec<(usize, u16)> = Records::new(&bytes).map(|(at, record)| (at, record.kind)).collect();
+        assert_eq!(found, [(0, 0x204), (13, 0x0a)]);
     }
 
     #[test]

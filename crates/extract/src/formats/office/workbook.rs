@@ -53,7 +53,7 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
             match tag.name() {
                 "sheet" => {
                     let hidden = tag.attribute("state").is_some_and(|state| state != "visible");
-                    let target = tag.exact("r:id").and_then(|id| relations.target(&id).map(str::to_owned));
+                    let target = tag.relation().and_then(|id| relations.target(&id).map(str::to_owned));
                     if hidden_too || !hidden {
                         sheets.push((tag.attribute("name").unwrap_or_default(), target));
                     }
@@ -205,6 +205,17 @@ mod tests {
             page.text,
             "First\none\tinline\n1/31/24\t1.5\tTRUE\ttext\nLeft\nMiddle\nbox\nAnn: remark\nSecret\n7"
         );
+    }
+
+    #[test]
+    fn relations_are_found_under_any_prefix() {
+        let parts = super::super::tests::workbook();
+        let parts: Vec<(String, String)> =
+            parts.into_iter().map(|(name, text)| (name, text.replace("r:id", "d3p1:id"))).collect();
+        let parts: Vec<(&str, &[u8])> =
+            parts.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let bytes = crate::formats::archives::zip::tests::zip(&parts);
+        assert_eq!(extract("a.xlsx", &bytes).text, "First\nshared words");
     }
 
     #[test]
