@@ -6,7 +6,7 @@ use ingather_model::limits;
 
 use crate::decode;
 
-use self::tables::{BINARY, MAGIC, MAIL_HEADERS, TEXT};
+use self::tables::{BINARY, MAGIC, MAIL_HEADERS, TEXT, UNREAD};
 
 /// Bytes of the beginning that are looked at.
 pub const HEAD_BYTES: usize = 8 << 10;
@@ -282,6 +282,15 @@ pub fn is_text(media: &str) -> bool {
 /// Whether there is a reader for documents of this type.
 pub fn is_readable(media: &str) -> bool {
     crate::formats::is_known(media)
+}
+
+/// What is said of a document whose type has no reader.
+pub(crate) fn unsupported(media: &str) -> String {
+    match UNREAD.iter().find(|(known, _)| media.starts_with(known)) {
+        Some((_, name)) => format!("unsupported: {name}"),
+        None if media == BYTES => "unsupported: a format that is not known".to_owned(),
+        None => format!("unsupported: {media}"),
+    }
 }
 
 /// How many bytes of a document that begins so can matter: of text that is taken as it is only its beginning.

@@ -116,7 +116,7 @@ fn call(media: &str, zipped: bool, container: bool, input: Input, page: &mut Pag
         _ if zipped => archives::zipped(input, page),
         _ if container => legacy::read(input, page),
         Some((_, reader)) => reader(input, page),
-        None => Err(Trouble(format!("there is no reader for {media}"))),
+        None => Err(Trouble(detect::unsupported(media))),
     }
 }
 
@@ -145,6 +145,17 @@ pub(crate) mod tests {
             assert_eq!(reason, "it is protected by a password", "{wrong:?}");
         }
         extract_with(&["other", password], name, bytes)
+    }
+
+    #[test]
+    fn a_format_without_a_reader_is_named() {
+        for (bytes, reason) in [
+            (b"Rar!\x1a\x07\x01\0".as_slice(), "unsupported: a RAR archive"),
+            (b"\0\x01\0\0Standard Jet DB\0", "unsupported: an Access database"),
+            (b"a\0b", "unsupported: a format that is not known"),
+        ] {
+            assert_eq!(extract("a", bytes).reason.as_deref(), Some(reason));
+        }
     }
 
     #[test]

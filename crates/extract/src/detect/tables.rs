@@ -47,6 +47,15 @@ pub(super) const MAGIC: &[(&[u8], &str)] = &[
     (b"\x09\x08\x10\x00", "application/vnd.ms-excel"),
     (b"\x09\x08\x08\x00", "application/vnd.ms-excel"),
     (b"\x78\x9f\x3e\x22", "application/vnd.ms-tnef"),
+    (b"MSCF", "application/vnd.ms-cab-compressed"),
+    (b"ITSF", "application/vnd.ms-htmlhelp"),
+    (b"AT&TFORM", "image/vnd.djvu"),
+    (b"\0\x01\0\0Standard Jet DB", "application/x-msaccess"),
+    (b"\0\x01\0\0Standard ACE DB", "application/x-msaccess"),
+    (b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "application/onenote"),
+    (b"AC10", "image/vnd.dwg"),
+    (b"PAR1", "application/vnd.apache.parquet"),
+    (b"\x89HDF\r\n\x1a\n", "application/x-hdf5"),
 ];
 
 /// Types of text, by lower-case extension.
@@ -179,4 +188,31 @@ pub(super) const MAIL_HEADERS: &[&str] = &[
     "user-agent",
     "content-transfer-encoding",
     "relay-version",
+];
+
+/// Names of formats that have no reader, by the beginning of their type.
+pub(super) const UNREAD: &[(&str, &str)] = &[
+    ("application/java-vm", "a class of Java"),
+    ("application/onenote", "a OneNote section"),
+    ("application/postscript", "PostScript"),
+    ("application/vnd.apache.parquet", "a Parquet table"),
+    ("application/vnd.ms-cab-compressed", "a cabinet archive (CAB)"),
+    ("application/vnd.ms-htmlhelp", "a compiled help file (CHM)"),
+    ("application/vnd.ms-project", "a Project plan (MPP)"),
+    ("application/vnd.ms-tnef", "a mail wrapped by Outlook (TNEF)"),
+    ("application/vnd.rar", "a RAR archive"),
+    ("application/vnd.sqlite3", "a SQLite database"),
+    ("application/vnd.visio", "a Visio drawing before 2013 (VSD)"),
+    ("application/vnd.wordperfect", "a WordPerfect document"),
+    ("application/wasm", "a WebAssembly program"),
+    ("application/x-executable", "a program"),
+    ("application/x-hdf5", "HDF5 data"),
+    ("application/x-msaccess", "an Access database"),
+    ("application/x-msdownload", "a program"),
+    ("application/x-mspublisher", "a Publisher document (PUB)"),
+    ("application/x-shockwave-flash", "a Flash film"),
+    ("font/", "a font"),
+    ("image/vnd.djvu", "a DjVu book"),
+    ("image/vnd.dwg", "an AutoCAD drawing (DWG)"),
+    ("video/", "a film"),
 ];
