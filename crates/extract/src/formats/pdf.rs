@@ -3,6 +3,7 @@
 mod form;
 mod leftward;
 mod lines;
+mod meanings;
 mod properties;
 mod protection;
 
@@ -10,6 +11,7 @@ use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, RenderCont
 use hayro_syntax::object::{Array, Dict, Object, Stream};
 
 use self::lines::Lines;
+use self::meanings::Meanings;
 use crate::Input;
 use crate::decode;
 use crate::page::{Outcome, Page};
@@ -28,9 +30,10 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     let cache = InterpreterCache::new();
     let settings =
         InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
+    let meanings = Meanings::of(&pdf);
     let mut damaged = 0;
     for leaf in pdf.pages().iter() {
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(&meanings);
         // A mistake in the library costs one page.
         let guarded = std::panic::AssertUnwindSafe(|| {
             let area = hayro_interpret::kurbo::Rect::new(0.0, 0.0, 1.0e6, 1.0e6);
@@ -213,6 +216,31 @@ mod tests {
         );
         let drawn = "BT /F1 12 Tf 100 700 Td (A) Tj -8 0 Td (B) Tj -8 0 Td (C) Tj -20 -14 Td (a) Tj ET";
         assert_eq!(extract("a.pdf", &meaning(drawn, map)).text, "\u{5d0}\u{5d1}\u{5d2}\na");
+    }
+
+    /// A file with a font that has no letters of its own, described by these words.
+    fn composite(font: &str, collection: &str, map: &str) -> Vec<u8> {
+        let about = format!("<</Registry(Adobe)/Ordering({collection})/Supplement 0>>");
+        let below = format!(
+            "<</Type/Font/Subtype/CIDFontType2/BaseFont/Arial/CIDSystemInfo{about}/FontDescriptor<</Flags 4>>/DW 1000>>"
+        );
+        let font = format!(
+            "<</Type/Font/Subtype/Type0/BaseFont/Arial/Encoding/Identity-H/DescendantFonts[6 0 R]{font}>>"
+        );
+        let map = format!("<</Length {}>>stream\n{map}\nendstream", map.len());
+        let bytes = pdf("BT /F1 12 Tf 72 700 Td <002b0048> Tj ET", "", &[&font, &below, &map]);
+        let simple = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+        String::from_utf8(bytes).unwrap().replace(simple, " 5 0 R").into_bytes()
+    }
+
+    #[test]
+    fn codes_mean_what_the_readable_part_of_a_map_says() {
+        let map = "/CMapName /Adobe-Identity-UC> def 1 begincodespacerange <0000> <FFFF> endcodespacerange \
+            2 beginbfchar <002B> <0048> <0048> <0065> endbfchar endcmap";
+        assert_eq!(extract("a.pdf", &composite("/ToUnicode 7 0 R", "Identity", map)).text, "He");
+        // Without a map, the code itself or the number in the collection is what is known.
+        assert_eq!(extract("a.pdf", &composite("/ToUnicode/Identity-H", "Identity", "")).text, "+H");
+        assert_eq!(extract("a.pdf", &composite("", "Japan1", "")).text, "Jg");
     }
 
     #[test]

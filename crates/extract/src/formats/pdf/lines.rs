@@ -7,6 +7,7 @@ use hayro_interpret::kurbo::{BezPath, Point, Vec2};
 use hayro_interpret::{BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, SoftMask};
 
 use super::leftward::{self, Mark};
+use super::meanings::Meanings;
 
 /// Bytes of text of one page.
 const TEXT_BYTES_MAX: usize = 8 << 20;
@@ -37,8 +38,8 @@ enum Line {
 }
 
 /// Collects the text of a page.
-#[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct Lines<'m> {
+    meanings: &'m Meanings<'m>,
     lines: Vec<Line>,
     bytes: usize,
     /// The line that is being written, with what stands where in it.
@@ -53,7 +54,22 @@ pub(super) struct Lines {
     shape: f64,
 }
 
-impl Lines {
+impl<'m> Lines<'m> {
+    /// Nothing yet.
+    pub(super) fn new(meanings: &'m Meanings<'m>) -> Self {
+        Self {
+            meanings,
+            lines: Vec::new(),
+            bytes: 0,
+            line: String::new(),
+            marks: Vec::new(),
+            leftward: false,
+            origin: Point::ZERO,
+            last: None,
+            shape: 0.0,
+        }
+    }
+
     /// The text of the page.
     pub(super) fn text(mut self) -> String {
         self.end_line();
@@ -140,10 +156,10 @@ impl Lines {
             Some(BfString::Char(c)) => String::from(c),
             Some(BfString::String(text)) => text,
             // Codes without a meaning are mostly letters as they are.
-            None => {
+            None => self.meanings.meaning(glyph).unwrap_or_else(|| {
                 let code = u8::try_from(glyph.char_code()).ok().map(char::from);
                 code.filter(|c| !c.is_control()).into_iter().collect()
-            }
+            }),
         };
         let leftward = text.chars().any(leftward::is_strong);
         let width = (placed.end - placed.begin).dot(placed.along);
@@ -259,7 +275,7 @@ fn join(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-impl<'a> Device<'a> for Lines {
+impl<'a> Device<'a> for Lines<'_> {
     fn draw_glyph_run(&mut self, run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
         let placed = self.place(run, &props);
         for (glyph, placed) in run.glyphs().iter().zip(placed) {
