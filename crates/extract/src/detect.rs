@@ -70,6 +70,9 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
     match media {
         ZIP => Some(packaged(head).or_else(|| by_extension(BINARY, name)).unwrap_or(ZIP)),
         OLE => Some(by_extension(BINARY, name).unwrap_or(OLE)),
+        "application/x-archive" if head.get(8..21) == Some(b"debian-binary") => {
+            Some("application/vnd.debian.binary-package")
+        }
         // Two letters are little to go by.
         "application/x-msdownload" if !head.contains(&0) => None,
         media => Some(media),
@@ -272,6 +275,8 @@ const MARKUP: &[&str] = &[
     "application/vnd.ms-wordml",
     "application/vnd.ms-word.flat-opc",
     "application/vnd.ms-spreadsheetml",
+    "text/calendar",
+    "text/vcard",
 ];
 
 /// Whether text of this type is taken as it is; there is more to do for the others.

@@ -1,6 +1,7 @@
 //! The readers of formats, and which of them reads what.
 
 mod archives;
+mod cards;
 mod html;
 mod legacy;
 mod mail;
@@ -35,7 +36,14 @@ const READERS: &[(&str, Reader)] = &[
     ("application/gzip", archives::packed::gzip),
     ("application/x-bzip2", archives::packed::bzip2),
     ("application/x-xz", archives::packed::xz),
+    ("application/zstd", archives::packed::zstd),
     ("application/x-tar", archives::tar::read),
+    ("application/x-archive", archives::ar::read),
+    ("application/vnd.debian", archives::ar::read),
+    ("application/warc", archives::web::warc),
+    ("application/x-arc", archives::web::arc),
+    ("text/calendar", cards::read),
+    ("text/vcard", cards::read),
     ("application/x-7z-compressed", archives::seven::read),
     ("application/vnd.ms-excel", legacy::read),
     ("application/msword", legacy::read),
@@ -80,6 +88,12 @@ pub fn holds_documents(media: &str) -> bool {
             | "application/x-xz"
             | "application/zstd"
             | "application/x-7z-compressed"
+            | "application/x-archive"
+            | "application/vnd.debian.binary-package"
+            | "application/warc"
+            | "application/x-arc"
+            | "text/calendar"
+            | "text/vcard"
             | "message/rfc822"
             | "application/mbox"
             | "application/vnd.ms-outlook"
