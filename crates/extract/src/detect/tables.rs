@@ -132,6 +132,7 @@ pub(super) const BINARY: &[(&str, &str)] = &[
     ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     ("docm", "application/vnd.ms-word.document.macroenabled.12"),
     ("xlsm", "application/vnd.ms-excel.sheet.macroenabled.12"),
+    ("xlsb", "application/vnd.ms-excel.sheet.binary.macroenabled.12"),
     ("pptm", "application/vnd.ms-powerpoint.presentation.macroenabled.12"),
     ("odt", "application/vnd.oasis.opendocument.text"),
     ("ods", "application/vnd.oasis.opendocument.spreadsheet"),

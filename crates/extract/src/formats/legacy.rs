@@ -16,6 +16,7 @@ use encoding_rs::Encoding;
 
 pub(crate) use self::container::MAGIC;
 use self::container::{Container, Storage};
+pub(crate) use self::workbook::packed_number;
 use crate::Input;
 use crate::page::{Outcome, Page, Trouble};
 use crate::{decode, detect};
@@ -147,12 +148,12 @@ pub(crate) fn codepage(number: i32) -> Option<&'static Encoding> {
 }
 
 /// Two bytes, the lower one first; zero where there are none.
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|rest| rest.get(..2)).map_or(0, |two| u16::from_le_bytes([two[0], two[1]]))
 }
 
 /// Four bytes, the lowest one first; zero where there are none.
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at.saturating_add(2))) << 16
 }
 

@@ -1,5 +1,6 @@
 //! Office Open XML: documents, workbooks and slides, their properties, and everything embedded in them.
 
+mod binary;
 mod document;
 mod drawing;
 pub(crate) mod number;
@@ -42,7 +43,7 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
     let root = Relations::of(zip, "", page.budget());
     let main = root.kind("officeDocument").map(|relation| relation.target.clone());
     let main = main.or_else(|| {
-        ["word/document.xml", "xl/workbook.xml", "ppt/presentation.xml"]
+        ["word/document.xml", "xl/workbook.xml", "xl/workbook.bin", "ppt/presentation.xml"]
             .into_iter()
             .find(|name| zip.find(name).is_some())
             .map(str::to_owned)
@@ -53,6 +54,8 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
         || main.starts_with("word/")
     {
         document::read
+    } else if main.ends_with(".bin") {
+        binary::read
     } else if kind.contains("spreadsheetml") || kind.contains("ms-excel") || main.starts_with("xl/") {
         workbook::read
     } else if kind.contains("presentationml") || kind.contains("ms-powerpoint") || main.starts_with("ppt/") {
@@ -71,7 +74,7 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
 
 /// The media type of a package by that of its main part.
 fn media_type(kind: &str) -> Option<String> {
-    let stem = kind.strip_suffix(".main+xml")?.to_ascii_lowercase();
+    let stem = kind.strip_suffix(".main+xml").or_else(|| kind.strip_suffix(".main"))?.to_ascii_lowercase();
     Some(if stem.contains("macroenabled") && !stem.ends_with(".12") { format!("{stem}.12") } else { stem })
 }
 

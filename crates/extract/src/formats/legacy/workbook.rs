@@ -267,7 +267,7 @@ impl Sheet {
 }
 
 /// A number in four bytes: thirty bits of a number with a point or a whole one, perhaps a hundred times too large.
-fn packed_number(packed: u32) -> f64 {
+pub(crate) fn packed_number(packed: u32) -> f64 {
     let value = match packed & 2 {
         0 => f64::from_bits(u64::from(packed & 0xffff_fffc) << 32),
         _ => f64::from((packed as i32) >> 2),

@@ -20,12 +20,27 @@ pub(super) struct Book {
     /// Where each one ends.
     ends: Vec<usize>,
     /// Format of each style of cells.
-    formats: Vec<Format>,
+    pub(super) formats: Vec<Format>,
     /// Days are counted from 1904.
     pub(super) since_1904: bool,
 }
 
 impl Book {
+    /// Adds a shared string.
+    pub(super) fn add(&mut self, text: &str) -> Outcome {
+        self.strings.push_str(text);
+        self.end_string()
+    }
+
+    /// Ends the string that was added last.
+    fn end_string(&mut self) -> Outcome {
+        self.ends.push(self.strings.len());
+        match self.strings.len() + self.ends.len() * 8 > STRINGS_BYTES_MAX {
+            true => Err("it has more strings than can be held".into()),
+            false => Ok(()),
+        }
+    }
+
     /// A shared string.
     pub(super) fn string(&self, index: usize) -> &str {
         let end = self.ends.get(index).copied().unwrap_or(0);
@@ -130,7 +145,7 @@ fn formats(styles: &[u8]) -> Vec<Format> {
 /// Reads the strings that all sheets share.
 fn strings(zip: &mut Zip, index: usize, budget: &Budget, book: &mut Book) -> Outcome {
     let mut words = 0;
-    let mut full = false;
+    let mut outcome = Ok(());
     xml::walk(zip.stream(index, budget)?, |met| {
         match met {
             Met::Open(tag) => match tag.name() {
@@ -140,16 +155,13 @@ fn strings(zip: &mut Zip, index: usize, budget: &Budget, book: &mut Book) -> Out
                 _ => {}
             },
             Met::Close("t") => words -= 1,
-            Met::Close("si") => {
-                book.ends.push(book.strings.len());
-                full = book.strings.len() + book.ends.len() * 8 > STRINGS_BYTES_MAX;
-            }
+            Met::Close("si") => outcome = book.end_string(),
             Met::Text(text) if words > 0 => book.strings.push_str(text),
             _ => {}
         }
-        if full { Go::Stop } else { Go::On }
+        if outcome.is_err() { Go::Stop } else { Go::On }
     })?;
-    if full { Err("it has more strings than can be held".into()) } else { Ok(()) }
+    outcome
 }
 
 #[cfg(test)]
