@@ -134,6 +134,8 @@ pub(super) const BINARY: &[(&str, &str)] = &[
     ("xlsm", "application/vnd.ms-excel.sheet.macroenabled.12"),
     ("xlsb", "application/vnd.ms-excel.sheet.binary.macroenabled.12"),
     ("pptm", "application/vnd.ms-powerpoint.presentation.macroenabled.12"),
+    ("vsdx", "application/vnd.ms-visio.drawing"),
+    ("vsdm", "application/vnd.ms-visio.drawing.macroenabled.12"),
     ("odt", "application/vnd.oasis.opendocument.text"),
     ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
     ("odp", "application/vnd.oasis.opendocument.presentation"),

@@ -8,6 +8,7 @@ mod relations;
 mod sheet;
 mod slides;
 pub(crate) mod spreadsheetml;
+mod visio;
 pub(crate) mod wordml;
 mod workbook;
 
@@ -41,12 +42,19 @@ const NAMED: &[&str] = &["package", "image", "aFChunk", "subDocument", "video", 
 pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
     let kinds = zip.find_read("[Content_Types].xml", page.budget())?;
     let root = Relations::of(zip, "", page.budget());
-    let main = root.kind("officeDocument").map(|relation| relation.target.clone());
+    let main = root.kind("officeDocument").or_else(|| root.kind("document"));
+    let main = main.map(|relation| relation.target.clone());
     let main = main.or_else(|| {
-        ["word/document.xml", "xl/workbook.xml", "xl/workbook.bin", "ppt/presentation.xml"]
-            .into_iter()
-            .find(|name| zip.find(name).is_some())
-            .map(str::to_owned)
+        [
+            "word/document.xml",
+            "xl/workbook.xml",
+            "xl/workbook.bin",
+            "ppt/presentation.xml",
+            "visio/document.xml",
+        ]
+        .into_iter()
+        .find(|name| zip.find(name).is_some())
+        .map(str::to_owned)
     })?;
     let kind = content_type(&kinds, &main).unwrap_or_default();
     let reader: fn(&mut Zip, &str, &mut Page<'_>) -> Outcome = if kind.contains("wordprocessingml")
@@ -60,6 +68,8 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
         workbook::read
     } else if kind.contains("presentationml") || kind.contains("ms-powerpoint") || main.starts_with("ppt/") {
         slides::read
+    } else if kind.contains("visio") || main.starts_with("visio/") {
+        visio::read
     } else {
         return None;
     };
