@@ -48,6 +48,7 @@ const READERS: &[(&str, Reader)] = &[
     ("application/vnd.ms-excel", legacy::read),
     ("application/msword", legacy::read),
     ("application/vnd.ms-powerpoint", legacy::read),
+    ("application/vnd.ms-outlook-pst", legacy::store::read),
     ("application/vnd.ms-outlook", legacy::read),
     (detect::OLE, legacy::read),
     ("application/json", plain::read),
@@ -97,6 +98,7 @@ pub fn holds_documents(media: &str) -> bool {
             | "message/rfc822"
             | "application/mbox"
             | "application/vnd.ms-outlook"
+            | "application/vnd.ms-outlook-pst"
             | "application/pdf"
     )
 }

@@ -50,6 +50,7 @@ pub(super) const MAGIC: &[(&[u8], &str)] = &[
     (b"\x09\x08\x10\x00", "application/vnd.ms-excel"),
     (b"\x09\x08\x08\x00", "application/vnd.ms-excel"),
     (b"\x78\x9f\x3e\x22", "application/vnd.ms-tnef"),
+    (b"!BDN", "application/vnd.ms-outlook-pst"),
     (b"MSCF", "application/vnd.ms-cab-compressed"),
     (b"ITSF", "application/vnd.ms-htmlhelp"),
     (b"AT&TFORM", "image/vnd.djvu"),

@@ -2,11 +2,13 @@
 
 mod art;
 mod container;
+pub(crate) mod message;
 pub(crate) mod object;
 mod outlook;
 mod properties;
 mod protection;
 mod slides;
+pub(crate) mod store;
 mod word;
 mod workbook;
 
