@@ -236,6 +236,9 @@ pub(crate) struct Extract {
     /// Leave out members, attachments and embedded objects
     #[arg(long)]
     pub(crate) skip_parts: bool,
+    /// Passwords for protected files: a text file with one in each line, tried in this order
+    #[arg(long, value_name = "FILE")]
+    pub(crate) passwords: Option<PathBuf>,
 }
 
 /// Try the program on this machine.

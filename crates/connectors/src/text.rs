@@ -29,7 +29,7 @@ pub(crate) use self::files::take;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "4",
+    version: "5",
     schema: settings::schema_of::<Settings>,
     open,
 };
@@ -55,6 +55,10 @@ struct Settings {
     /// Leave out navigation, headers and footers of web pages.
     #[garde(skip)]
     skip_boilerplate: bool,
+    /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
+    /// written: whoever may read the data directory can read them.
+    #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = 1_024)))]
+    passwords: Vec<String>,
 }
 
 /// What becomes of documents that are in other documents.

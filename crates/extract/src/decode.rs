@@ -243,6 +243,28 @@ pub(crate) fn whole(bytes: &[u8], said: Option<&'static Encoding>) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
+/// Bytes that are written in base 64; other characters are left out.
+pub(crate) fn base64(text: &str) -> Vec<u8> {
+    let digits = text.bytes().filter_map(|byte| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    });
+    let (mut out, mut bits, mut held) = (Vec::new(), 0u32, 0);
+    for digit in digits {
+        bits = bits << 6 | u32::from(digit);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    out
+}
+
 fn utf32(bytes: &[u8], big: bool) -> String {
     let number = |four: &[u8]| match (big, [four[0], four[1], four[2], four[3]]) {
         (true, four) => u32::from_be_bytes(four),

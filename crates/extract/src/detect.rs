@@ -1,8 +1,12 @@
 //! Media types: from the first bytes where they speak, from the name where they do not.
 
+mod tables;
+
 use ingather_model::limits;
 
 use crate::decode;
+
+use self::tables::{BINARY, MAGIC, MAIL_HEADERS, TEXT, UNREAD};
 
 /// Bytes of the beginning that are looked at.
 pub const HEAD_BYTES: usize = 8 << 10;
@@ -21,154 +25,6 @@ pub(crate) const XML: &str = "application/xml";
 pub(crate) const PLAIN: &str = "text/plain";
 /// Nobody knows.
 pub(crate) const BYTES: &str = "application/octet-stream";
-
-/// Types that begin with fixed bytes.
-const MAGIC: &[(&[u8], &str)] = &[
-    (b"%!PS", "application/postscript"),
-    (b"{\\rtf", "application/rtf"),
-    (b"PK\x03\x04", ZIP),
-    (b"PK\x05\x06", ZIP),
-    (b"PK\x07\x08", ZIP),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"II*\0", "image/tiff"),
-    (b"MM\0*", "image/tiff"),
-    (b"8BPS", "image/vnd.adobe.photoshop"),
-    (b"\xd7\xcd\xc6\x9a", "image/wmf"),
-    (b"\x01\0\x09\0\0\x03", "image/wmf"),
-    (b"\x1f\x8b", "application/gzip"),
-    (b"BZh", "application/x-bzip2"),
-    (b"\xfd7zXZ\0", "application/x-xz"),
-    (b"\x28\xb5\x2f\xfd", "application/zstd"),
-    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
-    (b"Rar!\x1a\x07", "application/vnd.rar"),
-    (b"!<arch>\n", "application/x-archive"),
-    (b"\x7fELF", "application/x-executable"),
-    (b"MZ", "application/x-msdownload"),
-    (b"\xca\xfe\xba\xbe", "application/java-vm"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE),
-    (b"SQLite format 3\0", "application/vnd.sqlite3"),
-    (b"OggS", "audio/ogg"),
-    (b"fLaC", "audio/flac"),
-    (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
-    (b"\xff\xf3", "audio/mpeg"),
-    (b"\0asm", "application/wasm"),
-    (b"FWS", "application/x-shockwave-flash"),
-    (b"CWS", "application/x-shockwave-flash"),
-    (b"\xffWPC", "application/vnd.wordperfect"),
-    (b"\xdb\xa5", "application/msword"),
-    (b"\x31\xbe\0\0", "application/msword"),
-    (b"\x09\x00\x04\x00", "application/vnd.ms-excel"),
-    (b"\x09\x02\x06\x00", "application/vnd.ms-excel"),
-    (b"\x09\x04\x06\x00", "application/vnd.ms-excel"),
-    (b"\x09\x08\x10\x00", "application/vnd.ms-excel"),
-    (b"\x09\x08\x08\x00", "application/vnd.ms-excel"),
-    (b"\x78\x9f\x3e\x22", "application/vnd.ms-tnef"),
-];
-
-/// Types of text, by lower-case extension.
-const TEXT: &[(&str, &str)] = &[
-    ("txt", PLAIN),
-    ("text", PLAIN),
-    ("log", PLAIN),
-    ("md", "text/markdown"),
-    ("markdown", "text/markdown"),
-    ("rst", "text/x-rst"),
-    ("adoc", "text/asciidoc"),
-    ("org", "text/org"),
-    ("tex", "text/x-tex"),
-    ("html", HTML),
-    ("htm", HTML),
-    ("xhtml", "application/xhtml+xml"),
-    ("xht", "application/xhtml+xml"),
-    ("mht", MAIL),
-    ("mhtml", MAIL),
-    ("xml", XML),
-    ("svg", "image/svg+xml"),
-    ("rss", "application/rss+xml"),
-    ("atom", "application/atom+xml"),
-    ("json", "application/json"),
-    ("jsonl", "application/jsonl"),
-    ("yaml", "application/yaml"),
-    ("yml", "application/yaml"),
-    ("toml", "application/toml"),
-    ("csv", "text/csv"),
-    ("tsv", "text/tab-separated-values"),
-    ("css", "text/css"),
-    ("js", "text/javascript"),
-    ("mjs", "text/javascript"),
-    ("ts", "text/x-typescript"),
-    ("tsx", "text/x-typescript"),
-    ("rs", "text/x-rust"),
-    ("py", "text/x-python"),
-    ("rb", "text/x-ruby"),
-    ("go", "text/x-go"),
-    ("java", "text/x-java"),
-    ("kt", "text/x-kotlin"),
-    ("scala", "text/x-scala"),
-    ("c", "text/x-c"),
-    ("h", "text/x-c"),
-    ("cc", "text/x-c++"),
-    ("cpp", "text/x-c++"),
-    ("hpp", "text/x-c++"),
-    ("cs", "text/x-csharp"),
-    ("swift", "text/x-swift"),
-    ("php", "text/x-php"),
-    ("pl", "text/x-perl"),
-    ("lua", "text/x-lua"),
-    ("sh", "text/x-shellscript"),
-    ("bash", "text/x-shellscript"),
-    ("sql", "application/sql"),
-    ("ini", PLAIN),
-    ("cfg", PLAIN),
-    ("conf", PLAIN),
-    ("diff", "text/x-diff"),
-    ("patch", "text/x-diff"),
-    ("eml", MAIL),
-    ("mbox", "application/mbox"),
-    ("vcf", "text/vcard"),
-    ("ics", "text/calendar"),
-];
-
-/// Types of files that are no text, by lower-case extension; consulted where the first bytes leave it open.
-const BINARY: &[(&str, &str)] = &[
-    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    ("docm", "application/vnd.ms-word.document.macroenabled.12"),
-    ("xlsm", "application/vnd.ms-excel.sheet.macroenabled.12"),
-    ("pptm", "application/vnd.ms-powerpoint.presentation.macroenabled.12"),
-    ("odt", "application/vnd.oasis.opendocument.text"),
-    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
-    ("odp", "application/vnd.oasis.opendocument.presentation"),
-    ("odg", "application/vnd.oasis.opendocument.graphics"),
-    ("epub", "application/epub+zip"),
-    ("jar", "application/java-archive"),
-    ("doc", "application/msword"),
-    ("dot", "application/msword"),
-    ("xls", "application/vnd.ms-excel"),
-    ("xlt", "application/vnd.ms-excel"),
-    ("ppt", "application/vnd.ms-powerpoint"),
-    ("pps", "application/vnd.ms-powerpoint"),
-    ("msg", "application/vnd.ms-outlook"),
-    ("tar", "application/x-tar"),
-    ("mp3", "audio/mpeg"),
-    ("mp4", "video/mp4"),
-    ("m4a", "audio/mp4"),
-    ("mov", "video/quicktime"),
-    ("mkv", "video/x-matroska"),
-    ("avif", "image/avif"),
-    ("heic", "image/heic"),
-    ("ico", "image/vnd.microsoft.icon"),
-    ("bmp", "image/bmp"),
-    ("emf", "image/emf"),
-    ("wmf", "image/wmf"),
-    ("woff2", "font/woff2"),
-    ("ttf", "font/ttf"),
-];
 
 pub(crate) fn by_extension(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     let extension = name.rsplit_once('.')?.1.to_lowercase();
@@ -204,7 +60,7 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
     // Readers look for the mark of PDF within the first kilobyte.
     let begin = &head[..head.len().min(1_024)];
     let is_pdf = begin.contains(&b'%') && begin.windows(5).any(|five| five == b"%PDF-");
-    if is_pdf && !looks_like_text_before(head) {
+    if is_pdf && !looks_like_text_before(head) || is_pdf_without_mark(begin) {
         return Some("application/pdf");
     }
     if is_tar(head) {
@@ -214,10 +70,31 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
     match media {
         ZIP => Some(packaged(head).or_else(|| by_extension(BINARY, name)).unwrap_or(ZIP)),
         OLE => Some(by_extension(BINARY, name).unwrap_or(OLE)),
+        "application/x-archive" if head.get(8..21) == Some(b"debian-binary") => {
+            Some("application/vnd.debian.binary-package")
+        }
         // Two letters are little to go by.
         "application/x-msdownload" if !head.contains(&0) => None,
         media => Some(media),
     }
+}
+
+/// Whether a PDF begins with its first object, or with the remark that shall tell programs that it is no text.
+fn is_pdf_without_mark(begin: &[u8]) -> bool {
+    let rest = match begin {
+        [b'%', a, b, c, d, rest @ ..] if [a, b, c, d].iter().all(|byte| **byte >= 0x80) => rest,
+        rest => rest,
+    };
+    let mut words = rest.trim_ascii_start().splitn(3, |byte| *byte == b' ');
+    let mut number =
+        || words.next().is_some_and(|word| !word.is_empty() && word.iter().all(u8::is_ascii_digit));
+    number()
+        && number()
+        && words.next().is_some_and(|rest| {
+            let object = rest.strip_prefix(b"obj").map(<[u8]>::trim_ascii_start);
+            object.is_some_and(|object| object.starts_with(b"<<"))
+                && rest.windows(6).any(|six| six == b"endobj")
+        })
 }
 
 /// Whether the mark of PDF comes only after markup, as in a page or mail about PDF.
@@ -333,37 +210,6 @@ fn looks_like_html(begin: &str) -> bool {
             .any(|tag| lower.contains(tag))
 }
 
-/// Headers that mails begin with.
-const MAIL_HEADERS: &[&str] = &[
-    "received",
-    "return-path",
-    "delivered-to",
-    "message-id",
-    "mime-version",
-    "from",
-    "to",
-    "subject",
-    "date",
-    "sender",
-    "reply-to",
-    "cc",
-    "x-mozilla-status",
-    "x-originating-ip",
-    "envelope-to",
-    "newsgroups",
-    "path",
-    "content-type",
-    "dkim-signature",
-    "x-mailer",
-    "bcc",
-    "in-reply-to",
-    "references",
-    "organization",
-    "user-agent",
-    "content-transfer-encoding",
-    "relay-version",
-];
-
 /// Whether a line is a header, known or not.
 fn is_header(line: &str) -> bool {
     line.split_once(':')
@@ -429,6 +275,8 @@ const MARKUP: &[&str] = &[
     "application/vnd.ms-wordml",
     "application/vnd.ms-word.flat-opc",
     "application/vnd.ms-spreadsheetml",
+    "text/calendar",
+    "text/vcard",
 ];
 
 /// Whether text of this type is taken as it is; there is more to do for the others.
@@ -439,6 +287,15 @@ pub fn is_text(media: &str) -> bool {
 /// Whether there is a reader for documents of this type.
 pub fn is_readable(media: &str) -> bool {
     crate::formats::is_known(media)
+}
+
+/// What is said of a document whose type has no reader.
+pub(crate) fn unsupported(media: &str) -> String {
+    match UNREAD.iter().find(|(known, _)| media.starts_with(known)) {
+        Some((_, name)) => format!("unsupported: {name}"),
+        None if media == BYTES => "unsupported: a format that is not known".to_owned(),
+        None => format!("unsupported: {media}"),
+    }
 }
 
 /// How many bytes of a document that begins so can matter: of text that is taken as it is only its beginning.
@@ -463,6 +320,13 @@ mod tests {
             by_content(b"PK\x03\x04....", "a.Docx").is_some_and(|media| media.contains("wordprocessingml"))
         );
         assert_eq!(by_content(b"hello", "a.pdf"), None);
+        let object = b"1 0 obj <</Type/Catalog>> endobj";
+        let remark = [b"%\xe2\xe3\xcf\xd3\r".as_slice(), object].concat();
+        assert_eq!(
+            [object, remark.as_slice()].map(|head| by_content(head, "a")),
+            [Some("application/pdf"); 2]
+        );
+        assert_eq!(by_content(b"1 0 obj is how an object begins", "a"), None);
         assert_eq!(of_text("hello", "a.pdf"), PLAIN);
         assert_eq!(of_text(" <!DOCTYPE HTML>", "a.txt"), HTML);
         assert_eq!(of_text("<?xml version", "a.svg"), "image/svg+xml");

@@ -1,6 +1,7 @@
 //! The readers of formats, and which of them reads what.
 
 mod archives;
+mod cards;
 mod html;
 mod legacy;
 mod mail;
@@ -35,11 +36,19 @@ const READERS: &[(&str, Reader)] = &[
     ("application/gzip", archives::packed::gzip),
     ("application/x-bzip2", archives::packed::bzip2),
     ("application/x-xz", archives::packed::xz),
+    ("application/zstd", archives::packed::zstd),
     ("application/x-tar", archives::tar::read),
+    ("application/x-archive", archives::ar::read),
+    ("application/vnd.debian", archives::ar::read),
+    ("application/warc", archives::web::warc),
+    ("application/x-arc", archives::web::arc),
+    ("text/calendar", cards::read),
+    ("text/vcard", cards::read),
     ("application/x-7z-compressed", archives::seven::read),
     ("application/vnd.ms-excel", legacy::read),
     ("application/msword", legacy::read),
     ("application/vnd.ms-powerpoint", legacy::read),
+    ("application/vnd.ms-outlook-pst", legacy::store::read),
     ("application/vnd.ms-outlook", legacy::read),
     (detect::OLE, legacy::read),
     ("application/json", plain::read),
@@ -80,9 +89,16 @@ pub fn holds_documents(media: &str) -> bool {
             | "application/x-xz"
             | "application/zstd"
             | "application/x-7z-compressed"
+            | "application/x-archive"
+            | "application/vnd.debian.binary-package"
+            | "application/warc"
+            | "application/x-arc"
+            | "text/calendar"
+            | "text/vcard"
             | "message/rfc822"
             | "application/mbox"
             | "application/vnd.ms-outlook"
+            | "application/vnd.ms-outlook-pst"
             | "application/pdf"
     )
 }
@@ -116,7 +132,7 @@ fn call(media: &str, zipped: bool, container: bool, input: Input, page: &mut Pag
         _ if zipped => archives::zipped(input, page),
         _ if container => legacy::read(input, page),
         Some((_, reader)) => reader(input, page),
-        None => Err(Trouble(format!("there is no reader for {media}"))),
+        None => Err(Trouble(detect::unsupported(media))),
     }
 }
 
@@ -128,6 +144,34 @@ pub(crate) mod tests {
     pub(crate) fn extract(name: &str, bytes: &[u8]) -> Extracted {
         let request = Request { name: name.to_owned(), ..Request::default() };
         crate::extract(&request, Input::memory(bytes.to_vec()))
+    }
+
+    /// The same with passwords.
+    pub(crate) fn extract_with(passwords: &[&str], name: &str, bytes: &[u8]) -> Extracted {
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.passwords = passwords.iter().map(|&password| password.to_owned()).collect();
+        crate::extract(&request, Input::memory(bytes.to_vec()))
+    }
+
+    /// What a password opens, and that neither none nor a wrong one does.
+    pub(crate) fn opens(name: &str, bytes: &[u8], password: &str) -> Extracted {
+        for wrong in [vec![], vec!["other"]] {
+            let closed = extract_with(&wrong, name, bytes);
+            let reason = closed.reason.or_else(|| closed.parts.first()?.reason.clone()).unwrap_or_default();
+            assert_eq!(reason, "it is protected by a password", "{wrong:?}");
+        }
+        extract_with(&["other", password], name, bytes)
+    }
+
+    #[test]
+    fn a_format_without_a_reader_is_named() {
+        for (bytes, reason) in [
+            (b"Rar!\x1a\x07\x01\0".as_slice(), "unsupported: a RAR archive"),
+            (b"\0\x01\0\0Standard Jet DB\0", "unsupported: an Access database"),
+            (b"a\0b", "unsupported: a format that is not known"),
+        ] {
+            assert_eq!(extract("a", bytes).reason.as_deref(), Some(reason));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! [`Pool::extract`] is the way in for callers; [`extract`] is what happens inside a child, and in tests of readers.
 
+mod cipher;
 mod dates;
 pub mod decode;
 pub mod detect;
@@ -79,11 +80,14 @@ pub struct Options {
     pub boilerplate: bool,
     /// Members, attachments and embedded objects are opened.
     pub parts: bool,
+    /// Passwords that are tried in this order on what is protected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passwords: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { hidden: true, boilerplate: true, parts: true }
+        Self { hidden: true, boilerplate: true, parts: true, passwords: Vec::new() }
     }
 }
 

@@ -179,11 +179,28 @@ pub(crate) struct Page<'b> {
     out: Extracted,
     /// Whether the text so far ends where a word may begin.
     apart: bool,
+    /// Of each part, whether people gave it its name.
+    named: Vec<bool>,
+}
+
+/// Who gave a part its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Somebody: the name is part of the text.
+    People,
+    /// The program that wrote the document: the name tells parts apart, and is nobody's words.
+    Program,
 }
 
 impl<'b> Page<'b> {
     pub(crate) fn new(budget: &'b Budget, depth: usize, name: &str) -> Self {
-        Self { budget, depth, out: Extracted { name: name.to_owned(), ..Extracted::default() }, apart: true }
+        Self {
+            budget,
+            depth,
+            out: Extracted { name: name.to_owned(), ..Extracted::default() },
+            apart: true,
+            named: Vec::new(),
+        }
     }
 
     pub(crate) fn options(&self) -> &'b Options {
@@ -209,6 +226,11 @@ impl<'b> Page<'b> {
     /// Whether nothing more is taken, so that a reader may stop.
     pub(crate) fn is_full(&self) -> bool {
         self.budget.text.get() == 0
+    }
+
+    /// How many parts there are so far.
+    pub(crate) fn parts(&self) -> usize {
+        self.out.parts.len()
     }
 
     /// Whether there is text already.
@@ -315,6 +337,20 @@ impl<'b> Page<'b> {
 
     /// Adds a part that `read` fills.
     pub(crate) fn part_by(&mut self, name: &str, read: impl FnOnce(&mut Page<'b>)) {
+        self.add(name, By::People, read);
+    }
+
+    /// Opens a part whose name a program made, such as `image1.png`: the name is no text.
+    pub(crate) fn inner(&mut self, name: &str, input: impl Into<Input>) {
+        self.inner_by(name, |page| crate::formats::read(page, None, input.into()));
+    }
+
+    /// Adds a part whose name a program made, and that `read` fills.
+    pub(crate) fn inner_by(&mut self, name: &str, read: impl FnOnce(&mut Page<'b>)) {
+        self.add(name, By::Program, read);
+    }
+
+    fn add(&mut self, name: &str, by: By, read: impl FnOnce(&mut Page<'b>)) {
         if !self.budget.options.parts {
             return;
         }
@@ -333,15 +369,17 @@ impl<'b> Page<'b> {
         self.budget.parts.set(left);
         let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
-            "" => made_up(self.out.parts.len()),
+            "" => None,
             name if !self.budget.take_facts(name.len()) => {
                 // Without their names parts could not be told apart from one visit to the next.
                 self.budget.over.set(true);
-                made_up(self.out.parts.len())
+                None
             }
-            name => name.to_owned(),
+            name => Some(name.to_owned()),
         };
-        let mut page = Page::new(self.budget, self.depth + 1, &name);
+        self.named.push(name.is_some() && by == By::People);
+        let mut page =
+            Page::new(self.budget, self.depth + 1, &name.unwrap_or_else(|| made_up(self.out.parts.len())));
         read(&mut page);
         self.out.parts.push(page.finish());
     }
@@ -360,9 +398,9 @@ impl<'b> Page<'b> {
 
     /// The finished result.
     pub(crate) fn finish(mut self) -> Extracted {
-        let names: Vec<String> = self.out.parts.iter().map(|part| part.name.clone()).collect();
-        // Names that nobody gave are nobody's words.
-        for (_, name) in names.into_iter().enumerate().filter(|(at, name)| *name != made_up(*at)) {
+        let names = self.out.parts.iter().zip(&self.named).filter(|(_, named)| **named);
+        let names: Vec<String> = names.map(|(part, _)| part.name.clone()).collect();
+        for name in names {
             self.line(&name);
         }
         let length = self.out.text.trim_end().len();

@@ -33,9 +33,9 @@ impl Tag<'_> {
         self.attributes().find(|(key, _)| local(key) == name).map(|(_, value)| value)
     }
 
-    /// Value of the attribute whose name and prefix are these: `r:id`.
-    pub(crate) fn exact(&self, name: &str) -> Option<String> {
-        self.attributes().find(|(key, _)| key == name).map(|(_, value)| value)
+    /// The id of a relation: the attribute `id` that has a prefix, which documents may choose.
+    pub(crate) fn relation(&self) -> Option<String> {
+        self.attributes().find(|(key, _)| key.ends_with(":id")).map(|(_, value)| value)
     }
 
     /// All attributes.

@@ -159,6 +159,8 @@ pub const EXTRACT_MEMORY_INPUT_BYTES_MAX: u64 = 64 << 20;
 pub const EXTRACT_WHOLE_BYTES_MAX: u64 = 256 << 20;
 /// Memory of a child, bytes of address space.
 pub const EXTRACT_MEMORY_BYTES_MAX: u64 = 1 << 30;
+/// Passwords that are tried on a protected document, each with as much work as its format asks for: up to a second.
+pub const EXTRACT_PASSWORDS_MAX: usize = 16;
 /// Time for one document, milliseconds; children that need more are ended.
 pub const EXTRACT_MS_MAX: u64 = 60_000;
 /// Bytes of one answer of a child beside its text: 8 MiB of fields and names, escaped, and the marks between them. With

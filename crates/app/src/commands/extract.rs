@@ -16,9 +16,10 @@ pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
     let settings = Settings::of_this_program(1)
         .map_err(|error| Failure::unable(format!("no reader can be started: {error}")))?;
     let pool = Pool::new(settings);
+    let passwords = extract.passwords.as_deref().map(passwords).transpose()?.unwrap_or_default();
     let mut code = exit::DONE;
     for path in &extract.files {
-        match read(&pool, extract, path) {
+        match read(&pool, extract, &passwords, path) {
             Ok(found) if global.json => show::line(&object(&path.to_string_lossy(), &found).to_string()),
             Ok(found) => tell(&path.to_string_lossy(), &found, 0),
             Err(error) => {
@@ -40,13 +41,14 @@ pub(crate) fn serve() -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn read(pool: &Pool, extract: &Extract, path: &Path) -> std::io::Result<Extracted> {
+fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> std::io::Result<Extracted> {
     let request = Request {
         name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         options: Options {
             hidden: !extract.skip_hidden_sheets,
             boilerplate: !extract.skip_boilerplate,
             parts: !extract.skip_parts,
+            passwords: passwords.to_vec(),
         },
         ..Request::default()
     };
@@ -82,6 +84,25 @@ fn open(path: &Path) -> std::io::Result<File> {
         return other(&sentence);
     }
     Ok(file)
+}
+
+/// The passwords in a file, one in each line.
+fn passwords(path: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!(
+            "{} cannot be read: {error}; name a text file with a password in each line",
+            path.display()
+        ))
+    })?;
+    let passwords: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    if passwords.len() > limits::EXTRACT_PASSWORDS_MAX {
+        let most = limits::EXTRACT_PASSWORDS_MAX;
+        return Err(Failure::usage(format!(
+            "{} has more than {most} passwords; leave some out",
+            path.display()
+        )));
+    }
+    Ok(passwords)
 }
 
 /// One file or part as an object; a title is one value, other fields are lists.

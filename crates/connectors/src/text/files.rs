@@ -35,6 +35,7 @@ pub(super) fn read(
     request.options.hidden = !settings.skip_hidden;
     request.options.boilerplate = !settings.skip_boilerplate;
     request.options.parts = settings.parts != PartsAs::None;
+    request.options.passwords.clone_from(&settings.passwords);
     if settings.parts == PartsAs::Entries {
         request.limits.text_bytes = limits::PARTS_TEXT_BYTES_MAX;
     }

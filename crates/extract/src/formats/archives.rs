@@ -1,8 +1,10 @@
 //! Archives and packed files: their members are parts.
 
+pub(crate) mod ar;
 pub(crate) mod packed;
 pub(crate) mod seven;
 pub(crate) mod tar;
+pub(crate) mod web;
 pub(crate) mod zip;
 
 use self::zip::Zip;

@@ -241,7 +241,9 @@ impl Reading<'_, '_> {
 
     fn link(&mut self, attributes: &Attributes<'_>) {
         if let Some(page) = attributes.get("srcdoc") {
-            self.page.part("srcdoc", Some("text/html"), page.into_bytes());
+            self.page.inner_by("srcdoc", |inner| {
+                crate::formats::read(inner, Some("text/html"), page.into_bytes().into())
+            });
         }
         let address = attributes.get("href").or_else(|| attributes.get("src"));
         if let Some(address) = address.filter(|address| !address.starts_with("data:"))

@@ -1,19 +1,27 @@
 //! Files in OLE containers: Word, Excel, PowerPoint and Outlook before 2007, and embedded objects.
 
+mod art;
 mod container;
+pub(crate) mod message;
 pub(crate) mod object;
 mod outlook;
 mod properties;
+mod protection;
 mod slides;
+pub(crate) mod store;
 mod word;
 mod workbook;
+
+use std::collections::HashSet;
 
 use encoding_rs::Encoding;
 
 pub(crate) use self::container::MAGIC;
 use self::container::{Container, Storage};
+pub(crate) use self::workbook::packed_number;
 use crate::Input;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, Page, Trouble};
+use crate::{decode, detect};
 
 /// Reads whatever an OLE file holds, or an old workbook without a container.
 pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
@@ -29,11 +37,16 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     storage(&container.root(), page)
 }
 
-/// Reads what a storage holds, by the names of its streams.
+/// Reads what a storage holds, by the names of its streams. Slides that were saved for two versions of PowerPoint stand
+/// there twice, those of the newer one in a storage of their own.
 fn storage(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
+    let newer = storage.storage("PP97_DUALSTORAGE");
+    let storage = newer.as_ref().unwrap_or(storage);
     properties::read(storage, page);
     if storage.stream("EncryptedPackage").is_some() {
-        return Err("it is encrypted".into());
+        let package = protection::package(storage, page.options())?;
+        crate::formats::read(page, None, package.into());
+        return Ok(());
     }
     let outcome = if let Some(bytes) = storage.stream("WordDocument") {
         page.set_media_type("application/msword");
@@ -47,14 +60,45 @@ fn storage(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
     } else if storage.stream("__properties_version1.0").is_some() {
         page.set_media_type("application/vnd.ms-outlook");
         return outlook::read(storage, page);
+    } else if let Some((_, media)) = UNREAD.iter().find(|(name, _)| storage.has(name)) {
+        page.set_media_type(media);
+        return Err(Trouble(detect::unsupported(media)));
     } else if object::read(storage, page) {
         Ok(())
     } else {
-        Err("nothing in this container can be read".into())
+        Err(unknown(storage))
     };
     embedded(storage, page);
+    let mut met = HashSet::new();
+    // Where Word and PowerPoint keep the drawings of their documents.
+    for name in ["Data", "WordDocument", "Pictures"] {
+        art::drawings(&storage.stream(name).unwrap_or_default(), &mut met, page);
+    }
     outcome
 }
+
+/// Streams and storages by which formats are known that have no reader.
+const UNREAD: &[(&str, &str)] = &[
+    ("Quill", "application/x-mspublisher"),
+    ("VisioDocument", "application/vnd.visio"),
+    ("   114", "application/vnd.ms-project"),
+    ("MatOST", "application/vnd.ms-works"),
+];
+
+/// What is said of a container that nothing is known of, but perhaps what it calls itself.
+fn unknown(storage: &Storage<'_>) -> Trouble {
+    let about = storage.stream("\u{1}CompObj").unwrap_or_default();
+    let length = u32_at(&about, 28) as usize;
+    let name = about.get(32..).and_then(|rest| rest.get(..length.min(NAME_BYTES_MAX))).unwrap_or_default();
+    let name = decode::whole(name, Some(encoding_rs::WINDOWS_1252));
+    match name.trim_matches(|c: char| c.is_control() || c.is_whitespace()) {
+        "" => Trouble("unsupported: a container (OLE) of a format that is not known".to_owned()),
+        name => Trouble(format!("unsupported: {name}")),
+    }
+}
+
+/// Bytes of what a container calls itself.
+const NAME_BYTES_MAX: usize = 100;
 
 /// Opens the objects that programs embed in storages of their own.
 fn embedded(storage: &Storage<'_>, page: &mut Page<'_>) {
@@ -106,12 +150,12 @@ pub(crate) fn codepage(number: i32) -> Option<&'static Encoding> {
 }
 
 /// Two bytes, the lower one first; zero where there are none.
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|rest| rest.get(..2)).map_or(0, |two| u16::from_le_bytes([two[0], two[1]]))
 }
 
 /// Four bytes, the lowest one first; zero where there are none.
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at.saturating_add(2))) << 16
 }
 
@@ -129,4 +173,22 @@ fn utf16(bytes: &[u8]) -> String {
 /// Text in bytes of a charset.
 fn narrow(bytes: &[u8], encoding: &'static Encoding) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::container::tests::container;
+    use crate::formats::tests::extract;
+
+    #[test]
+    fn formats_without_a_reader_are_named() {
+        let page = extract("a.pub", &container(&[("Contents", b"CHNKINK words"), ("Quill", b"x")]));
+        assert_eq!(page.reason.as_deref(), Some("unsupported: a Publisher document (PUB)"));
+        assert_eq!((page.media_type.as_str(), page.parts.len()), ("application/x-mspublisher", 0));
+        let page = extract("a.vsd", &container(&[("VisioDocument", b"words")]));
+        assert_eq!(page.reason.as_deref(), Some("unsupported: a Visio drawing before 2013 (VSD)"));
+        let about = [[0; 28].as_slice(), &[12, 0, 0, 0], b"Odd Program\0"].concat();
+        let page = extract("a", &container(&[("\u{1}CompObj", &about)]));
+        assert_eq!(page.reason.as_deref(), Some("unsupported: Odd Program"));
+    }
 }

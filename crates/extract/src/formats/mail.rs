@@ -1,5 +1,6 @@
 //! Mails and mailboxes: what they say, to whom, and what is attached.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
 use ingather_model::limits;
@@ -9,6 +10,10 @@ use crate::formats::html;
 use crate::page::{Outcome, Page};
 use crate::{Input, dates};
 
+/// Boundaries of one mail that are looked for at its end, and mails inside each other in which they are.
+const BOUNDARIES_MAX: usize = 1_000;
+const BOUNDARIES_DEPTH_MAX: usize = 16;
+
 /// Reads one mail.
 pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     let bytes = input.into_bytes()?;
@@ -17,10 +22,67 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     } else {
         0
     };
-    let message =
-        MessageParser::default().parse(&bytes[start..]).ok_or("it begins as a mail and has no headers")?;
+    let parse = |bytes| MessageParser::default().parse(bytes).ok_or("it begins as a mail and has no headers");
+    let mut message = parse(&bytes[start..])?;
+    let ends = missing_ends(&message, &bytes[start..]);
+    let closed;
+    if !ends.is_empty() {
+        closed = [&bytes[start..], &ends].concat();
+        message = parse(&closed)?;
+    }
     write(&message, page);
+    if !ends.is_empty() {
+        page.broken_off("the mail is cut off");
+    }
     Ok(())
+}
+
+/// What a mail lacks that is cut off: the lines that end those of its parts that are open at the end, the inner ones first.
+/// Without them the last part would be taken for text.
+fn missing_ends(message: &Message<'_>, bytes: &[u8]) -> Vec<u8> {
+    let mut boundaries = Vec::new();
+    boundaries_of(message, 0, &mut boundaries);
+    let lines: HashMap<&[u8], usize> = match boundaries.is_empty() {
+        true => HashMap::new(),
+        false => delimiters(bytes).collect(),
+    };
+    // The innermost part that is open is that of the last line; parts around it come before it.
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    for boundary in &boundaries {
+        let end = [boundary.as_bytes(), b"--"].concat();
+        if let Some(place) = lines.get(boundary.as_bytes())
+            && !lines.contains_key(end.as_slice())
+            && open.last().is_none_or(|(outer, _)| place > outer)
+        {
+            open.push((*place, boundary));
+        }
+    }
+    let line: &[u8] = if open.is_empty() || bytes.ends_with(b"\n") { b"" } else { b"\r\n" };
+    open.into_iter().rev().fold(line.to_vec(), |ends, (_, boundary)| {
+        [ends.as_slice(), b"--", boundary.as_bytes(), b"--\r\n"].concat()
+    })
+}
+
+/// The boundaries that the parts of a mail say they have, the outer ones first.
+fn boundaries_of(message: &Message<'_>, depth: usize, found: &mut Vec<String>) {
+    for part in &message.parts {
+        if found.len() >= BOUNDARIES_MAX {
+            return;
+        }
+        let boundary = part.content_type().and_then(|media| media.attribute("boundary"));
+        found.extend(boundary.map(str::to_owned));
+        if let PartType::Message(inner) = &part.body
+            && depth < BOUNDARIES_DEPTH_MAX
+        {
+            boundaries_of(inner, depth + 1, found);
+        }
+    }
+}
+
+/// Lines that begin with two dashes, without these, and where the last one of each stands.
+fn delimiters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    lines.filter_map(|(at, line)| Some((line.strip_prefix(b"--")?.trim_ascii_end(), at)))
 }
 
 /// Reads a mailbox; each message is a part.
@@ -165,6 +227,26 @@ mod tests {
         assert_eq!(page.fields["to"].len(), 2);
         assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("t.csv", "a,b"));
         assert_eq!(page.parts[1].text, "From: c@example.org\ninner words");
+    }
+
+    #[test]
+    fn a_mail_that_is_cut_off_keeps_its_attachments() {
+        let attached = "--x\r\nContent-Type: text/csv; name=t.csv\r\nContent-Transfer-Encoding: base64\r\n\r\nYSxiCmMsZAo=\r\n";
+        let alternative =
+            "--x\r\nContent-Type: multipart/alternative; boundary=y\r\n\r\n--y\r\n\r\nwords\r\n";
+        let head =
+            "From: a@b\r\nTo: c@d\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n";
+        // Without the last line, and in the second one without the end of a part inside.
+        for body in [format!("{alternative}--y--\r\n{attached}"), format!("{attached}{alternative}")] {
+            let page = extract("a.eml", format!("{head}{body}").as_bytes());
+            assert_eq!(page.text, "From: a@b\nTo: c@d\nwords\nt.csv", "{body}");
+            assert_eq!(page.parts[0].text, "a,b\nc,d", "{body}");
+            assert!(page.broken_off && page.reason.is_some());
+        }
+        let mailbox = format!("From a\n{head}{attached}\r\nFrom b\n{head}{attached}--x--\r\n");
+        let page = extract("a.mbox", mailbox.as_bytes());
+        assert_eq!(page.parts[0].parts[0].text, "a,b\nc,d");
+        assert_eq!((page.parts[0].broken_off, page.parts[1].broken_off), (true, false));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! OpenDocument texts, sheets and slides, and EPUB books.
 
+mod protection;
+
 use std::io::Read;
 
 use crate::formats::archives::zip::Zip;
@@ -34,24 +36,25 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
     }
     let manifest = zip.find_read("META-INF/manifest.xml", page.budget()).unwrap_or_default();
     if manifest.windows(15).any(|word| word == b"encryption-data") {
-        return Err("it is encrypted".into());
+        protection::open(zip, &manifest, page)?;
     }
     let index = zip.find("content.xml").ok_or("its content is missing")?;
     let budget = page.budget();
-    let outcome = body(zip.stream(index, budget)?, page);
+    let shows = ["presentation", "graphics"].iter().any(|kind| page.media_type().contains(kind));
+    let outcome = body(zip.stream(index, budget)?, shows, page);
     if let Some(styles) = zip.find_read("styles.xml", page.budget()) {
         page.line_break();
         // Headers and footers; damage there costs only them.
-        let _ = body(styles.as_slice(), page);
+        let _ = body(styles.as_slice(), true, page);
     }
     let names: Vec<String> = zip.names().map(str::to_owned).collect();
     for name in names {
         let Some(index) = zip.find(&name) else { continue };
         if let Some(object) = name.strip_suffix("/content.xml") {
             let bytes = zip.read(index, page.budget());
-            page.part_by(object, |page| {
+            page.inner_by(object, |page| {
                 page.set_media_type("application/vnd.oasis.opendocument.text");
-                let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), page));
+                let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), false, page));
                 if let Err(trouble) = outcome {
                     page.reason(trouble.0);
                 }
@@ -60,8 +63,8 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
         } else if name.starts_with("Pictures/") || name.starts_with("Object ") && !name.contains('/') {
             match zip.part(index, page.budget()) {
                 Ok(input) if input.is_empty() => {}
-                Ok(input) => page.part(name.rsplit('/').next().unwrap_or(&name), None, input),
-                Err(error) => page.lost_part(&name, &error.to_string()),
+                Ok(input) => page.inner(name.rsplit('/').next().unwrap_or(&name), input),
+                Err(error) => page.inner_by(&name, |page| page.reason(error.to_string())),
             }
         }
     }
@@ -70,53 +73,100 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
 
 /// Elements whose text is left out: what was deleted, and how things look.
 const SILENT: &[&str] = &["tracked-changes", "script", "automatic-styles", "binary-data", "forms"];
+/// Fields that a program fills in when it shows a page: what stands there is a sample.
+const FILLED: &[&str] = &["page-number", "page-count", "sheet-name", "file-name"];
+/// Elements that stand apart from the words around them.
+const APART: &[&str] =
+    &["note", "note-citation", "annotation", "creator", "text-box", "title", "desc", "section", "list-item"];
+
+/// Where a walk over a part stands.
+#[derive(Default)]
+struct Place {
+    silent: usize,
+    paragraphs: usize,
+    annotations: usize,
+    /// Fields hold samples: in the styles of pages, and on slides.
+    samples: bool,
+}
+
+impl Place {
+    /// Whether the text of an element is left out. When somebody remarked something is no word of the remark.
+    fn is_silent(&self, name: &str) -> bool {
+        SILENT.contains(&name)
+            || (self.samples && FILLED.contains(&name))
+            || (self.annotations > 0 && matches!(name, "date" | "date-string"))
+    }
+
+    fn open(&mut self, tag: &xml::Tag<'_>, page: &mut Page<'_>) {
+        let name = tag.name();
+        if self.is_silent(name) {
+            self.silent += 1;
+        }
+        match name {
+            "p" | "h" => self.paragraphs += 1,
+            "annotation" => self.annotations += 1,
+            "s" if self.paragraphs > 0 => {
+                let count = tag.attribute("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
+                page.text(&" ".repeat(count.min(64)));
+            }
+            "tab" if self.paragraphs > 0 => page.text("\t"),
+            "line-break" if self.paragraphs > 0 => page.text("\n"),
+            "table" => {
+                let name = tag.attribute("name").filter(|_| page.media_type().contains("spreadsheet"));
+                name.into_iter().for_each(|name| page.line(&name));
+            }
+            _ => {}
+        }
+        if APART.contains(&name) {
+            page.space();
+        }
+    }
+
+    fn close(&mut self, name: &str, page: &mut Page<'_>) {
+        match name {
+            "p" | "h" => {
+                self.paragraphs = self.paragraphs.saturating_sub(1);
+                if self.silent == 0 {
+                    page.line_break();
+                }
+            }
+            // A paragraph in a cell ends the cell and not the line; rows do that.
+            "table-cell" | "covered-table-cell" => page.tab(),
+            "table-row" => page.line_break(),
+            "creator" if self.annotations > 0 => page.text(": "),
+            "title" | "desc" if self.paragraphs == 0 => page.line_break(),
+            name if APART.contains(&name) => page.space(),
+            _ => {}
+        }
+        if self.is_silent(name) {
+            self.silent = self.silent.saturating_sub(1);
+        }
+        if name == "annotation" {
+            self.annotations = self.annotations.saturating_sub(1);
+        }
+    }
+}
 
 /// Writes the text of one part.
-fn body(source: impl Read, page: &mut Page<'_>) -> Outcome {
-    let (mut silent, mut paragraphs, mut depth_of_notes) = (0usize, 0usize, 0usize);
+fn body(source: impl Read, samples: bool, page: &mut Page<'_>) -> Outcome {
+    let mut place = Place { samples, ..Place::default() };
+    let mut described = 0usize;
     let outcome = xml::walk(source, |met| {
         match met {
-            Met::Open(tag) => match tag.name() {
-                "p" | "h" => paragraphs += 1,
-                "s" if paragraphs > 0 => {
-                    let count = tag.attribute("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
-                    page.text(&" ".repeat(count.min(64)));
+            Met::Open(tag) => {
+                described += usize::from(matches!(tag.full_name(), "svg:title" | "svg:desc"));
+                place.open(&tag, page);
+            }
+            Met::Close(name) => {
+                if matches!(name, "title" | "desc") {
+                    described = described.saturating_sub(1);
                 }
-                "tab" if paragraphs > 0 => page.text("\t"),
-                "line-break" if paragraphs > 0 => page.text("\n"),
-                "table" => {
-                    if let Some(name) =
-                        tag.attribute("name").filter(|_| page.media_type().contains("spreadsheet"))
-                    {
-                        page.line(&name);
-                    }
-                }
-                "note" | "annotation" | "text-box" => {
-                    depth_of_notes += 1;
-                    page.space();
-                }
-                "title" | "desc" if paragraphs > 0 => silent += 1,
-                name if SILENT.contains(&name) => silent += 1,
-                _ => {}
-            },
-            Met::Close(name) => match name {
-                "p" | "h" => {
-                    paragraphs = paragraphs.saturating_sub(1);
-                    if silent == 0 {
-                        page.line_break();
-                    }
-                }
-                "table-cell" | "covered-table-cell" => {
-                    // A paragraph in a cell ends the cell and not the line; rows do that.
-                    page.tab();
-                }
-                "table-row" => page.line_break(),
-                "note" | "annotation" | "text-box" => depth_of_notes = depth_of_notes.saturating_sub(1),
-                "title" | "desc" if paragraphs > 0 => silent = silent.saturating_sub(1),
-                name if SILENT.contains(&name) => silent = silent.saturating_sub(1),
-                _ => {}
-            },
-            Met::Text(text) if paragraphs > 0 && silent == 0 => page.text(text),
+                place.close(name, page);
+            }
+            Met::Text(text) if place.silent == 0 && (place.paragraphs > 0 || described > 0) => {
+                page.text(text);
+            }
+            Met::Text(text) if place.silent == 0 && place.annotations > 0 => page.text(text.trim()),
             Met::Text(_) => {}
         }
         if page.is_full() { Go::Stop } else { Go::On }
@@ -258,6 +308,26 @@ mod tests {
     }
 
     #[test]
+    fn remarks_notes_and_descriptions_stand_apart_and_samples_are_left_out() {
+        let content = b"<office:document-content><text:p>one<office:annotation><dc:creator>Ann</dc:creator><dc:date>2009-10-05</dc:date>\
+            <text:p>remark</text:p></office:annotation>two<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>three\
+            <draw:frame><svg:title>Chart</svg:title><svg:desc>of sales</svg:desc></draw:frame></text:p></office:document-content>";
+        let styles = b"<s><text:p>Page <text:page-number>&lt;number&gt;</text:page-number> of <text:page-count>99</text:page-count></text:p></s>";
+        let page = extract(
+            "a.odt",
+            &zip(&[
+                ("mimetype", b"application/vnd.oasis.opendocument.text"),
+                ("content.xml", content),
+                ("styles.xml", styles),
+            ]),
+        );
+        assert_eq!(
+            page.text.split_whitespace().collect::<Vec<_>>(),
+            ["one", "Ann:", "remark", "two", "1", "note", "three", "Chart", "of", "sales", "Page", "of"]
+        );
+    }
+
+    #[test]
     fn a_book_is_read_in_its_order() {
         let package = b"<package><metadata><dc:title>Book</dc:title></metadata><manifest><item id='b' href='two%20.xhtml'/><item id='a' href='one.xhtml'/></manifest>\
             <spine><itemref idref='a'/><itemref idref='b'/></spine></package>";
@@ -275,15 +345,39 @@ mod tests {
     }
 
     #[test]
+    fn a_protected_document_is_opened_by_its_password() {
+        use crate::cipher::{Hash, derive, tests::seal};
+        use std::io::Write;
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(b"<d><text:p>secret words</text:p></d>").unwrap();
+        let key = derive(&Hash::Sha256.of(&[b"key"]), &[0; 3], 5, 32);
+        let content = seal(&key, &[0; 16], &encoder.finish().unwrap());
+        let manifest = b"<m><manifest:file-entry manifest:full-path='content.xml'><manifest:encryption-data>\
+            <manifest:algorithm manifest:algorithm-name='http://www.w3.org/2001/04/xmlenc#aes256-cbc' manifest:initialisation-vector='AAAAAAAAAAAAAAAAAAAAAA=='/>\
+            <manifest:start-key-generation manifest:start-key-generation-name='http://www.w3.org/2000/09/xmldsig#sha256' manifest:key-size='32'/>\
+            <manifest:key-derivation manifest:key-size='32' manifest:iteration-count='5' manifest:salt='AAAA'/>\
+            </manifest:encryption-data></manifest:file-entry></m>";
+        let bytes = zip(&[
+            ("mimetype", b"application/vnd.oasis.opendocument.text"),
+            ("content.xml", &content),
+            ("META-INF/manifest.xml", manifest),
+        ]);
+        assert_eq!(crate::formats::tests::opens("a.odt", &bytes, "key").text, "secret words");
+    }
+
+    #[test]
     fn an_encrypted_document_says_so() {
         let page = extract(
             "a.odt",
             &zip(&[
                 ("mimetype", b"application/vnd.oasis.opendocument.text"),
                 ("content.xml", b"\x01\x02"),
-                ("META-INF/manifest.xml", b"<m><manifest:encryption-data/></m>"),
+                (
+                    "META-INF/manifest.xml",
+                    b"<m><file-entry full-path='content.xml'><encryption-data><algorithm algorithm-name='x'/></encryption-data></file-entry></m>",
+                ),
             ]),
         );
-        assert_eq!(page.reason.as_deref(), Some("it is encrypted"));
+        assert!(page.reason.is_some_and(|reason| reason.starts_with("unsupported: ")));
     }
 }

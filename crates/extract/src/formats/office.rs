@@ -1,5 +1,6 @@
 //! Office Open XML: documents, workbooks and slides, their properties, and everything embedded in them.
 
+mod binary;
 mod document;
 mod drawing;
 pub(crate) mod number;
@@ -7,6 +8,7 @@ mod relations;
 mod sheet;
 mod slides;
 pub(crate) mod spreadsheetml;
+mod visio;
 pub(crate) mod wordml;
 mod workbook;
 
@@ -14,7 +16,7 @@ use std::collections::HashSet;
 
 pub(crate) use self::sheet::header_text as sheet_header;
 
-use self::relations::Relations;
+use self::relations::{Relation, Relations};
 use crate::formats::archives::zip::Zip;
 use crate::page::{Outcome, Page};
 use crate::xml::{self, Go, Met};
@@ -33,16 +35,26 @@ const EMBEDDED: &[&str] = &[
     "media",
 ];
 
+/// Those whose names can be people's.
+const NAMED: &[&str] = &["package", "image", "aFChunk", "subDocument", "video", "audio", "media"];
+
 /// Reads an office document; nothing when the ZIP file is none.
 pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
     let kinds = zip.find_read("[Content_Types].xml", page.budget())?;
     let root = Relations::of(zip, "", page.budget());
-    let main = root.kind("officeDocument").map(|relation| relation.target.clone());
+    let main = root.kind("officeDocument").or_else(|| root.kind("document"));
+    let main = main.map(|relation| relation.target.clone());
     let main = main.or_else(|| {
-        ["word/document.xml", "xl/workbook.xml", "ppt/presentation.xml"]
-            .into_iter()
-            .find(|name| zip.find(name).is_some())
-            .map(str::to_owned)
+        [
+            "word/document.xml",
+            "xl/workbook.xml",
+            "xl/workbook.bin",
+            "ppt/presentation.xml",
+            "visio/document.xml",
+        ]
+        .into_iter()
+        .find(|name| zip.find(name).is_some())
+        .map(str::to_owned)
     })?;
     let kind = content_type(&kinds, &main).unwrap_or_default();
     let reader: fn(&mut Zip, &str, &mut Page<'_>) -> Outcome = if kind.contains("wordprocessingml")
@@ -50,10 +62,14 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
         || main.starts_with("word/")
     {
         document::read
+    } else if main.ends_with(".bin") {
+        binary::read
     } else if kind.contains("spreadsheetml") || kind.contains("ms-excel") || main.starts_with("xl/") {
         workbook::read
     } else if kind.contains("presentationml") || kind.contains("ms-powerpoint") || main.starts_with("ppt/") {
         slides::read
+    } else if kind.contains("visio") || main.starts_with("visio/") {
+        visio::read
     } else {
         return None;
     };
@@ -68,7 +84,7 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
 
 /// The media type of a package by that of its main part.
 fn media_type(kind: &str) -> Option<String> {
-    let stem = kind.strip_suffix(".main+xml")?.to_ascii_lowercase();
+    let stem = kind.strip_suffix(".main+xml").or_else(|| kind.strip_suffix(".main"))?.to_ascii_lowercase();
     Some(if stem.contains("macroenabled") && !stem.ends_with(".12") { format!("{stem}.12") } else { stem })
 }
 
@@ -153,19 +169,21 @@ fn embedded(zip: &mut Zip, page: &mut Page<'_>) {
                 && !relation.external
                 && met.insert(relation.target.clone())
             {
-                order.push((relation.kind == "image" || relation.kind == "thumbnail", relation.target));
+                order.push((relation.kind == "image" || relation.kind == "thumbnail", relation));
             }
         }
     }
     // Documents before pictures: what is bounded goes to those with words.
     order.sort_by_key(|(picture, _)| *picture);
-    for (_, target) in order {
+    for (_, Relation { kind, target, .. }) in order {
         let Some(index) = zip.find(&target) else { continue };
         let name = target.rsplit('/').next().unwrap_or(&target).to_owned();
         match zip.part(index, page.budget()) {
             Ok(input) if input.is_empty() => {}
-            Ok(input) => page.part(&name, None, input),
-            Err(error) => page.lost_part(&name, &error.to_string()),
+            // Names of media are those of files that people chose, unless a program had none and numbered them.
+            Ok(input) if NAMED.contains(&kind.as_str()) => page.part(&name, None, input),
+            Ok(input) => page.inner(&name, input),
+            Err(error) => page.inner_by(&name, |page| page.reason(error.to_string())),
         }
     }
 }
@@ -203,6 +221,32 @@ pub(crate) mod tests {
         zip(&all)
     }
 
+    /// The parts of a workbook with one cell, whose words are shared.
+    pub(crate) fn workbook() -> Vec<(String, String)> {
+        let kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
+        let all = [
+            (
+                "[Content_Types].xml",
+                format!("<Types><Override PartName='/xl/workbook.xml' ContentType='{kind}'/></Types>"),
+            ),
+            ("_rels/.rels", relations(&[("r1", "officeDocument", "xl/workbook.xml")])),
+            (
+                "xl/workbook.xml",
+                "<workbook><sheets><sheet name='First' r:id='a'/></sheets></workbook>".to_owned(),
+            ),
+            (
+                "xl/_rels/workbook.xml.rels",
+                relations(&[
+                    ("a", "worksheet", "worksheets/sheet1.xml"),
+                    ("b", "sharedStrings", "sharedStrings.xml"),
+                ]),
+            ),
+            ("xl/worksheets/sheet1.xml", "<s><row><c t='s'><v>0</v></c></row></s>".to_owned()),
+            ("xl/sharedStrings.xml", "<sst><si><t>shared words</t></si></sst>".to_owned()),
+        ];
+        all.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
+    }
+
     #[test]
     fn a_package_with_macros_says_so_and_opens_what_is_embedded() {
         let bytes = package(
@@ -228,5 +272,31 @@ pub(crate) mod tests {
         assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
         assert_eq!(page.text, "body\ninner.txt");
         assert_eq!(page.parts[0].text, "inner words");
+    }
+
+    #[test]
+    fn names_that_programs_make_are_no_words() {
+        let bytes = package(
+            "word/document.xml",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+            &[
+                ("word/document.xml", "<w:document><w:p><w:t>body</w:t></w:p></w:document>"),
+                (
+                    "word/_rels/document.xml.rels",
+                    &relations(&[
+                        ("r1", "oleObject", "embeddings/oleObject1.bin"),
+                        ("r2", "thumbnail", "/docProps/thumbnail.jpeg"),
+                    ]),
+                ),
+                ("word/embeddings/oleObject1.bin", "some words"),
+                ("docProps/thumbnail.jpeg", "\u{7}"),
+            ],
+        );
+        let page = extract("a.docx", &bytes);
+        assert_eq!(page.text, "body");
+        assert_eq!(
+            page.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+            ["oleObject1.bin", "thumbnail.jpeg"]
+        );
     }
 }

@@ -1,14 +1,17 @@
 //! PDF: text in the order of its content, bookmarks, form fields, remarks, properties and attachments.
 
 mod form;
+mod leftward;
 mod lines;
+mod meanings;
 mod properties;
+mod protection;
 
 use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, RenderContent, interpret_page};
 use hayro_syntax::object::{Array, Dict, Object, Stream};
-use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 
 use self::lines::Lines;
+use self::meanings::Meanings;
 use crate::Input;
 use crate::decode;
 use crate::page::{Outcome, Page};
@@ -20,23 +23,17 @@ const DEPTH_MAX: usize = 64;
 
 /// Reads a file.
 pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
-    let pdf = match Pdf::new(input.into_bytes()?) {
-        Ok(pdf) => pdf,
-        Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => {
-            return Err("it is protected by a password".into());
-        }
-        Err(LoadPdfError::Decryption(_)) => return Err("it is encrypted in a way that is not known".into()),
-        Err(LoadPdfError::Invalid) => return Err("the file is damaged beyond reading".into()),
-    };
+    let pdf = protection::open(input.into_bytes()?, page)?;
     let catalog: Dict<'_> = pdf.xref().get(pdf.xref().root_id()).unwrap_or_else(Dict::empty);
     properties::read(&pdf, &catalog, page);
     page.field("pages", &pdf.pages().len().to_string());
     let cache = InterpreterCache::new();
     let settings =
         InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
+    let meanings = Meanings::of(&pdf);
     let mut damaged = 0;
     for leaf in pdf.pages().iter() {
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(&meanings);
         // A mistake in the library costs one page.
         let guarded = std::panic::AssertUnwindSafe(|| {
             let area = hayro_interpret::kurbo::Rect::new(0.0, 0.0, 1.0e6, 1.0e6);
@@ -199,6 +196,59 @@ mod tests {
         assert_eq!(page.field("pages"), Some("1"));
     }
 
+    /// The same file with a font that says what its letters mean.
+    fn meaning(content: &str, map: &str) -> Vec<u8> {
+        let map = format!("1 begincodespacerange <00> <ff> endcodespacerange {map}");
+        let map = format!("<</Length {}>>stream\n{map}\nendstream", map.len());
+        let bytes = pdf(content, "", &[&map]);
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace("/BaseFont/Helvetica", "/BaseFont/Helvetica/ToUnicode 5 0 R").into_bytes()
+    }
+
+    #[test]
+    fn words_that_run_from_right_to_left_come_in_the_order_of_reading() {
+        let map = "1 beginbfrange <41> <5a> <05d0> endbfrange";
+        // A page shows the last letter at the left, whether it was drawn first or last.
+        let drawn = "BT /F1 12 Tf 72 700 Td (FED CBA) Tj ET";
+        assert_eq!(
+            extract("a.pdf", &meaning(drawn, map)).text,
+            "\u{5d0}\u{5d1}\u{5d2} \u{5d3}\u{5d4}\u{5d5}"
+        );
+        let drawn = "BT /F1 12 Tf 100 700 Td (A) Tj -8 0 Td (B) Tj -8 0 Td (C) Tj -20 -14 Td (a) Tj ET";
+        assert_eq!(extract("a.pdf", &meaning(drawn, map)).text, "\u{5d0}\u{5d1}\u{5d2}\na");
+    }
+
+    /// A file with a font that has no letters of its own, described by these words.
+    fn composite(font: &str, collection: &str, map: &str) -> Vec<u8> {
+        let about = format!("<</Registry(Adobe)/Ordering({collection})/Supplement 0>>");
+        let below = format!(
+            "<</Type/Font/Subtype/CIDFontType2/BaseFont/Arial/CIDSystemInfo{about}/FontDescriptor<</Flags 4>>/DW 1000>>"
+        );
+        let font = format!(
+            "<</Type/Font/Subtype/Type0/BaseFont/Arial/Encoding/Identity-H/DescendantFonts[6 0 R]{font}>>"
+        );
+        let map = format!("<</Length {}>>stream\n{map}\nendstream", map.len());
+        let bytes = pdf("BT /F1 12 Tf 72 700 Td <002b0048> Tj ET", "", &[&font, &below, &map]);
+        let simple = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+        String::from_utf8(bytes).unwrap().replace(simple, " 5 0 R").into_bytes()
+    }
+
+    #[test]
+    fn codes_mean_what_the_readable_part_of_a_map_says() {
+        let map = "/CMapName /Adobe-Identity-UC> def 1 begincodespacerange <0000> <FFFF> endcodespacerange \
+            2 beginbfchar <002B> <0048> <0048> <0065> endbfchar endcmap";
+        assert_eq!(extract("a.pdf", &composite("/ToUnicode 7 0 R", "Identity", map)).text, "He");
+        // Without a map, the code itself or the number in the collection is what is known.
+        assert_eq!(extract("a.pdf", &composite("/ToUnicode/Identity-H", "Identity", "")).text, "+H");
+        assert_eq!(extract("a.pdf", &composite("", "Japan1", "")).text, "Jg");
+    }
+
+    #[test]
+    fn a_word_that_is_cut_by_the_end_of_a_line_is_one_word() {
+        let content = "BT /F1 12 Tf 72 700 Td (a copy-) Tj 0 -14 Td (right of X-) Tj 0 -14 Td (Rays) Tj ET";
+        assert_eq!(extract("a.pdf", &pdf(content, "", &[])).text, "a copyright of X-\nRays");
+    }
+
     #[test]
     fn bookmarks_fields_and_attachments_are_read() {
         let catalog = "/Outlines<</First 5 0 R>>/AcroForm<</Fields[6 0 R]>>/Names<</EmbeddedFiles<</Names[(x) 7 0 R]>>>>";
@@ -227,6 +277,59 @@ mod tests {
             "/Annots[<</Subtype/Text/T(Ann)/Contents(too long)>> <</Subtype/Text/T(Ann)>>]/Contents 4 0 R";
         let text = text.replace("/Contents 4 0 R", remark);
         assert_eq!(extract("a.pdf", text.as_bytes()).text, "Ann: too long");
+    }
+
+    #[test]
+    fn a_file_without_its_mark_is_read() {
+        let whole = pdf("BT /F1 12 Tf 72 700 Td (Hello) Tj ET", "", &[]);
+        let page = extract("a", &whole[b"%PDF-1.4\n".len()..]);
+        assert_eq!((page.media_type.as_str(), page.text.as_str()), ("application/pdf", "Hello"));
+    }
+
+    #[test]
+    fn a_password_for_attachments_alone_leaves_the_rest_open() {
+        let protected = |filter: &str| {
+            let digest = "0".repeat(32);
+            let protection = format!(
+                "<</Filter/Standard/V 4/R 4/Length 128/P -4/O({digest})/U({digest})\
+                /CF<</StdCF<</AuthEvent/EFOpen/CFM/AESV2/Length 16>>>>/StmF/{filter}/StrF/{filter}/EFF/StdCF>>"
+            );
+            let bytes = pdf("BT /F1 12 Tf 72 700 Td (Hello) Tj ET", "", &[&protection]);
+            let text = String::from_utf8(bytes).unwrap();
+            let id = "trailer<</Encrypt 5 0 R/ID[(0123456789abcdef)(0123456789abcdef)]";
+            extract("a.pdf", text.replace("trailer<<", id).as_bytes())
+        };
+        let open = protected("Identity");
+        assert_eq!(open.text, "Hello", "{open:?}");
+        assert!(open.reason.is_some_and(|reason| reason.contains("attachments")));
+        let closed = protected("StdCF");
+        assert_eq!(
+            (closed.text.as_str(), closed.reason.as_deref()),
+            ("", Some("it is protected by a password"))
+        );
+    }
+
+    #[test]
+    fn a_protected_file_is_opened_by_its_password() {
+        use crate::cipher::{Hash, Rc4};
+        const FILL: [u8; 32] = *b"\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a";
+        let filled = [b"key".as_slice(), &FILL[..29]].concat();
+        let key =
+            Hash::Md5.of(&[&filled, &[b'0'; 32], &(-4i32).to_le_bytes(), b"0123456789abcdef"])[..5].to_vec();
+        let mut user = FILL;
+        Rc4::new(&key).apply(&mut user);
+        let hex: String = user.iter().map(|byte| format!("{byte:02x}")).collect();
+        let protection = format!("<</Filter/Standard/V 1/R 2/P -4/O({})/U<{hex}>>>", "0".repeat(32));
+        let content = b"BT /F1 12 Tf 72 700 Td (secret) Tj ET";
+        let place = "x".repeat(content.len());
+        let mut bytes = pdf(&place, "", &[&protection]);
+        let at = bytes.windows(place.len()).position(|piece| piece == place.as_bytes()).unwrap();
+        let own = Hash::Md5.of(&[&key, &[4, 0, 0, 0, 0]])[..10].to_vec();
+        bytes[at..at + content.len()].copy_from_slice(content);
+        Rc4::new(&own).apply(&mut bytes[at..at + content.len()]);
+        let trailer = bytes.windows(9).position(|piece| piece == b"trailer<<").unwrap() + 9;
+        bytes.splice(trailer..trailer, *b"/Encrypt 5 0 R/ID[(0123456789abcdef)(0123456789abcdef)]");
+        assert_eq!(crate::formats::tests::opens("a.pdf", &bytes, "key").text, "secret");
     }
 
     #[test]

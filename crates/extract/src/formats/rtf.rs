@@ -2,6 +2,8 @@
 
 mod destinations;
 
+pub(crate) use self::destinations::charset;
+
 use std::collections::HashMap;
 
 use encoding_rs::{Encoding, WINDOWS_1252};

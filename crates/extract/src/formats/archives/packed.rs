@@ -1,8 +1,10 @@
 //! Single files that are packed: GZ, BZ2, XZ. What is inside is a part named as the file without its ending.
 
-use std::io::{BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::Input;
 use crate::page::{Expanding, Outcome, Page};
@@ -24,6 +26,53 @@ pub(crate) fn xz(input: Input, page: &mut Page<'_>) -> Outcome {
     unpack(lzma_rust2::XzReader::new(BufReader::new(input), true), None, page)
 }
 
+/// A file packed by zstd; several one after the other count as one.
+pub(crate) fn zstd(input: Input, page: &mut Page<'_>) -> Outcome {
+    unpack(Frames { input: BufReader::new(input), frame: None }, None, page)
+}
+
+/// Frames of zstd that follow each other.
+struct Frames {
+    input: BufReader<Input>,
+    frame: Option<Box<FrameDecoder>>,
+}
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let frame = match &mut self.frame {
+                Some(frame) => frame,
+                None if self.input.fill_buf()?.is_empty() => return Ok(0),
+                None => {
+                    let mut frame = Box::new(FrameDecoder::new());
+                    match frame.init(&mut self.input) {
+                        Ok(()) => {}
+                        // Frames that hold nothing for people.
+                        Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                            length,
+                            ..
+                        })) => {
+                            io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink())?;
+                            continue;
+                        }
+                        Err(error) => return Err(io::Error::other(error)),
+                    }
+                    self.frame.insert(frame)
+                }
+            };
+            while frame.can_collect() == 0 && !frame.is_finished() {
+                let blocks = BlockDecodingStrategy::UptoBlocks(1);
+                frame.decode_blocks(&mut self.input, blocks).map_err(io::Error::other)?;
+            }
+            let length = frame.read(buffer)?;
+            if length > 0 || buffer.is_empty() {
+                return Ok(length);
+            }
+            self.frame = None;
+        }
+    }
+}
+
 fn unpack(packed: impl Read, name: Option<String>, page: &mut Page<'_>) -> Outcome {
     let name = name.unwrap_or_else(|| inner_name(page.name()));
     let (input, outcome) = page.budget().collect(&name, Expanding::over(page.budget(), packed));
@@ -37,7 +86,9 @@ fn unpack(packed: impl Read, name: Option<String>, page: &mut Page<'_>) -> Outco
 fn inner_name(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
     match name.rsplit_once('.') {
-        Some((stem, ending)) if matches!(ending.to_lowercase().as_str(), "tgz" | "tbz" | "tbz2" | "txz") => {
+        Some((stem, ending))
+            if matches!(ending.to_lowercase().as_str(), "tgz" | "tbz" | "tbz2" | "txz" | "tzst") =>
+        {
             format!("{stem}.tar")
         }
         Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
@@ -90,6 +141,22 @@ mod tests {
         let bytes = gz(&noise);
         let cut = extract("a.txt.gz", &bytes[..bytes.len() / 2]);
         assert!(!cut.parts[0].text.is_empty());
+        assert!(cut.reason.is_some());
+    }
+
+    #[test]
+    fn frames_of_zstd_are_read_one_after_the_other() {
+        // `one ` and `two`, stored; between them a frame to skip.
+        let frame = |content: &[u8]| {
+            let block = (content.len() as u32) << 3 | 1;
+            [b"\x28\xb5\x2f\xfd\x20", [content.len() as u8].as_slice(), &block.to_le_bytes()[..3], content]
+                .concat()
+        };
+        let skipped = b"\x50\x2a\x4d\x18\x03\0\0\0abc";
+        let bytes = [frame(b"one ").as_slice(), skipped, &frame(b"two")].concat();
+        assert_eq!(extract("a.txt.zst", &bytes).parts[0].text, "one two");
+        assert_eq!(extract("a.txt.zst", &bytes).parts[0].name, "a.txt");
+        let cut = extract("a.txt.zst", &bytes[..bytes.len() - 2]);
         assert!(cut.reason.is_some());
     }
 

@@ -1,11 +1,14 @@
 //! ZIP files: by their directory, or member by member when it is damaged.
 
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+mod protection;
+
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use flate2::read::DeflateDecoder;
 use ingather_model::limits;
 
+use self::protection::Strong;
 use crate::Input;
 use crate::page::{Budget, Expanding, Trouble};
 
@@ -13,16 +16,34 @@ use crate::page::{Budget, Expanding, Trouble};
 const MEMBERS_MAX: usize = 100_000;
 /// Bytes of a directory.
 const DIRECTORY_BYTES_MAX: u64 = 32 << 20;
+/// Ways to pack that have no reader, by number.
+const PACKED: &[(u16, &str)] = &[
+    (1, "(shrunk)"),
+    (2, "(reduced)"),
+    (3, "(reduced)"),
+    (4, "(reduced)"),
+    (5, "(reduced)"),
+    (6, "(imploded)"),
+    (9, "(Deflate64)"),
+    (14, "(LZMA)"),
+    (93, "(Zstandard)"),
+    (95, "(XZ)"),
+    (98, "(PPMd)"),
+];
 
 struct Member {
     name: String,
     raw_name: Vec<u8>,
     encrypted: bool,
     method: u16,
+    /// How AES protects it, if it does.
+    strong: Option<Strong>,
     /// Bytes as stored; nothing when they are only known after reading.
     packed: Option<u64>,
     /// Where its own header begins.
     at: u64,
+    /// Its bytes, where somebody else had to open it.
+    opened: Option<Vec<u8>>,
 }
 
 /// A ZIP file.
@@ -77,13 +98,13 @@ impl Zip {
         self.members.iter().map(|member| member.name.as_str())
     }
 
-    /// The member of that name, whatever its case.
+    /// The member of that name, whatever its case and its slashes.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim_start_matches('/');
         self.members
             .iter()
             .position(|member| member.name == name)
-            .or_else(|| self.members.iter().position(|member| member.name.eq_ignore_ascii_case(name)))
+            .or_else(|| self.members.iter().position(|member| is_same(&member.name, name)))
     }
 
     /// All bytes of a member.
@@ -118,24 +139,33 @@ impl Zip {
         index: usize,
         budget: &'z Budget,
     ) -> io::Result<Box<dyn Read + 'z>> {
-        let member = &self.members[index];
-        if member.encrypted {
-            return Err(io::Error::other("it is encrypted"));
+        let Self { members, input, .. } = self;
+        let member = &members[index];
+        if let Some(opened) = &member.opened {
+            return Ok(Box::new(Expanding::over(budget, opened.as_slice())));
         }
         let (method, packed) = (member.method, member.packed);
-        let header = self.input.range(member.at, 30)?;
+        let header = input.range(member.at, 30)?;
         if !header.starts_with(b"PK\x03\x04") {
             return Err(io::Error::other("its header is damaged"));
         }
         let data = member.at + 30 + u16_at(&header, 26) + u16_at(&header, 28);
-        self.input.seek(SeekFrom::Start(data))?;
-        let raw = BufReader::with_capacity(32 << 10, (&mut self.input).take(packed.unwrap_or(u64::MAX)));
-        Ok(match method {
-            0 => Box::new(Expanding::over(budget, raw)),
-            8 => Box::new(Expanding::over(budget, DeflateDecoder::new(raw))),
-            12 => Box::new(Expanding::over(budget, bzip2_rs::DecoderReader::new(raw))),
-            method => return Err(io::Error::other(format!("compression method {method} is not known"))),
-        })
+        input.seek(SeekFrom::Start(data))?;
+        let raw = BufReader::with_capacity(32 << 10, input.take(packed.unwrap_or(u64::MAX)));
+        if !member.encrypted {
+            return unpacked(raw, method, budget);
+        }
+        // When a member is written as a stream, its time stands in for its checksum.
+        let streamed = u16_at(&header, 6) & 8 != 0;
+        let check = header[if streamed { 11 } else { 17 }];
+        let strong = member.strong.filter(|_| method == 99);
+        let opened = protection::open(raw, packed, strong, check, &budget.options.passwords)?;
+        unpacked(BufReader::new(opened), strong.map_or(method, |strong| strong.method), budget)
+    }
+
+    /// Gives a member other bytes: those that somebody opened.
+    pub(crate) fn replace(&mut self, index: usize, bytes: Vec<u8>) {
+        self.members[index].opened = Some(bytes);
     }
 
     /// Names that are not UTF-8 are in the charset that all of them together look like.
@@ -166,6 +196,30 @@ impl Zip {
             }
         }
     }
+}
+
+/// What comes out of the packed bytes of a member.
+fn unpacked<'z>(
+    packed: impl BufRead + 'z,
+    method: u16,
+    budget: &'z Budget,
+) -> io::Result<Box<dyn Read + 'z>> {
+    Ok(match method {
+        0 => Box::new(Expanding::over(budget, packed)),
+        8 => Box::new(Expanding::over(budget, DeflateDecoder::new(packed))),
+        12 => Box::new(Expanding::over(budget, bzip2_rs::DecoderReader::new(packed))),
+        method => {
+            let name = PACKED.iter().find(|(known, _)| *known == method).map_or("", |(_, name)| name);
+            let reason = format!("unsupported: compression method {method} {name}");
+            return Err(io::Error::other(reason.trim_end().to_owned()));
+        }
+    })
+}
+
+/// Whether two names are the same but for case and slashes: some programs write packages with the other slash.
+fn is_same(one: &str, other: &str) -> bool {
+    let plain = |byte: u8| if byte == b'\\' { b'/' } else { byte.to_ascii_lowercase() };
+    one.len() == other.len() && one.bytes().map(plain).eq(other.bytes().map(plain))
 }
 
 /// What came out of a damaged member is still worth reading, unless a bound was met.
@@ -214,8 +268,10 @@ fn directory(input: &mut Input) -> io::Result<Vec<Member>> {
             raw_name: unicode_name(extras).unwrap_or(raw_name).to_vec(),
             encrypted: u16_at(rest, 8) & 1 == 1,
             method: u16_at(rest, 10) as u16,
+            strong: Strong::read(extras),
             packed: Some(packed),
             at: offset + moved,
+            opened: None,
         });
         rest = rest.get(46 + name + extra + comment..).unwrap_or_default();
     }
@@ -280,8 +336,10 @@ fn scan(input: &mut Input) -> io::Result<Vec<Member>> {
             raw_name,
             encrypted: flags & 1 == 1,
             method,
+            strong: None,
             packed,
             at: found,
+            opened: None,
         });
         if members.len() >= MEMBERS_MAX {
             break;
@@ -367,6 +425,27 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_package_with_other_slashes_and_cases_is_read_whole() {
+        let book = crate::formats::office::tests::workbook();
+        let other: Vec<(String, Vec<u8>)> = book
+            .iter()
+            .map(|(name, text)| (name.replace('/', "\\").to_lowercase(), text.clone().into_bytes()))
+            .collect();
+        let read = |members: &[(&str, &[u8])]| extract("a.xlsx", &zip(members)).text;
+        let as_is: Vec<(&str, &[u8])> =
+            book.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let other: Vec<(&str, &[u8])> =
+            other.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+        assert!(read(&as_is).contains("shared words"));
+        assert_eq!(read(&other), read(&as_is));
+        // Some keep the first slash and turn the others.
+        let mixed: Vec<String> = other.iter().map(|(name, _)| name.replacen('\\', "/", 1)).collect();
+        let mixed: Vec<(&str, &[u8])> =
+            mixed.iter().zip(&other).map(|(name, (_, text))| (name.as_str(), *text)).collect();
+        assert_eq!(read(&mixed), read(&as_is));
+    }
+
+    #[test]
     fn a_file_without_its_end_gives_what_is_there() {
         let whole = zip(&[("a.txt", b"first words"), ("b.txt", b"second words")]);
         let cut = extract("a.zip", &whole[..whole.len() - 60]);
@@ -414,7 +493,7 @@ pub(crate) mod tests {
         let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
         bytes[directory + 8] |= 1;
         let page = extract("a.zip", &bytes);
-        assert_eq!(page.parts[0].reason.as_deref(), Some("it is encrypted"));
+        assert_eq!(page.parts[0].reason.as_deref(), Some("it is protected by a password"));
         assert_eq!(page.parts[1].text, "open");
     }
 }

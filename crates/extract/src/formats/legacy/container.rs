@@ -189,6 +189,11 @@ impl<'c> Storage<'c> {
         inside.map(|index| Storage { container: self.container, index }).collect()
     }
 
+    /// Whether a stream or storage of that name is in it.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.children().into_iter().any(|index| self.container.entries[index].name.eq_ignore_ascii_case(name))
+    }
+
     /// The storage of that name.
     pub(super) fn storage(&self, name: &str) -> Option<Storage<'c>> {
         self.storages().into_iter().find(|storage| storage.name().eq_ignore_ascii_case(name))

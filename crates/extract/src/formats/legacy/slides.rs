@@ -54,7 +54,7 @@ fn records(bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
 pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let current = storage.stream("Current User").unwrap_or_default();
     if u32_at(&current, 12) == 0xf3d1_c4df {
-        return Err("it is encrypted".into());
+        return Err("unsupported: slides of PowerPoint before 2007 that a password protects".into());
     }
     let (places, document) = directory(bytes, u32_at(&current, 16) as usize);
     let document = document.and_then(|id| record_at(bytes, *places.get(&id)?));
@@ -217,12 +217,13 @@ fn embedded(object: Record<'_>, page: &mut Page<'_>) {
             let outcome = Expanding::over(page.budget(), packed)
                 .take(limits::EXTRACT_WHOLE_BYTES_MAX)
                 .read_to_end(&mut bytes);
-            if let Err(error) = outcome.map(|_| ()).and_then(|()| {
-                if bytes.is_empty() { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
-            }) {
-                return page.lost_part("", &format!("it is damaged: {error}"));
+            // Its length is told before it; some programs leave out the mark of its end.
+            let is_whole = !bytes.is_empty() && bytes.len() >= u32_at(object.data, 0) as usize;
+            match outcome {
+                Err(error) if !is_whole => return page.lost_part("", &format!("it is damaged: {error}")),
+                Ok(_) if bytes.is_empty() => return page.lost_part("", "it is damaged: nothing is in it"),
+                _ => bytes,
             }
-            bytes
         }
     };
     // Settings of macros and controls come in the same way.
@@ -235,11 +236,53 @@ fn embedded(object: Record<'_>, page: &mut Page<'_>) {
 mod tests {
     use super::super::container::tests::container;
     use crate::formats::tests::extract;
+    use std::io::Write;
 
     fn record(kind: u16, instance: u16, container: bool, data: &[u8]) -> Vec<u8> {
         let first = instance << 4 | if container { 15 } else { 0 };
         [first.to_le_bytes().as_slice(), &kind.to_le_bytes(), &(data.len() as u32).to_le_bytes(), data]
             .concat()
+    }
+
+    /// A presentation whose document and further objects, from number 2 on, are these, after bytes of an older version.
+    fn presentation(old: &[u8], document: Vec<u8>, objects: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
+        let mut bytes = old.to_vec();
+        let mut places = vec![];
+        for object in std::iter::once(&document).chain(objects) {
+            places.push(bytes.len() as u32);
+            bytes.extend(object);
+        }
+        let directory_at = bytes.len() as u32;
+        let count = places.len() as u32;
+        let entries = std::iter::once(1 | count << 20).chain(places);
+        let entries: Vec<u8> = entries.flat_map(u32::to_le_bytes).collect();
+        bytes.extend(record(super::DIRECTORY, 0, false, &entries));
+        let edit_at = bytes.len() as u32;
+        let edit: Vec<u8> = [0, 0, 0, directory_at, 1].into_iter().flat_map(u32::to_le_bytes).collect();
+        bytes.extend(record(super::EDIT, 0, false, &edit));
+        let mut current = vec![0u8; 20];
+        current[16..20].copy_from_slice(&edit_at.to_le_bytes());
+        (current, bytes)
+    }
+
+    #[test]
+    fn an_embedded_document_without_the_mark_of_its_end_is_opened() {
+        let mut native = b"\x1a\0\0\0\x02\0a.txt\0x\0\0\0\x03\0\x01\0\0\0\0".to_vec();
+        native.extend(b"\x05\0\0\0inner");
+        let inner = container(&[("\u{1}Ole10Native", &native)]);
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&inner).unwrap();
+        encoder.flush().unwrap();
+        let packed = [(inner.len() as u32).to_le_bytes().to_vec(), encoder.get_ref().clone()].concat();
+        let object = |packed: &[u8]| record(super::OBJECT, 1, false, packed);
+        let document = record(super::DOCUMENT, 0, true, &[]);
+        let read = |packed: &[u8]| {
+            let (current, bytes) = presentation(&[], document.clone(), &[object(packed)]);
+            extract("a.ppt", &container(&[("Current User", &current), ("PowerPoint Document", &bytes)]))
+        };
+        assert_eq!(read(&packed).parts[0].parts[0].text, "inner");
+        let cut = read(&packed[..packed.len() / 2]);
+        assert!(cut.parts[0].reason.as_deref().is_some_and(|reason| reason.contains("damaged")));
     }
 
     #[test]
@@ -252,25 +295,7 @@ mod tests {
             [record(super::SLIDE_PLACE, 0, false, &place), record(super::TEXT_NARROW, 0, false, b"outline")]
                 .concat();
         let document = record(super::DOCUMENT, 0, true, &record(super::SLIDE_LIST, 0, true, &list));
-        let mut bytes = old.clone();
-        let slide_at = bytes.len() as u32;
-        bytes.extend(slide);
-        let document_at = bytes.len() as u32;
-        bytes.extend(document);
-        let directory_at = bytes.len() as u32;
-        let entries = [(1u32 | 2 << 20), document_at, slide_at]
-            .iter()
-            .flat_map(|number| number.to_le_bytes())
-            .collect::<Vec<u8>>();
-        bytes.extend(record(super::DIRECTORY, 0, false, &entries));
-        let edit_at = bytes.len() as u32;
-        let edit = [0, 0, 0, directory_at, 1]
-            .iter()
-            .flat_map(|number: &u32| number.to_le_bytes())
-            .collect::<Vec<u8>>();
-        bytes.extend(record(super::EDIT, 0, false, &edit));
-        let mut current = vec![0u8; 20];
-        current[16..20].copy_from_slice(&edit_at.to_le_bytes());
+        let (current, bytes) = presentation(&old, document, &[slide]);
         let page =
             extract("a.ppt", &container(&[("Current User", &current), ("PowerPoint Document", &bytes)]));
         assert_eq!(page.text, "outline\nПр");

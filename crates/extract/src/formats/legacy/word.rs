@@ -1,9 +1,12 @@
 //! Word before 2007 ([MS-DOC]) and Word 6 and 95: the pieces that make up the text, and what its marks mean.
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::container::Storage;
+use super::protection::{self, old::Key};
 use super::{narrow, u16_at, u32_at, utf16};
+use crate::formats::rtf::charset;
 use crate::page::{Outcome, Page, Trouble};
 
 /// Version of the format from which on text may have sixteen bits (Word 97).
@@ -20,15 +23,33 @@ struct Piece {
 /// Reads a document.
 pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let flags = u16_at(bytes, 10);
-    if flags & 0x0100 != 0 {
-        return Err("it is encrypted".into());
-    }
     let modern = u16_at(bytes, 2) >= WORD_97;
+    let table = storage.stream(if flags & 0x0200 != 0 { "1Table" } else { "0Table" }).unwrap_or_default();
+    if flags & PROTECTED == 0 {
+        return text(bytes, &table, modern, page);
+    }
+    let header = table.get(..u32_at(bytes, 14) as usize).filter(|_| modern && flags & MASKED == 0);
+    let header = header.ok_or("unsupported: a document of Word that is protected in its oldest way")?;
+    let key = protection::passwords(page.options()).find_map(|password| Key::open(header, &password));
+    let key = key.ok_or(protection::PROTECTED)?;
+    let (mut plain, mut plain_table) = (bytes.to_vec(), table.clone());
+    key.apply(&mut plain, BLOCK_BYTES, |at| at < CLEAR_BYTES);
+    key.apply(&mut plain_table, BLOCK_BYTES, |at| at < header.len());
+    text(&plain, &plain_table, modern, page)
+}
+
+/// Flags of a document that is protected, and of one that is so by a mask.
+const PROTECTED: u16 = 0x0100;
+const MASKED: u16 = 0x8000;
+/// Bytes at the beginning of a protected document that are not, and after which encryption begins anew.
+const CLEAR_BYTES: usize = 68;
+const BLOCK_BYTES: usize = 512;
+
+/// Writes the text that is listed in a document and its table.
+fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut Page<'_>) -> Outcome {
+    let flags = u16_at(bytes, 10);
     let pieces = match modern {
-        true => {
-            let table = storage.stream(if flags & 0x0200 != 0 { "1Table" } else { "0Table" });
-            pieces(&table.unwrap_or_default(), u32_at(bytes, 0x1a2), u32_at(bytes, 0x1a6), true)
-        }
+        true => pieces(table, u32_at(bytes, 0x1a2), u32_at(bytes, 0x1a6), true),
         false if flags & 4 != 0 => pieces(bytes, u32_at(bytes, 0x160), u32_at(bytes, 0x164), false),
         false => Vec::new(),
     };
@@ -44,7 +65,7 @@ pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> 
         false => pieces,
         true => vec![Piece { at: u32_at(bytes, 0x18) as usize, characters: total, wide: false }],
     };
-    let encoding = if modern { WINDOWS_1252 } else { of_language(u16_at(bytes, 6)) };
+    let encoding = if modern { WINDOWS_1252 } else { of_fonts(bytes, &pieces) };
     let mut text = String::new();
     let mut left = total;
     for piece in &pieces {
@@ -87,8 +108,29 @@ fn pieces(table: &[u8], at: u32, length: u32, modern: bool) -> Vec<Piece> {
         .collect()
 }
 
+/// The charset of an old document: the one of its language, or of one of its fonts when the text looks like it. A font says
+/// in which charset its text is, and a document may have many fonts.
+fn of_fonts(bytes: &[u8], pieces: &[Piece]) -> &'static Encoding {
+    let language = of_language(u16_at(bytes, 6));
+    let table = bytes.get(u32_at(bytes, 0xd0) as usize..).unwrap_or_default();
+    let mut fonts = table.get(2..(u32_at(bytes, 0xd4) as usize).min(table.len())).unwrap_or_default();
+    let mut known = vec![language];
+    while let (Some(length), Some(number)) = (fonts.first(), fonts.get(4)) {
+        known.extend(charset(i32::from(*number)));
+        fonts = fonts.get(usize::from(*length) + 1..).unwrap_or_default();
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    for piece in pieces {
+        let text = bytes.get(piece.at..).unwrap_or_default();
+        detector.feed(&text[..piece.characters.min(text.len())], false);
+    }
+    detector.feed(b"", true);
+    let likeliest = detector.guess(None, Utf8Detection::Deny);
+    if known.contains(&likeliest) { likeliest } else { language }
+}
+
 /// The charset that old versions used for a language.
-fn of_language(language: u16) -> &'static Encoding {
+pub(super) fn of_language(language: u16) -> &'static Encoding {
     match language & 0x3ff {
         0x02 | 0x19 | 0x22 | 0x23 => encoding_rs::WINDOWS_1251,
         0x05 | 0x0e | 0x15 | 0x18 | 0x1a | 0x1b | 0x24 => encoding_rs::WINDOWS_1250,
@@ -139,6 +181,7 @@ fn write(text: &str, page: &mut Page<'_>) {
 #[cfg(test)]
 mod tests {
     use super::super::container::tests::container;
+    use super::Key;
     use crate::formats::tests::extract;
 
     /// A document of two pieces, the second one in sixteen bits.
@@ -176,12 +219,67 @@ mod tests {
     }
 
     #[test]
+    fn an_old_document_is_in_the_charset_of_its_fonts() {
+        let text = encoding_rs::WINDOWS_1251.encode("Компания предлагает со склада в Москве").0;
+        let document = |charset: u8| {
+            let mut stream = vec![0u8; 0x400];
+            stream[..4].copy_from_slice(&[0xdc, 0xa5, 0x68, 0]);
+            stream[6..8].copy_from_slice(&[9, 4]);
+            stream[0x18..0x1c].copy_from_slice(&0x400u32.to_le_bytes());
+            stream[0x34] = text.len() as u8;
+            let fonts = [&[9, 0, 6, 0, 0, 0, charset, 0, b'A', 0], text.as_ref()].concat();
+            stream[0xd0..0xd4].copy_from_slice(&(0x400 + text.len() as u32).to_le_bytes());
+            stream[0xd4] = 10;
+            stream.extend(text.as_ref());
+            stream.extend(&fonts[..10]);
+            extract("a.doc", &container(&[("WordDocument", &stream)])).text
+        };
+        assert_eq!(document(204), "Компания предлагает со склада в Москве");
+        assert!(document(0).starts_with('\u{ca}'), "a western font says otherwise");
+    }
+
+    #[test]
+    fn drawings_are_read_once() {
+        use super::super::art::tests::{drawing, record};
+        let mut stream = vec![0u8; 0x400];
+        stream[..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0]);
+        let data = [b"head".to_vec(), record(&drawing(b"one"), 1, true), record(&drawing(b"two"), 2, false)];
+        let again = [stream, record(&drawing(b"one"), 1, true)].concat();
+        let page = extract("a.doc", &container(&[("WordDocument", &again), ("Data", &data.concat())]));
+        assert_eq!(page.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_protected_document_is_opened_by_its_password() {
+        use crate::cipher::{Hash, Rc4};
+        let password: Vec<u8> = "key".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let digest = Hash::Sha1.of(&[&[3u8; 16], &password]);
+        let mut verifier = [vec![5; 16], Hash::Sha1.of(&[&[5; 16]])].concat();
+        Rc4::new(&Hash::Sha1.of(&[&digest, &[0; 4]])[..16]).apply(&mut verifier);
+        let header: Vec<u8> = [2u32 << 16 | 4, 0x24, 32, 4, 0, 0x6801, 0x8004, 128, 1, 0, 0, 16]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        let header = [header.as_slice(), &[3; 16], &verifier[..16], &[20, 0, 0, 0], &verifier[16..]].concat();
+        let mut stream = vec![0u8; 0x400];
+        stream[..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0]);
+        stream[11] = 1;
+        stream[14..18].copy_from_slice(&(header.len() as u32).to_le_bytes());
+        stream[0x18..0x1c].copy_from_slice(&0x400u32.to_le_bytes());
+        stream[0x4c] = 12;
+        stream.extend(b"secret words");
+        Key::Long(digest, 16).apply(&mut stream, super::BLOCK_BYTES, |at| at < super::CLEAR_BYTES);
+        let bytes = container(&[("WordDocument", &stream), ("0Table", &header)]);
+        assert_eq!(crate::formats::tests::opens("a.doc", &bytes, "key").text, "secret words");
+    }
+
+    #[test]
     fn an_encrypted_document_says_so() {
         let mut stream = vec![0u8; 0x400];
         stream[11] = 1;
         assert_eq!(
             extract("a.doc", &container(&[("WordDocument", &stream)])).reason.as_deref(),
-            Some("it is encrypted")
+            Some("unsupported: a document of Word that is protected in its oldest way")
         );
     }
 }

@@ -2,13 +2,17 @@
 
 mod strings;
 
+use std::collections::HashSet;
+
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use self::strings::{Shared, text};
-use super::{codepage, f64_at, u16_at, u32_at};
+use super::protection::{self, old::Key};
+use super::{art, codepage, f64_at, u16_at, u32_at};
+use crate::Options;
 use crate::formats::office::number::{Format, builtin};
 use crate::formats::office::sheet_header;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, Page, Trouble};
 
 /// A record: its kind, and its bytes with those of the records that continue it.
 pub(super) struct Record<'r> {
@@ -34,6 +38,51 @@ struct Book<'r> {
 
 /// Reads the stream of a workbook.
 pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+    match open(bytes, page.options())? {
+        Some(plain) => records(&plain, page),
+        None => records(bytes, page),
+    }
+}
+
+/// Records that are never encrypted, but for their first bytes in one kind.
+const CLEAR: &[u16] = &[0x09, 0x209, 0x409, 0x809, 0x2f, 0xe1, 0x138, 0x194, 0x195, 0x196];
+/// Bytes after which encryption begins anew.
+const BLOCK_BYTES: usize = 1_024;
+
+/// The same stream without its protection; nothing when it has none.
+fn open(bytes: &[u8], options: &Options) -> Result<Option<Vec<u8>>, Trouble> {
+    let found = Records::new(bytes).take(20).find(|(_, record)| record.kind == 0x2f);
+    let Some((_, about)) = found.filter(|(_, record)| record.pieces[0].len() >= 4) else { return Ok(None) };
+    let about = about.pieces[0];
+    let mut found = protection::passwords(options);
+    let key = found.find_map(|password| match (about.len(), u16_at(about, 0)) {
+        (6.., 0) => Key::pattern(&password, u16_at(about, 2), u16_at(about, 4)),
+        (6.., _) => Key::open(about.get(2..)?, &password),
+        // Before the eighth version there was nothing else.
+        _ => Key::pattern(&password, u16_at(about, 0), u16_at(about, 2)),
+    });
+    let key = key.ok_or(protection::PROTECTED)?;
+    let mut plain = bytes.to_vec();
+    let mut clear = Vec::new();
+    let mut records = Records::new(bytes);
+    loop {
+        let begin = records.at;
+        let Some((kind, piece)) = records.piece() else { break };
+        // Of the record that names a sheet, its place is not encrypted.
+        let open = if CLEAR.contains(&kind) { piece.len() } else { [0, 4][usize::from(kind == 0x85)] };
+        clear.push(begin..begin + 4 + open);
+        let place = begin + 4;
+        key.unmask(&mut plain[place..place + piece.len()], place, open.min(piece.len()));
+    }
+    let is_clear = |at: usize| {
+        let before = clear.partition_point(|range| range.start <= at);
+        before.checked_sub(1).is_some_and(|before| clear[before].contains(&at))
+    };
+    key.apply(&mut plain, BLOCK_BYTES, is_clear);
+    Ok(Some(plain))
+}
+
+fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let mut book = Book {
         modern: false,
         encoding: WINDOWS_1252,
@@ -48,6 +97,7 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     let mut sheet = Sheet::default();
     let hidden_too = page.options().hidden;
     let mut shown = true;
+    let mut drawings = Vec::new();
     for (at, record) in Records::new(bytes) {
         let data = record.pieces[0];
         match record.kind {
@@ -66,7 +116,7 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
                 depth = depth.saturating_sub(1);
                 page.line_break();
             }
-            0x2f if data.len() >= 2 => return Err("it is encrypted".into()),
+            0xeb => record.pieces.iter().for_each(|piece| drawings.extend_from_slice(piece)),
             _ if !global(&mut book, &record) && shown => sheet.record(&mut book, &record, page),
             _ => {}
         }
@@ -74,6 +124,7 @@ pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
             break;
         }
     }
+    art::drawings(&drawings, &mut HashSet::new(), page);
     if depth > 0 { Err("the file is cut off".into()) } else { Ok(()) }
 }
 
@@ -137,9 +188,10 @@ impl Sheet {
         match record.kind {
             0xfd => self.cell(data, &book.shared.get(u32_at(data, 6) as usize), page),
             0x204 | 0xd6 => self.cell(data, &text(rest, book.modern, false, book.encoding), page),
-            // Version 2 has three bytes of looks before the value.
+            // Version 2 and charts have three bytes of looks before the value.
             0x04 => {
-                self.cell(data, &text(data.get(7..).unwrap_or_default(), false, true, book.encoding), page)
+                let label = text(data.get(7..).unwrap_or_default(), book.modern, true, book.encoding);
+                self.cell(data, &label, page);
             }
             0x02 => self.cell(data, &u16_at(data, 7).to_string(), page),
             0x03 if data.len() >= 15 => {
@@ -215,7 +267,7 @@ impl Sheet {
 }
 
 /// A number in four bytes: thirty bits of a number with a point or a whole one, perhaps a hundred times too large.
-fn packed_number(packed: u32) -> f64 {
+pub(crate) fn packed_number(packed: u32) -> f64 {
     let value = match packed & 2 {
         0 => f64::from_bits(u64::from(packed & 0xffff_fffc) << 32),
         _ => f64::from((packed as i32) >> 2),
@@ -248,11 +300,12 @@ impl<'r> Iterator for Records<'r> {
     type Item = (usize, Record<'r>);
 
     fn next(&mut self) -> Option<(usize, Record<'r>)> {
-        let at = self.at;
-        let (kind, first) = self.piece()?;
-        if kind == 0 && first.is_empty() {
-            // Nothing but zeros follows the last record.
-            return None;
+        let mut at = self.at;
+        let (mut kind, mut first) = self.piece()?;
+        // Zeros fill gaps between records, and what is left of the last sector.
+        while kind == 0 && first.is_empty() {
+            at = self.at;
+            (kind, first) = self.piece()?;
         }
         let mut pieces = vec![first];
         while self.bytes.get(self.at..self.at + 2) == Some(&[0x3c, 0])
@@ -268,7 +321,7 @@ impl<'r> Iterator for Records<'r> {
 mod tests {
     use super::super::container::tests::container;
     use super::*;
-    use crate::formats::tests::extract;
+    use crate::formats::tests::{extract, opens};
 
     fn record(kind: u16, data: &[u8]) -> Vec<u8> {
         [kind.to_le_bytes().as_slice(), &(data.len() as u16).to_le_bytes(), data].concat()
@@ -288,11 +341,83 @@ mod tests {
     }
 
     #[test]
+    fn zeros_between_records_are_skipped() {
+        let bytes = [record(0x204, &[1]), vec![0; 8], record(0x0a, &[]), vec![0; 100]].concat();
+        let found: Vec<(usize, u16)> = Records::new(&bytes).map(|(at, record)| (at, record.kind)).collect();
+        assert_eq!(found, [(0, 0x204), (13, 0x0a)]);
+    }
+
+    #[test]
     fn a_continued_record_that_is_cut_off_in_its_head_is_the_last() {
         for length in 2..4 {
             let bytes = [record(0x204, &[0; 9]).as_slice(), &[0x3c, 0, 9, 9][..length]].concat();
             assert_eq!(Records::new(&bytes).count(), 1);
         }
+    }
+
+    #[test]
+    fn labels_of_a_chart_keep_their_last_letter() {
+        let label = |row: u8, text: &[u8]| {
+            record(0x04, &[&[row, 0, 0, 0, 0, 0, 0, text.len() as u8, 0], text].concat())
+        };
+        let mut chart = record(0x809, &[0x80, 6, 5, 0, 0, 0, 0, 0]);
+        chart.extend(label(0, b"East"));
+        chart.extend(label(1, b"Total"));
+        chart.extend(record(0x0a, &[]));
+        assert_eq!(extract("a.xls", &container(&[("Workbook", &chart)])).text, "East\nTotal");
+    }
+
+    #[test]
+    fn drawings_are_read_across_records() {
+        use super::super::art::tests;
+        let drawing = tests::record(&tests::drawing(b"one"), 1, true);
+        let mut book = record(0x809, &[0, 6, 5, 0, 0, 0, 0, 0]);
+        book.extend([record(0xeb, &drawing[..60]), record(0x3c, &drawing[60..])].concat());
+        book.extend(record(0x0a, &[]));
+        assert_eq!(extract("a.xls", &container(&[("Workbook", &book)])).parts[0].text, "one");
+    }
+
+    /// A book with one cell whose records are encrypted by a key, behind what is said about it.
+    fn protected(about: &[u8], key: &Key) -> Vec<u8> {
+        let begin = [record(0x809, &[0, 6, 5, 0, 0, 0, 0, 0]), record(0x2f, about)].concat();
+        // Long enough for a second block.
+        let cells =
+            [record(0xffff, &[0; 1_500]), record(0x204, &cell(0, 0, &[2, 0, 0, b'o', b'k']))].concat();
+        let mut bytes = [begin.clone(), cells, record(0x0a, &[])].concat();
+        let heads: Vec<usize> = Records::new(&bytes.clone()).map(|(at, _)| at).collect();
+        let is_clear =
+            |at: usize| at < begin.len() || heads.iter().any(|head| (*head..head + 4).contains(&at));
+        key.apply(&mut bytes, BLOCK_BYTES, is_clear);
+        container(&[("Workbook", &bytes)])
+    }
+
+    #[test]
+    fn a_protected_book_is_opened_by_its_password() {
+        use crate::cipher::{Hash, Rc4};
+        let password: Vec<u8> = "key".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let salt = [3u8; 16];
+        let short = {
+            let mixed: Vec<u8> = std::iter::repeat_n([&Hash::Md5.of(&[&password])[..5], &salt].concat(), 16)
+                .flatten()
+                .collect();
+            Hash::Md5.of(&[&mixed])[..5].to_vec()
+        };
+        let mut verifier = [vec![5; 16], Hash::Md5.of(&[&[5; 16]])].concat();
+        Rc4::new(&Hash::Md5.of(&[&short, &[0; 4]])).apply(&mut verifier);
+        let about = [&[1, 0, 1, 0, 1, 0], salt.as_slice(), &verifier].concat();
+        assert_eq!(opens("a.xls", &protected(&about, &Key::Short(short)), "key").text, "ok");
+
+        let long = Hash::Sha1.of(&[&salt, &password]);
+        let mut verifier = [vec![5; 16], Hash::Sha1.of(&[&[5; 16]])].concat();
+        Rc4::new(&Hash::Sha1.of(&[&long, &[0; 4]])[..16]).apply(&mut verifier);
+        let header: Vec<u8> = [0x24u32, 32, 4, 0, 0x6801, 0x8004, 128, 1, 0, 0, 16]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        let about =
+            [&[1, 0, 4, 0, 2, 0], header.as_slice(), &salt, &verifier[..16], &[20, 0, 0, 0], &verifier[16..]]
+                .concat();
+        assert_eq!(opens("a.xls", &protected(&about, &Key::Long(long, 16)), "key").text, "ok");
     }
 
     #[test]

@@ -13,9 +13,13 @@ fn u32_at(bytes: &[u8], at: usize) -> usize {
     u16_at(bytes, at) | u16_at(bytes, at.saturating_add(2)) << 16
 }
 
-fn utf16(bytes: &[u8]) -> String {
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]])).collect();
-    String::from_utf16_lossy(&units)
+/// Sixteen bits each.
+fn wide(bytes: &[u8]) -> Vec<u16> {
+    bytes.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]])).collect()
+}
+
+fn narrow(bytes: &[u8]) -> Vec<u16> {
+    encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.encode_utf16().collect()
 }
 
 /// Writes the text of a drawing.
@@ -27,79 +31,148 @@ pub(super) fn read(bytes: &[u8], page: &mut Page<'_>) {
     }
 }
 
-/// Writes a run of text; one on another line stands on another line.
-fn run(text: &str, line: usize, last: &mut Option<usize>, page: &mut Page<'_>) {
-    match last.replace(line) {
-        Some(before) if before == line => page.space(),
-        _ => page.line_break(),
+/// A gap of this share of the width of the line's letters sets words apart.
+const WORD_GAP: f64 = 0.5;
+/// The same in drawings that draw their spaces.
+const WORD_GAP_BESIDE_SPACES: f64 = 1.0;
+
+/// A run of text as a drawing places it.
+struct Run {
+    x: i32,
+    y: i32,
+    text: Vec<u16>,
+    /// How far each letter reaches, if the drawing says so.
+    widths: Vec<i32>,
+}
+
+/// Runs become words and lines: some programs draw each letter, or each half of one, by itself.
+#[derive(Default)]
+struct Runs {
+    line: Vec<u16>,
+    y: Option<i32>,
+    /// Where the last run ended.
+    end: Option<i32>,
+    /// How many letters of the line have a width, and their sum.
+    letters: usize,
+    width: i32,
+    /// Whether spaces are drawn as letters are.
+    draws_spaces: bool,
+}
+
+impl Runs {
+    fn add(&mut self, run: &Run, page: &mut Page<'_>) {
+        let halves = |line: &[u16]| {
+            matches!((line.last(), run.text.first()), (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)))
+        };
+        if halves(&self.line) {
+            self.y = Some(run.y);
+        } else if self.y != Some(run.y) {
+            self.write(page);
+            self.y = Some(run.y);
+        } else if !self.follows(run.x) {
+            self.line.push(u16::from(b' '));
+        }
+        self.line.extend(&run.text);
+        self.draws_spaces |= run.text == [u16::from(b' ')];
+        let width = run.widths.iter().fold(0i32, |sum, width| sum.saturating_add(*width));
+        self.letters += run.widths.len();
+        self.width = self.width.saturating_add(width);
+        self.end = (width > 0).then(|| run.x.saturating_add(width));
     }
-    page.text(text);
+
+    /// Whether a run at `x` goes on with the word of the last one.
+    fn follows(&self, x: i32) -> bool {
+        let letter = f64::from(self.width) / self.letters.max(1) as f64;
+        let gap = if self.draws_spaces { WORD_GAP_BESIDE_SPACES } else { WORD_GAP };
+        self.end.is_some_and(|end| (f64::from(x) - f64::from(end)).abs() < letter * gap)
+    }
+
+    /// Ends the line.
+    fn write(&mut self, page: &mut Page<'_>) {
+        let line = std::mem::take(&mut self.line);
+        page.line(&String::from_utf16_lossy(&line));
+        (self.end, self.letters, self.width) = (None, 0, 0);
+    }
 }
 
 fn enhanced(bytes: &[u8], page: &mut Page<'_>) {
-    let (mut rest, mut last) = (bytes, None);
+    let (mut rest, mut runs) = (bytes, Runs::default());
     while rest.len() >= 8 && !page.is_full() {
         let (kind, size) = (u32_at(rest, 0), u32_at(rest, 4));
         let Some(record) = rest.get(..size).filter(|_| size >= 8) else { break };
-        let wide = match kind {
-            84 => Some(true),
-            83 => Some(false),
+        let run = match kind {
+            83 | 84 => enhanced_run(record, kind == 84),
+            108 => small_run(record),
             _ => None,
         };
-        if let Some(wide) = wide {
-            let (count, at) = (u32_at(record, 44), u32_at(record, 48));
-            let length = if wide { count.saturating_mul(2) } else { count };
-            if let Some(raw) = record.get(at..).and_then(|rest| rest.get(..length)) {
-                let text = if wide {
-                    utf16(raw)
-                } else {
-                    encoding_rs::WINDOWS_1252.decode_without_bom_handling(raw).0.into_owned()
-                };
-                run(&text, u32_at(record, 40), &mut last, page);
-            }
-        } else if kind == 108 {
-            // Small text: its options tell whether a rectangle comes before it, and how wide it is.
-            let (count, options) = (u32_at(record, 16), u32_at(record, 20));
-            let at = if options & 0x100 != 0 { 36 } else { 52 };
-            let narrow = options & 0x200 != 0;
-            if let Some(raw) = record
-                .get(at..)
-                .and_then(|rest| rest.get(..if narrow { count } else { count.saturating_mul(2) }))
-            {
-                let text =
-                    if narrow { raw.iter().map(|byte| char::from(*byte)).collect() } else { utf16(raw) };
-                run(&text, u32_at(record, 12), &mut last, page);
-            }
+        if let Some(run) = run {
+            runs.add(&run, page);
         }
         rest = &rest[size..];
     }
+    runs.write(page);
+}
+
+fn enhanced_run(record: &[u8], is_wide: bool) -> Option<Run> {
+    let (count, at, widths_at) = (u32_at(record, 44), u32_at(record, 48), u32_at(record, 72));
+    let length = if is_wide { count.saturating_mul(2) } else { count };
+    let raw = record.get(at..)?.get(..length)?;
+    let widths = record.get(widths_at..).filter(|_| widths_at > 0).and_then(|rest| rest.get(..count * 4));
+    Some(Run {
+        x: u32_at(record, 36) as i32,
+        y: u32_at(record, 40) as i32,
+        text: if is_wide { wide(raw) } else { narrow(raw) },
+        widths: widths.unwrap_or_default().chunks_exact(4).map(|four| u32_at(four, 0) as i32).collect(),
+    })
+}
+
+/// Small text: its options tell whether a rectangle comes before it, and how wide its characters are.
+fn small_run(record: &[u8]) -> Option<Run> {
+    let (count, options) = (u32_at(record, 16), u32_at(record, 20));
+    let at = if options & 0x100 != 0 { 36 } else { 52 };
+    let is_narrow = options & 0x200 != 0;
+    let raw = record.get(at..)?.get(..if is_narrow { count } else { count.saturating_mul(2) })?;
+    Some(Run {
+        x: u32_at(record, 8) as i32,
+        y: u32_at(record, 12) as i32,
+        text: if is_narrow { raw.iter().map(|byte| u16::from(*byte)).collect() } else { wide(raw) },
+        widths: Vec::new(),
+    })
 }
 
 fn old(bytes: &[u8], page: &mut Page<'_>) {
     let start = if bytes.starts_with(b"\xd7\xcd\xc6\x9a") { 22 } else { 0 };
     let mut rest = bytes.get(start + 18..).unwrap_or_default();
-    let mut last = None;
+    let mut runs = Runs::default();
     while rest.len() >= 6 && !page.is_full() {
         let size = u32_at(rest, 0).saturating_mul(2);
         let Some(record) = rest.get(..size).filter(|_| size >= 6) else { break };
-        let (raw, line) = match u16_at(rest, 4) {
-            0x0521 => {
-                let count = u16_at(record, 6);
-                (
-                    record.get(8..).and_then(|rest| rest.get(..count)),
-                    u16_at(record, 8 + count.next_multiple_of(2)),
-                )
-            }
-            0x0a32 => {
-                let at = if u16_at(record, 12) & 6 != 0 { 22 } else { 14 };
-                (record.get(at..).and_then(|rest| rest.get(..u16_at(record, 10))), u16_at(record, 6))
-            }
-            _ => (None, 0),
-        };
-        if let Some(raw) = raw {
-            run(&encoding_rs::WINDOWS_1252.decode_without_bom_handling(raw).0, line, &mut last, page);
+        if let Some(run) = old_run(record) {
+            runs.add(&run, page);
         }
         rest = &rest[size..];
+    }
+    runs.write(page);
+}
+
+fn old_run(record: &[u8]) -> Option<Run> {
+    let signed = |at: usize| i32::from(u16_at(record, at) as u16 as i16);
+    match u16_at(record, 4) {
+        0x0521 => {
+            let count = u16_at(record, 6);
+            let after = 8 + count.next_multiple_of(2);
+            let text = narrow(record.get(8..)?.get(..count)?);
+            Some(Run { x: signed(after + 2), y: signed(after), text, widths: Vec::new() })
+        }
+        0x0a32 => {
+            let (count, at) = (u16_at(record, 10), if u16_at(record, 12) & 6 != 0 { 22 } else { 14 });
+            let after = at + count.next_multiple_of(2);
+            let widths = record.get(after..).and_then(|rest| rest.get(..count * 2)).unwrap_or_default();
+            let widths = widths.chunks_exact(2).map(|two| i32::from(i16::from_le_bytes([two[0], two[1]])));
+            let text = narrow(record.get(at..)?.get(..count)?);
+            Some(Run { x: signed(8), y: signed(6), text, widths: widths.collect() })
+        }
+        _ => None,
     }
 }
 
@@ -107,21 +180,54 @@ fn old(bytes: &[u8], page: &mut Page<'_>) {
 mod tests {
     use crate::formats::tests::extract;
 
+    /// A drawing with runs of text: where each stands, its units, and how wide they are.
+    fn drawing(runs: &[(u32, &[u16], &[u32])]) -> Vec<u8> {
+        let mut bytes = vec![1u8, 0, 0, 0, 88, 0, 0, 0];
+        bytes.resize(88, 0);
+        bytes[40..44].copy_from_slice(b" EMF");
+        for (x, units, widths) in runs {
+            let text = units.len() * 2;
+            let mut record = vec![0u8; 76];
+            let size = 76 + text.next_multiple_of(4) + widths.len() * 4;
+            let mut put = |at: usize, number: u32| record[at..at + 4].copy_from_slice(&number.to_le_bytes());
+            put(0, 84);
+            put(4, size as u32);
+            put(36, *x);
+            put(44, units.len() as u32);
+            put(48, 76);
+            put(72, if widths.is_empty() { 0 } else { 76 + text.next_multiple_of(4) as u32 });
+            record.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+            record.resize(76 + text.next_multiple_of(4), 0);
+            record.extend(widths.iter().flat_map(|width| width.to_le_bytes()));
+            bytes.extend(record);
+        }
+        bytes
+    }
+
+    fn units(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
     #[test]
     fn the_text_of_a_metafile_is_read() {
-        let mut header = vec![1u8, 0, 0, 0, 88, 0, 0, 0];
-        header.resize(88, 0);
-        header[40..44].copy_from_slice(b" EMF");
-        let text: Vec<u8> = "Label.txt".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let mut record = vec![84u8, 0, 0, 0];
-        record.extend((76 + text.len() as u32 + 2).to_le_bytes());
-        record.resize(76, 0);
-        record[44] = 9;
-        record[48] = 76;
-        record.extend(text);
-        record.extend([0, 0]);
-        header.extend(record);
-        assert_eq!(extract("a.emf", &header).text, "Label.txt");
+        let runs = [(0, units("Label")), (90, units("b.txt"))];
+        let runs: Vec<(u32, &[u16], &[u32])> =
+            runs.iter().map(|(x, text)| (*x, &text[..], &[][..])).collect();
+        assert_eq!(extract("a.emf", &drawing(&runs)).text, "Label b.txt");
+    }
+
+    #[test]
+    fn letters_that_are_drawn_one_by_one_are_words() {
+        let letters = [(240, "A", 96), (335, "p", 58), (401, "t", 58), (500, "T", 77)];
+        let letters: Vec<(u32, Vec<u16>, [u32; 1])> =
+            letters.iter().map(|(x, text, width)| (*x, units(text), [*width])).collect();
+        let runs: Vec<(u32, &[u16], &[u32])> =
+            letters.iter().map(|(x, text, width)| (*x, &text[..], &width[..])).collect();
+        assert_eq!(extract("a.emf", &drawing(&runs)).text, "Apt T");
+        // Both halves of one letter.
+        let halves = units("\u{1f600}");
+        let runs: [(u32, &[u16], &[u32]); 2] = [(0, &halves[..1], &[10]), (10, &halves[1..], &[10])];
+        assert_eq!(extract("a.emf", &drawing(&runs)).text, "\u{1f600}");
     }
 
     #[test]

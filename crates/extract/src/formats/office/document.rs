@@ -10,7 +10,7 @@ use crate::page::{Outcome, Page};
 use crate::xml::{self, Go, Met, Tag};
 
 /// Kinds of relation that lead to more text, in the order in which it is written.
-const MORE: &[&str] = &["footnotes", "endnotes", "comments", "header", "footer", "glossaryDocument"];
+const MORE: &[&str] = &["footnotes", "endnotes", "comments", "header", "footer"];
 
 /// Reads a document.
 pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
@@ -99,6 +99,24 @@ fn close(name: &str, place: &mut Place, page: &mut Page<'_>) {
 mod tests {
     use super::super::tests::{package, relations};
     use crate::formats::tests::extract;
+
+    #[test]
+    fn samples_for_other_documents_are_left_out() {
+        let document = "<w:document><w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:p><w:t>Click here</w:t></w:p></w:sdtContent></w:sdt></w:document>";
+        let bytes = package(
+            "word/document.xml",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+            &[
+                ("word/document.xml", document),
+                ("word/_rels/document.xml.rels", &relations(&[("g", "glossaryDocument", "glossary.xml")])),
+                (
+                    "word/glossary.xml",
+                    "<w:glossaryDocument><w:p><w:t>sample</w:t></w:p></w:glossaryDocument>",
+                ),
+            ],
+        );
+        assert_eq!(extract("a.docx", &bytes).text, "Click here", "what the document shows is its text");
+    }
 
     #[test]
     fn body_notes_comments_headers_and_text_boxes_are_read_once() {

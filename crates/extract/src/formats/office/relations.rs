@@ -77,6 +77,7 @@ impl Relations {
 
 /// The part whose relations a list holds: `word/_rels/document.xml.rels` belongs to `word/document.xml`.
 pub(super) fn owner_of(list: &str) -> Option<String> {
+    let list = list.replace('\\', "/");
     let owner = list.strip_suffix(".rels")?;
     match owner.rsplit_once("_rels/")? {
         ("", name) => Some(name.to_owned()),

@@ -17,7 +17,7 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         if let Met::Open(tag) = met
             && tag.name() == "sldId"
         {
-            slides.extend(tag.exact("r:id").and_then(|id| relations.target(&id).map(str::to_owned)));
+            slides.extend(tag.relation().and_then(|id| relations.target(&id).map(str::to_owned)));
         }
         Go::On
     })?;

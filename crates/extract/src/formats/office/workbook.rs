@@ -20,12 +20,27 @@ pub(super) struct Book {
     /// Where each one ends.
     ends: Vec<usize>,
     /// Format of each style of cells.
-    formats: Vec<Format>,
+    pub(super) formats: Vec<Format>,
     /// Days are counted from 1904.
     pub(super) since_1904: bool,
 }
 
 impl Book {
+    /// Adds a shared string.
+    pub(super) fn add(&mut self, text: &str) -> Outcome {
+        self.strings.push_str(text);
+        self.end_string()
+    }
+
+    /// Ends the string that was added last.
+    fn end_string(&mut self) -> Outcome {
+        self.ends.push(self.strings.len());
+        match self.strings.len() + self.ends.len() * 8 > STRINGS_BYTES_MAX {
+            true => Err("it has more strings than can be held".into()),
+            false => Ok(()),
+        }
+    }
+
     /// A shared string.
     pub(super) fn string(&self, index: usize) -> &str {
         let end = self.ends.get(index).copied().unwrap_or(0);
@@ -53,7 +68,7 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
             match tag.name() {
                 "sheet" => {
                     let hidden = tag.attribute("state").is_some_and(|state| state != "visible");
-                    let target = tag.exact("r:id").and_then(|id| relations.target(&id).map(str::to_owned));
+                    let target = tag.relation().and_then(|id| relations.target(&id).map(str::to_owned));
                     if hidden_too || !hidden {
                         sheets.push((tag.attribute("name").unwrap_or_default(), target));
                     }
@@ -71,8 +86,9 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         book.formats = formats(&zip.find_read(&target, page.budget()).unwrap_or_default());
     }
     for target in relations.targets("sharedStrings") {
-        if let Some(index) = zip.find(&target) {
-            strings(zip, index, page.budget(), &mut book)?;
+        match zip.find(&target) {
+            Some(index) => strings(zip, index, page.budget(), &mut book)?,
+            None => page.reason("the strings that its cells share are missing"),
         }
     }
     let mut drawn = HashSet::new();
@@ -129,7 +145,7 @@ fn formats(styles: &[u8]) -> Vec<Format> {
 /// Reads the strings that all sheets share.
 fn strings(zip: &mut Zip, index: usize, budget: &Budget, book: &mut Book) -> Outcome {
     let mut words = 0;
-    let mut full = false;
+    let mut outcome = Ok(());
     xml::walk(zip.stream(index, budget)?, |met| {
         match met {
             Met::Open(tag) => match tag.name() {
@@ -139,16 +155,13 @@ fn strings(zip: &mut Zip, index: usize, budget: &Budget, book: &mut Book) -> Out
                 _ => {}
             },
             Met::Close("t") => words -= 1,
-            Met::Close("si") => {
-                book.ends.push(book.strings.len());
-                full = book.strings.len() + book.ends.len() * 8 > STRINGS_BYTES_MAX;
-            }
+            Met::Close("si") => outcome = book.end_string(),
             Met::Text(text) if words > 0 => book.strings.push_str(text),
             _ => {}
         }
-        if full { Go::Stop } else { Go::On }
+        if outcome.is_err() { Go::Stop } else { Go::On }
     })?;
-    if full { Err("it has more strings than can be held".into()) } else { Ok(()) }
+    outcome
 }
 
 #[cfg(test)]
@@ -204,6 +217,17 @@ mod tests {
             page.text,
             "First\none\tinline\n1/31/24\t1.5\tTRUE\ttext\nLeft\nMiddle\nbox\nAnn: remark\nSecret\n7"
         );
+    }
+
+    #[test]
+    fn relations_are_found_under_any_prefix() {
+        let parts = super::super::tests::workbook();
+        let parts: Vec<(String, String)> =
+            parts.into_iter().map(|(name, text)| (name, text.replace("r:id", "d3p1:id"))).collect();
+        let parts: Vec<(&str, &[u8])> =
+            parts.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let bytes = crate::formats::archives::zip::tests::zip(&parts);
+        assert_eq!(extract("a.xlsx", &bytes).text, "First\nshared words");
     }
 
     #[test]

@@ -1,9 +1,13 @@
-//! Glyphs with places become words and lines, in the order in which the page draws them.
+//! Glyphs with places become words and lines, in the order in which the page draws them; lines with words of scripts that
+//! run from right to left come in the order in which people read them.
 
-use hayro_interpret::font::{Glyph, GlyphRun};
-use hayro_interpret::hayro_cmap::BfString;
+use hayro_interpret::font::{Glyph, GlyphRun, PositionedGlyph};
+use hayro_interpret::hayro_cmap::{BfString, WritingMode};
 use hayro_interpret::kurbo::{BezPath, Point, Vec2};
 use hayro_interpret::{BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, SoftMask};
+
+use super::leftward::{self, Mark};
+use super::meanings::Meanings;
 
 /// Bytes of text of one page.
 const TEXT_BYTES_MAX: usize = 8 << 20;
@@ -13,6 +17,10 @@ const WORD_GAP: f64 = 0.13;
 const LINE_STEP: f64 = 0.5;
 /// A step back of this share of the font's size begins another line.
 const BACK_STEP: f64 = 1.5;
+/// In a line that runs from right to left, a gap of so many times the font's size begins another line.
+const LEFTWARD_GAP: f64 = 3.0;
+/// Shapes of letters that differ by less than this share are the same.
+const ALIKE: f64 = 0.02;
 
 /// Where a glyph ended.
 struct Last {
@@ -22,88 +30,261 @@ struct Last {
     size: f64,
 }
 
-/// Collects the text of a page.
-#[derive(Default)]
-pub(super) struct Lines {
-    text: String,
-    last: Option<Last>,
+/// A line that is complete.
+enum Line {
+    Plain(String),
+    /// With words from right to left: what stands where.
+    Leftward(String, Vec<Mark>),
 }
 
-impl Lines {
-    /// The text so far.
-    pub(super) fn text(self) -> String {
-        self.text
+/// Collects the text of a page.
+pub(super) struct Lines<'m> {
+    meanings: &'m Meanings<'m>,
+    lines: Vec<Line>,
+    bytes: usize,
+    /// The line that is being written, with what stands where in it.
+    line: String,
+    marks: Vec<Mark>,
+    /// Whether it has a character of a script from right to left.
+    leftward: bool,
+    /// From where its places are counted.
+    origin: Point,
+    last: Option<Last>,
+    /// How much wider than high the letter of the last run of a single letter was drawn.
+    shape: f64,
+}
+
+impl<'m> Lines<'m> {
+    /// Nothing yet.
+    pub(super) fn new(meanings: &'m Meanings<'m>) -> Self {
+        Self {
+            meanings,
+            lines: Vec::new(),
+            bytes: 0,
+            line: String::new(),
+            marks: Vec::new(),
+            leftward: false,
+            origin: Point::ZERO,
+            last: None,
+            shape: 0.0,
+        }
+    }
+
+    /// The text of the page.
+    pub(super) fn text(mut self) -> String {
+        self.end_line();
+        // As other readers do, a page is taken to run in the direction of most of its words.
+        let (mut from_left, mut from_right) = (0, 0);
+        for line in &self.lines {
+            let (Line::Plain(text) | Line::Leftward(text, _)) = line;
+            for c in text.chars().filter(|c| c.is_alphabetic()) {
+                *(if leftward::is_strong(c) { &mut from_right } else { &mut from_left }) += 1;
+            }
+        }
+        let mut text = String::with_capacity(self.bytes);
+        for line in self.lines {
+            let line = match line {
+                Line::Plain(line) => line,
+                Line::Leftward(line, marks) => leftward::logical(&line, marks, from_right > from_left),
+            };
+            join(&mut text, line.trim_end());
+        }
+        text
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let marks = std::mem::take(&mut self.marks);
+        let leftward = std::mem::take(&mut self.leftward);
+        if !line.is_empty() {
+            self.bytes += line.len() + 1;
+            self.lines.push(if leftward { Line::Leftward(line, marks) } else { Line::Plain(line) });
+        }
     }
 
     /// What separates a glyph at `begin` from the last one.
-    fn separate(&mut self, begin: Point, along: Vec2, size: f64) {
+    fn separate(&mut self, begin: Point, width: f64, along: Vec2, size: f64, leftward: bool) {
         let Some(last) = &self.last else { return };
         let step = begin - last.end;
         let forth = step.dot(last.along);
         let across = step.cross(last.along).abs();
         let size = size.min(last.size).max(0.1);
         let turned = along.dot(last.along) < 0.9;
-        if turned || across > size * LINE_STEP || forth < -size * BACK_STEP {
-            if !self.text.ends_with('\n') {
-                let kept = self.text.trim_end_matches(' ').len();
-                self.text.truncate(kept);
-                self.text.push('\n');
-            }
-        } else if forth > size * WORD_GAP && !self.text.ends_with([' ', '\n']) {
-            self.text.push(' ');
+        let elsewhere = if leftward || self.leftward {
+            let (low, high) = self.extent();
+            let from = (begin - self.origin).dot(last.along);
+            from - high > size * LEFTWARD_GAP || low - (from + width) > size * LEFTWARD_GAP
+        } else {
+            forth < -size * BACK_STEP
+        };
+        if turned || across > size * LINE_STEP || elsewhere {
+            self.end_line();
+        } else if forth > size * WORD_GAP && !self.line.ends_with(' ') && !self.line.is_empty() {
+            self.line.push(' ');
         }
+    }
+
+    /// Where the line begins and ends.
+    fn extent(&self) -> (f64, f64) {
+        let around = |(low, high): (f64, f64), mark: &Mark| (low.min(mark.from), high.max(mark.to));
+        // What was drawn last is what the next glyph follows; a long line is not looked through for each of them.
+        self.marks.iter().rev().take(400).fold((f64::INFINITY, f64::NEG_INFINITY), around)
     }
 
     fn write(&mut self, text: &str) {
         for c in text.chars() {
             match c {
                 // Letters that are set as one.
-                '\u{fb00}' => self.text.push_str("ff"),
-                '\u{fb01}' => self.text.push_str("fi"),
-                '\u{fb02}' => self.text.push_str("fl"),
-                '\u{fb03}' => self.text.push_str("ffi"),
-                '\u{fb04}' => self.text.push_str("ffl"),
-                '\u{fb05}' | '\u{fb06}' => self.text.push_str("st"),
-                '\u{a0}' | ' ' if self.text.ends_with([' ', '\n']) || self.text.is_empty() => {}
-                '\u{a0}' => self.text.push(' '),
+                '\u{fb00}' => self.line.push_str("ff"),
+                '\u{fb01}' => self.line.push_str("fi"),
+                '\u{fb02}' => self.line.push_str("fl"),
+                '\u{fb03}' => self.line.push_str("ffi"),
+                '\u{fb04}' => self.line.push_str("ffl"),
+                '\u{fb05}' | '\u{fb06}' => self.line.push_str("st"),
+                '\u{a0}' | ' ' if self.line.ends_with(' ') || self.line.is_empty() => {}
+                '\u{a0}' => self.line.push(' '),
+                '\n' | '\r' => self.line.push(' '),
                 // Where a word may be cut, or nothing.
                 '\u{ad}' | '\0' => {}
-                c => self.text.push(c),
+                c => leftward::plain(c, &mut self.line),
             }
+        }
+    }
+
+    fn glyph(&mut self, glyph: &PositionedGlyph<'_>, placed: &Placed) {
+        let text = match glyph.as_unicode() {
+            Some(BfString::Char(c)) => String::from(c),
+            Some(BfString::String(text)) => text,
+            // Codes without a meaning are mostly letters as they are.
+            None => self.meanings.meaning(glyph).unwrap_or_else(|| {
+                let code = u8::try_from(glyph.char_code()).ok().map(char::from);
+                code.filter(|c| !c.is_control()).into_iter().collect()
+            }),
+        };
+        let leftward = text.chars().any(leftward::is_strong);
+        let width = (placed.end - placed.begin).dot(placed.along);
+        self.separate(placed.begin, width, placed.along, placed.size, leftward);
+        if self.line.is_empty() {
+            self.origin = placed.begin;
+        }
+        let begin = self.line.len();
+        self.write(&text);
+        self.leftward |= leftward;
+        let from = (placed.begin - self.origin).dot(placed.along);
+        let (begin, end) = (begin as u32, self.line.len() as u32);
+        self.marks.push(Mark { from, to: from + width, gap: placed.size * WORD_GAP, begin, end });
+        self.last = Some(Last { end: placed.end, along: placed.along, size: placed.size });
+    }
+
+    /// Where the glyphs of a run stand.
+    fn place(&mut self, run: &GlyphRun<'_, '_>, props: &DrawProps<'_>) -> Vec<Option<Placed>> {
+        let vertical = run.writing_mode() == WritingMode::Vertical;
+        let raw: Vec<Raw> = run.glyphs().iter().map(|glyph| Raw::of(glyph, props)).collect();
+        let stretch = match raw.as_slice() {
+            // Letters that are drawn one by one are stretched alike, or each for itself to fit in place of a missing font.
+            [single] => {
+                let shape = single.shape();
+                let before = std::mem::replace(&mut self.shape, shape);
+                if (shape - before).abs() < shape * ALIKE { shape } else { 1.0 }
+            }
+            run => stretch(run).unwrap_or(1.0),
+        };
+        let placed = |raw: &Raw| {
+            let (width, height) = (raw.across.hypot(), raw.up.hypot());
+            if !width.is_finite() || !height.is_finite() || width == 0.0 || height == 0.0 {
+                return None;
+            }
+            let (along, size, length) = match vertical {
+                true => (raw.up / -height, height, height),
+                false => (raw.across / width, height * stretch, height * stretch * raw.advance),
+            };
+            Some(Placed { begin: raw.begin, end: raw.begin + along * length, along, size })
+        };
+        raw.iter().map(placed).collect()
+    }
+}
+
+/// A glyph as it is drawn.
+struct Raw {
+    begin: Point,
+    /// The font's size, along the line and at a right angle to it.
+    across: Vec2,
+    up: Vec2,
+    /// How far the next one stands, in sizes of the font.
+    advance: f64,
+}
+
+impl Raw {
+    /// How much wider than high it is drawn.
+    fn shape(&self) -> f64 {
+        self.across.hypot() / self.up.hypot()
+    }
+
+    fn of(glyph: &PositionedGlyph<'_>, props: &DrawProps<'_>) -> Self {
+        let transform = props.transform * glyph.transform();
+        let advance = match &**glyph {
+            Glyph::Outline(outline) => outline.advance_width(),
+            Glyph::Type3(drawn) => drawn.advance_width(),
+        };
+        let begin = transform * Point::ZERO;
+        Self {
+            begin,
+            across: transform * Point::new(1_000.0, 0.0) - begin,
+            up: transform * Point::new(0.0, 1_000.0) - begin,
+            advance: f64::from(advance.unwrap_or(500.0)) / 1_000.0,
         }
     }
 }
 
-impl<'a> Device<'a> for Lines {
+struct Placed {
+    begin: Point,
+    end: Point,
+    along: Vec2,
+    size: f64,
+}
+
+/// How much wider than high the letters of a run are set. Letters of a font that stands in for one that is not there are
+/// stretched one by one; then the steps between them tell it.
+fn stretch(run: &[Raw]) -> Option<f64> {
+    let usable = |number: &f64| number.is_finite() && *number > 0.0;
+    let shapes = run.iter().map(Raw::shape).filter(usable);
+    let (low, high) =
+        shapes.fold((f64::INFINITY, 0.0f64), |(low, high), shape| (low.min(shape), high.max(shape)));
+    if high - low <= high * ALIKE {
+        return Some(high).filter(usable);
+    }
+    let steps = run.windows(2).map(|two| {
+        let along = two[0].across / two[0].across.hypot();
+        (two[1].begin - two[0].begin).dot(along) / (two[0].advance * two[0].up.hypot())
+    });
+    let mut steps: Vec<f64> = steps.filter(usable).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() / 2).copied().filter(|step| (0.2..5.0).contains(step))
+}
+
+/// Adds a line to a text. A word that is cut by the end of its line is one word.
+fn join(text: &mut String, line: &str) {
+    let mut before = text.chars().rev();
+    let cut =
+        matches!(before.next(), Some('-' | '\u{2010}')) && before.next().is_some_and(char::is_lowercase);
+    if cut && line.starts_with(char::is_lowercase) {
+        text.pop();
+    } else if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+impl<'a> Device<'a> for Lines<'_> {
     fn draw_glyph_run(&mut self, run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
-        for glyph in run.glyphs() {
-            if self.text.len() > TEXT_BYTES_MAX {
+        let placed = self.place(run, &props);
+        for (glyph, placed) in run.glyphs().iter().zip(placed) {
+            if self.bytes + self.line.len() > TEXT_BYTES_MAX {
                 return;
             }
-            let transform = props.transform * glyph.transform();
-            let advance = match &**glyph {
-                Glyph::Outline(outline) => outline.advance_width(),
-                Glyph::Type3(drawn) => drawn.advance_width(),
-            };
-            let begin = transform * Point::ZERO;
-            let em = transform * Point::new(1_000.0, 0.0) - begin;
-            let size = em.hypot();
-            if !size.is_finite() || size == 0.0 {
-                continue;
+            if let Some(placed) = placed {
+                self.glyph(glyph, &placed);
             }
-            let along = em / size;
-            self.separate(begin, along, size);
-            match glyph.as_unicode() {
-                Some(BfString::Char(c)) => self.write(c.encode_utf8(&mut [0; 4])),
-                Some(BfString::String(text)) => self.write(&text),
-                // Codes without a meaning are mostly letters as they are.
-                None => {
-                    let c = u8::try_from(glyph.char_code()).ok().map(char::from).filter(|c| !c.is_control());
-                    self.text.extend(c);
-                }
-            }
-            let end = begin + em * f64::from(advance.unwrap_or(500.0)) / 1_000.0;
-            self.last = Some(Last { end, along, size });
         }
     }
 

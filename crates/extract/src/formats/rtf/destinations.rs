@@ -76,7 +76,7 @@ pub(super) fn character(name: &str) -> Option<char> {
 }
 
 /// The charset of a font by its Windows number.
-pub(super) fn charset(number: i32) -> Option<&'static Encoding> {
+pub(crate) fn charset(number: i32) -> Option<&'static Encoding> {
     codepage(match number {
         0 => 1252,
         77 => 10_000,
