@@ -16,6 +16,7 @@ use clap::CommandFactory;
 
 use crate::arguments::{Arguments, Command, Selftest};
 use crate::exit::{self, Failure, Result};
+use crate::show;
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -37,7 +38,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut script);
+            String::from_utf8_lossy(&script).lines().for_each(show::line);
             Ok(exit::DONE)
         }
     }

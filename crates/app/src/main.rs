@@ -22,8 +22,7 @@ fn main() -> std::process::ExitCode {
     let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // The answer to --help goes to standard output, what is wrong to standard error; clap knows which.
-            let _ = error.print();
+            show::arguments(&error);
             return std::process::ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };

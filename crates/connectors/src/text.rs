@@ -29,7 +29,7 @@ pub(crate) use self::files::take;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "4",
+    version: "5",
     schema: settings::schema_of::<Settings>,
     open,
 };
@@ -153,7 +153,7 @@ impl Text {
         if media == "text/markdown"
             && let Some(title) = markdown::title(&text.text)
         {
-            title.clone_into(&mut record.title);
+            record.title = title;
         }
         record.body = Some(text.text);
         Ok(Verdict::Pass)
@@ -259,6 +259,7 @@ mod tests {
         assert_eq!(title("```sh\n# comment\n```\n# Real\n"), "Real");
         assert_eq!(title("## Only second level\n#hashtag\n# \n"), "a.md");
         assert_eq!(title(&format!("# {}", "ä".repeat(2_000))).len(), limits::TITLE_BYTES_MAX);
+        assert_eq!(title("# Head\u{1b}[2J \u{9b}word\n"), "Head [2J  word");
         assert_eq!(apply("a.txt", b"# not markdown").title, "a.txt");
     }
 

@@ -94,7 +94,7 @@ fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
             "file": place.to_string_lossy(), "store": manifest.store, "index": manifest.index, "bytes": bytes,
             "files": manifest.files.len(), "made_at": manifest.made_at, "program": manifest.program,
         });
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !global.quiet {
         let files = manifest.files.len();
         show::line(&format!("{what}: {} ({files} files, {})", place.display(), show::bytes(bytes)));

@@ -1,8 +1,11 @@
 //! `ingather extract`: what becomes of files, read as a run would read them.
 
+use std::borrow::Cow;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use ingather_connector::model::names;
 use ingather_extract::{Extracted, Options, Pool, Request, Settings, worker};
 use serde_json::{Map, Value, json};
 
@@ -17,15 +20,20 @@ pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
     let mut code = exit::DONE;
     for path in &extract.files {
         match read(&pool, extract, path) {
-            Ok(found) if global.json => show::line(&object(&path.to_string_lossy(), &found).to_string()),
-            Ok(found) => tell(&path.to_string_lossy(), &found, 0),
+            Ok(found) if global.json => show::json(&object(&written(path), &found)),
+            Ok(found) => tell(&written(path), &found, 0),
             Err(error) => {
-                show::stderr(&format!("ingather: {} cannot be read: {error}", path.display()));
+                show::stderr(&format!("ingather: {} cannot be read: {error}", written(path)));
                 code = exit::TROUBLED;
             }
         }
     }
     Ok(code)
+}
+
+/// A path as names of documents are written.
+fn written(path: &Path) -> Cow<'_, str> {
+    names::escape(path.as_os_str().as_bytes())
 }
 
 /// The other side: reads what the parent gives it, until that one is gone.

@@ -452,16 +452,13 @@ fn tell(global: &Global, name: &str, report: &Report) {
             .iter()
             .map(|spot| json!({"scope": spot.scope.label(), "cause": spot.cause}))
             .collect();
-        show::line(
-            &json!({
-                "job": name, "run": report.run, "seen": b.seen(), "added": b.added, "updated": b.updated,
-                "access": b.access, "unchanged": b.unchanged, "skipped": b.skipped, "failed": b.failed,
-                "waiting": b.waiting, "deleted": b.deleted, "kept": b.kept, "held": b.held,
-                "blind": blind,
-                "seconds": report.millis as f64 / 1000.0, "partial": b.partial,
-            })
-            .to_string(),
-        );
+        show::json(&json!({
+            "job": name, "run": report.run, "seen": b.seen(), "added": b.added, "updated": b.updated,
+            "access": b.access, "unchanged": b.unchanged, "skipped": b.skipped, "failed": b.failed,
+            "waiting": b.waiting, "deleted": b.deleted, "kept": b.kept, "held": b.held,
+            "blind": blind,
+            "seconds": report.millis as f64 / 1000.0, "partial": b.partial,
+        }));
     } else if !global.quiet {
         let dry = if report.run.is_none() { " (dry run, nothing was written)" } else { "" };
         show::line(&format!("{name}: {} in {}{dry}", sentence(b), show::seconds(report.millis)));

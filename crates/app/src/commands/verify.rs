@@ -135,7 +135,7 @@ fn json_line(output: &str, difference: &Difference) {
     let line = json!({
         "output": output, "difference": difference.kind.word(), "id": difference.id, "job": job, "document": document,
     });
-    show::line(&line.to_string());
+    show::json(&line);
 }
 
 fn tell_one(difference: &Difference) {
@@ -154,7 +154,7 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
             "on_their_way": found.on_their_way, "mismatch": found.mismatch, "removed": found.removed,
             "repaired": repair && sent,
         });
-        show::line(&line.to_string());
+        show::json(&line);
         return;
     }
     let number = show::number;

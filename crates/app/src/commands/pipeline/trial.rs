@@ -29,7 +29,7 @@ pub(super) fn run(global: &Global, job: &str, document: &str, file: Option<&Path
     let stages = given.unwrap_or_else(|| job.definition.stages.clone());
     let trial = engine.try_stages(&job, &kind, &stages, document)?;
     if global.json {
-        show::line(&as_json(&job.name, &stages, &trial).to_string());
+        show::json(&as_json(&job.name, &stages, &trial));
     } else {
         tell(&stages, &trial);
     }

@@ -1,0 +1,4 @@
+//! What the program does with input and surroundings that cannot be trusted (`docs/manual/security.md`).
+
+pub(crate) mod mounts;
+mod terminal;
