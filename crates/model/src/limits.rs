@@ -166,6 +166,9 @@ pub const EXTRACT_MS_MAX: u64 = 60_000;
 pub const EXTRACT_ANSWER_BYTES_MAX: usize = 24 << 20;
 /// Documents that a child reads before another one takes its place, so that what leaks stays small.
 pub const EXTRACT_DOCUMENTS_MAX: u32 = 1_000;
+/// Time of the processor for all documents of a child, seconds: what they may take one by one, so that none is cut short for
+/// those before it.
+pub const EXTRACT_CHILD_SECONDS_MAX: u64 = (EXTRACT_DOCUMENTS_MAX as u64 + 1) * (EXTRACT_MS_MAX / 1_000 + 2);
 /// Bytes that a child is given at once.
 pub const EXTRACT_CHUNK_BYTES: usize = 256 << 10;
 /// Stack of the thread that reads in a child, bytes: formats nest, and nesting is bounded in readers of ours only.

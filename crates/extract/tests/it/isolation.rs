@@ -17,8 +17,23 @@ fn a_child_can_open_no_socket_no_file_and_no_process() {
     }
     assert_eq!(pool.started(), 1, "being refused costs nobody the child");
     let in_force = pool.in_force().unwrap();
-    assert!(in_force.no_new_privileges && in_force.seccomp, "{in_force:?}");
-    assert_ne!(in_force.landlock, "");
+    assert!(in_force.is_whole(), "{in_force:?}");
+    assert_eq!(in_force.missing(), [""; 0]);
+}
+
+#[test]
+fn a_child_has_no_file_of_its_callers_and_raises_no_limit() {
+    // Open for writing in this process, and for everybody whom it starts.
+    let file = tempfile::tempfile().unwrap();
+    let left_open = rustix::io::fcntl_dupfd_cloexec(&file, 40).unwrap();
+    rustix::io::fcntl_setfd(&left_open, rustix::io::FdFlags::empty()).unwrap();
+    let pool = pool(1, 100);
+    assert_eq!(extract(&pool, "handles").text, "0 open");
+    for deed in ["raise memory", "raise files", "raise time", "lower memory"] {
+        let found = extract(&pool, deed);
+        assert_eq!(found.reason.as_deref(), Some("PermissionDenied"), "{deed}: {found:?}");
+    }
+    assert_eq!(pool.started(), 1);
 }
 
 #[test]

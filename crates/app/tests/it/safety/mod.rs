@@ -1,4 +1,5 @@
 //! What the program does with input and surroundings that cannot be trusted (`docs/manual/security.md`).
 
 pub(crate) mod mounts;
+mod readers;
 mod terminal;
