@@ -1,9 +1,10 @@
 //! What reading formats costs: beside Apache Tika, beside a loop without children, beside documents that crash, and in
 //! memory for files that are made to hurt.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{figures, thousands};
+use super::{figures, sync, thousands};
 use crate::measure::{Cost, Line as Command, cpu, middle, pairs, run, wall};
 use crate::page::{Goal, Line};
 use crate::{Bench, Result, hurtful, reading, trees};
@@ -94,6 +95,48 @@ pub(super) fn html(bench: &Bench) -> Result<Vec<Line>> {
         value: beside.ratio(cpu),
         unit: "×",
         goal: Goal::Most(1.5),
+    }])
+}
+
+/// Pages in folders of different access, for which different processes read, beside folders of the same access.
+pub(super) fn apart(bench: &Bench) -> Result<Vec<Line>> {
+    let count = bench.size(20_000);
+    let (with, without) = (bench.path("apart"), bench.path("alike"));
+    let data = bench.path("data");
+    for root in [&with, &without] {
+        trees::pages(root, "page-", count, PAGE_BYTES)?;
+    }
+    let mut folders = 0;
+    for folder in std::fs::read_dir(&with)? {
+        folders += 1;
+        let folder = folder?.path();
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750))?;
+        if std::os::unix::fs::chown(&folder, None, Some(10_000 + folders)).is_err() {
+            println!("left out: needs the right to give folders to groups");
+            return Ok(Vec::new());
+        }
+    }
+    let first = |root: &Path| {
+        if data.exists() {
+            std::fs::remove_dir_all(&data)?;
+        }
+        run(&sync(bench, "data", root, "null"))
+    };
+    let beside = pairs(bench.pairs, || first(&with), || first(&without))?;
+    for root in [&with, &without, &data] {
+        std::fs::remove_dir_all(root)?;
+    }
+    Ok(vec![Line {
+        work: format!(
+            "first run to `null`, {} HTML files of 20 KiB in {folders} folders of different access",
+            thousands(count)
+        ),
+        ours: figures(&middle(&beside.ours)),
+        beside: format!("folders of the same access: {}", figures(&middle(&beside.floor))),
+        what: "CPU",
+        value: beside.ratio(cpu),
+        unit: "×",
+        goal: Goal::Most(1.25),
     }])
 }
 

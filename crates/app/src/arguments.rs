@@ -35,6 +35,10 @@ pub(crate) struct Global {
     /// Threads for listing and reading [default: as many as the machine has, at most 8]
     #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
+    /// Read no file where the kernel does not confine what reads it (Landlock, seccomp)
+    #[arg(long, global = true, env = "INGATHER_REQUIRE_SANDBOX", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) require_sandbox: bool,
     /// Answer in JSON, one object per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -155,6 +159,20 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+impl Command {
+    /// Whether it may read documents.
+    pub(crate) fn reads_files(&self) -> bool {
+        matches!(
+            self,
+            Command::Sync(_)
+                | Command::Document(_)
+                | Command::Pipeline(_)
+                | Command::Verify { .. }
+                | Command::Extract(_)
+        )
+    }
 }
 
 /// Show what is read out of files.

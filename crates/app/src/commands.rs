@@ -16,11 +16,14 @@ use clap::CommandFactory;
 
 use crate::arguments::{Arguments, Command, Selftest};
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{show, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
+    if command.reads_files() {
+        wiring::require_sandbox(&global)?;
+    }
     match command {
         Command::Sync(sync) => sync::run(&global, sync),
         Command::Search(search) => search::run(&global, &search),

@@ -104,8 +104,9 @@ pub trait Repository: Send + Sync {
     }
 }
 
-/// Consumes the content of one document and completes its record.
-pub type ReadContent<'a> = dyn FnMut(&mut Record, &mut dyn Read) -> Result<(), Fault> + 'a;
+/// Consumes the content of one document and completes its record. The level is the document's own as it is opened, the same
+/// that the answer has when nothing changes meanwhile: content goes only where what is read for such documents goes.
+pub type ReadContent<'a> = dyn FnMut(&mut Record, &Level, &mut dyn Read) -> Result<(), Fault> + 'a;
 
 /// A listing under way. Dropping it ends it.
 pub trait Listing: Send {

@@ -45,7 +45,15 @@ pub struct Item<'a> {
     pub content: &'a mut dyn Read,
     /// What the stage finds in the item; empty at first.
     pub parts: &'a mut Parts,
+    /// Who may see it.
+    pub audience: Audience,
 }
+
+/// Equal for documents that the same people may see, now and after every change of what is above them. A stage that hands
+/// content to something that remembers, such as a process, keeps those apart that differ: what it remembers of one document
+/// could otherwise come back as another one's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Audience(pub i64);
 
 /// One stage, opened. Calls may come from several threads at once.
 pub trait Transform: Send + Sync {

@@ -17,7 +17,7 @@ mod stages;
 mod text;
 pub mod unix;
 
-pub use text::read_files_with;
+pub use text::{read_files_with, readers_in_force};
 
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];

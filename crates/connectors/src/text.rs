@@ -21,9 +21,9 @@ use ingather_extract::markdown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::files::read_files_with;
 #[cfg(feature = "tika")]
 pub(crate) use self::files::take;
+pub use self::files::{read_files_with, readers_in_force};
 
 /// The `text` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
@@ -121,7 +121,7 @@ impl Transform for Text {
 
 impl Text {
     fn read(&self, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
-        let Item { record, content, parts } = item;
+        let Item { record, content, parts, audience } = item;
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
@@ -129,14 +129,14 @@ impl Text {
             .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
         if let Some(media) = data {
             record.media_type = Some(media.to_owned());
-            return files::read(&self.settings, &name, record, &mut head.chain(content), parts);
+            return files::read(&self.settings, &name, (record, *audience), &mut head.chain(content), parts);
         }
         let mut text = decode::Text::new();
         text.push(head, ended);
         let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());
         if !detect::is_text(media) {
-            return files::read(&self.settings, &name, record, &mut head.chain(content), parts);
+            return files::read(&self.settings, &name, (record, *audience), &mut head.chain(content), parts);
         }
         while !ended && !text.is_full() {
             let length;
@@ -193,6 +193,7 @@ mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
     use ingather_connector::model::document::Parts;
+    use ingather_connector::transform::Audience;
     use ingather_testkit::suites;
     use proptest::prelude::*;
 
@@ -207,7 +208,8 @@ mod tests {
     fn try_apply(name: &str, content: &mut dyn Read) -> Result<Record, Fault> {
         let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
         let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
-        let mut item = Item { record: &mut record, content, parts: &mut Parts::default() };
+        let parts = &mut Parts::default();
+        let mut item = Item { record: &mut record, content, parts, audience: Audience::default() };
         open(&serde_json::json!({}))?.apply(&call, &mut item).map(|verdict| {
             assert_eq!(verdict, Verdict::Pass);
             record

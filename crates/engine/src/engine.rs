@@ -26,6 +26,7 @@ use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
+use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 use crate::{sweep, visit};
 
@@ -206,6 +207,7 @@ impl Engine {
             failed_now: Mutex::default(),
             classes: Mutex::new(classes),
             places: Mutex::new(places),
+            audiences: Audiences::default(),
             balance: Mutex::default(),
             aborted: Mutex::default(),
             lost_lease: std::sync::atomic::AtomicBool::new(false),

@@ -23,6 +23,7 @@ use crate::marks;
 use crate::outputs::OutputSlot;
 use crate::places::{Classes, Places};
 use crate::progress::Progress;
+use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 
 /// One run under way, shared by its threads.
@@ -62,6 +63,7 @@ pub(crate) struct Run {
     pub(crate) failed_now: Mutex<Vec<i64>>,
     pub(crate) classes: Mutex<Classes>,
     pub(crate) places: Mutex<Places>,
+    pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
     pub(crate) lost_lease: AtomicBool,

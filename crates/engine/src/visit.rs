@@ -1,5 +1,6 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
+pub(crate) mod audience;
 pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
@@ -47,6 +48,11 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             Looked::Reads(visiting) => reading.push(visiting),
         }
     }
+    // What the same people may see follows each other: the stages read it with one process.
+    reading.sort_by_key(|visiting| {
+        let task = &visiting.task;
+        (task.place, task.known.as_ref().and_then(|known| known.class))
+    });
     // No change of access waits for the content of another document.
     for visiting in reading {
         if run.stops() {
@@ -205,8 +211,9 @@ impl<'r> Visiting<'r> {
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
         let observed =
-            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, content| {
-                passed = Some(self.run.pipeline.pass(&self.run.call, record, content)?);
+            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, level, content| {
+                let audience = self.run.audiences.of(self.task.place, &self.run.pipeline.access(level));
+                passed = Some(self.run.pipeline.pass(&self.run.call, audience, record, content)?);
                 Ok(())
             })?;
         let passed = passed.ok_or_else(|| Fault::broken("connector", "the connector gave no content"))?;

@@ -67,6 +67,10 @@ pub struct Request {
     pub options: Options,
     /// Bounds.
     pub limits: Limits,
+    /// Who may see what comes out; equal numbers are the same people. A child never reads for others than those that it has
+    /// read for before.
+    #[serde(skip)]
+    pub audience: i64,
 }
 
 /// What people may want differently.

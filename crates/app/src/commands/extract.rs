@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ingather_connector::model::names;
-use ingather_extract::{Extracted, Options, Pool, Request, Settings, worker};
+use ingather_extract::{Extracted, Options, Pool, Request, worker};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Extract, Global};
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{show, wiring};
 
 pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
-    let settings = Settings::of_this_program(1)
+    let settings = wiring::reading(global, 1)
         .map_err(|error| Failure::unable(format!("no reader can be started: {error}")))?;
     let pool = Pool::new(settings);
     let mut code = exit::DONE;

@@ -477,6 +477,7 @@ fn tell(global: &Global, name: &str, report: &Report) {
     if let Some(error) = &report.error {
         show::stderr(error);
     }
+    wiring::warn_of_loose_readers(global);
     if b.partial > 0 && !global.quiet && report.run.is_some() {
         show::stderr(&format!(
             "which were read only in part, such as archives with too many members: ingather search --all \

@@ -59,7 +59,7 @@ fn read_once(
     let (content, access) = before.stamps(now, source.grain(&before, &handle));
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
-    let outcome = read(&mut record, &mut bytes);
+    let outcome = read(&mut record, &level, &mut bytes);
     if call.cancel.cancelled() {
         return Err(Fault::passing("cancelled", "reading was stopped"));
     }

@@ -12,7 +12,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::job::Definition;
 use ingather_connector::registry::Registry;
-use ingather_connector::transform::{Item, Transform, Verdict};
+use ingather_connector::transform::{Audience, Item, Transform, Verdict};
 
 use crate::error::{EngineError, Result};
 
@@ -78,16 +78,18 @@ impl Pipeline {
     pub(crate) fn pass(
         &self,
         call: &Call,
+        audience: Audience,
         record: &mut Record,
         content: &mut dyn Read,
     ) -> std::result::Result<Passed, Fault> {
-        self.pass_watched(call, record, content, &mut |_| {})
+        self.pass_watched(call, audience, record, content, &mut |_| {})
     }
 
     /// As [`Pipeline::pass`]; `watch` sees what each stage made of the document and of what is in it.
     pub(crate) fn pass_watched(
         &self,
         call: &Call,
+        audience: Audience,
         record: &mut Record,
         content: &mut dyn Read,
         watch: &mut dyn FnMut(&After<'_>),
@@ -97,10 +99,10 @@ impl Pipeline {
         let mut parts = Parts::default();
         let mut names = Names::default();
         for stage in &self.stages {
-            let left = apply_inside(stage.as_ref(), call, record, &mut parts, &mut names)?;
+            let left = apply_inside(stage.as_ref(), (call, audience), record, &mut parts, &mut names)?;
             if verdict == Verdict::Pass {
                 let mut found = Parts::default();
-                let mut item = Item { record, content: &mut hashing, parts: &mut found };
+                let mut item = Item { record, content: &mut hashing, parts: &mut found, audience };
                 verdict = stage.apply(call, &mut item)?;
                 parts.incomplete |= found.incomplete;
                 parts.list.extend(found.list.into_iter().map(|part| names.give(record, part)));
@@ -137,7 +139,7 @@ pub(crate) struct After<'s> {
 /// Sends what earlier stages found in a document through one stage; what it leaves out, and how it says so.
 fn apply_inside(
     stage: &dyn Transform,
-    call: &Call,
+    (call, audience): (&Call, Audience),
     document: &Record,
     parts: &mut Parts,
     names: &mut Names,
@@ -153,7 +155,8 @@ fn apply_inside(
             }
         };
         let mut found = Parts::default();
-        let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut found };
+        let content = &mut std::io::empty();
+        let mut item = Item { record: &mut record, content, parts: &mut found, audience };
         let record = match stage.apply(call, &mut item) {
             Ok(Verdict::Pass) => Some(Ok(record)),
             Ok(verdict) => {

@@ -32,6 +32,8 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// Documents that a child reads before it is replaced.
     pub documents: u32,
+    /// Whether a child that the kernel does not hold in full ([`InForce::is_whole`]) may read at all.
+    pub may_be_loose: bool,
 }
 
 impl Settings {
@@ -47,6 +49,7 @@ impl Settings {
             children: children.max(1),
             scratch: std::env::temp_dir(),
             documents: limits::EXTRACT_DOCUMENTS_MAX,
+            may_be_loose: true,
         })
     }
 }
@@ -75,6 +78,8 @@ struct Reader {
     process: Child,
     socket: BufReader<Timed>,
     documents: u32,
+    /// Whom it reads for, once it has read.
+    audience: Option<i64>,
     /// When the current document has to be done.
     deadline: Instant,
 }
@@ -119,6 +124,19 @@ impl Pool {
         self.state().in_force.clone()
     }
 
+    /// Starts a child that waits for work, and says what holds it.
+    ///
+    /// # Errors
+    /// When no child can be started, or none that is held as it has to be.
+    pub fn try_start(&self) -> io::Result<InForce> {
+        let reader = self.start()?;
+        let mut state = self.state();
+        if state.idle.len() + state.busy < self.settings.children {
+            state.idle.push(reader);
+        }
+        Ok(state.in_force.clone().unwrap_or_default())
+    }
+
     /// Process ids of the children that wait for work.
     pub fn idle(&self) -> Vec<u32> {
         self.state().idle.iter().map(|reader| reader.process.id()).collect()
@@ -140,7 +158,7 @@ impl Pool {
         drop(state);
         let _place = Place(self);
         loop {
-            let waiting = self.state().idle.pop();
+            let waiting = self.idle_for(request.audience);
             let fresh = waiting.is_none();
             let mut reader = match waiting {
                 Some(reader) => reader,
@@ -167,6 +185,20 @@ impl Pool {
         }
     }
 
+    /// A child that waits for work and has read for nobody else; where there is none, room for a new one.
+    fn idle_for(&self, audience: i64) -> Option<Reader> {
+        let mut state = self.state();
+        if let Some(at) = state.idle.iter().rposition(|reader| reader.reads_for(audience)) {
+            return Some(state.idle.remove(at));
+        }
+        // The caller is among the busy ones. The child that waits longest goes; outside of the lock, for it is waited for.
+        let crowded = state.idle.len() + state.busy > self.settings.children;
+        let oldest = (crowded && !state.idle.is_empty()).then(|| state.idle.remove(0));
+        drop(state);
+        drop(oldest);
+        None
+    }
+
     fn start(&self) -> io::Result<Reader> {
         let (ours, theirs) = UnixStream::pair()?;
         let process = Command::new(&self.settings.program)
@@ -189,12 +221,16 @@ impl Pool {
         let deadline = after(limits::EXTRACT_START_MS_MAX);
         let timed = Timed { socket: ours, deadline, waits: [Duration::ZERO; 2] };
         let socket = BufReader::with_capacity(limits::READ_BUFFER_BYTES, timed);
-        let mut reader = Reader { process, socket, documents: 0, deadline };
-        let in_force = match reader.hear(limits::EXTRACT_CHUNK_BYTES) {
+        let mut reader = Reader { process, socket, documents: 0, audience: None, deadline };
+        let in_force: InForce = match reader.hear(limits::EXTRACT_CHUNK_BYTES) {
             Ok((Word::Ready, bytes)) => serde_json::from_slice(&bytes)?,
             Ok(_) => return Err(io::Error::other("a reader said something else than that it is ready")),
             Err(reason) => return Err(io::Error::other(format!("a reader cannot be started: {reason}"))),
         };
+        if !self.settings.may_be_loose && !in_force.is_whole() {
+            let missing = in_force.missing().join(", ");
+            return Err(io::Error::other(format!("this kernel does not confine readers: {missing} missing")));
+        }
         let mut state = self.state();
         state.started += 1;
         state.in_force = Some(in_force);
@@ -245,6 +281,10 @@ fn lost(request: &Request, head: &[u8], reason: String) -> Extracted {
 }
 
 impl Reader {
+    fn reads_for(&self, audience: i64) -> bool {
+        self.audience.is_none_or(|before| before == audience)
+    }
+
     fn extract(
         &mut self,
         request: &Request,
@@ -253,6 +293,7 @@ impl Reader {
         content: &mut dyn Read,
     ) -> Result<Extracted, Lost> {
         self.documents += 1;
+        self.audience = Some(request.audience);
         self.deadline = after(request.limits.time_ms + limits::EXTRACT_GRACE_MS);
         let word = |ended: bool| if ended { Word::Last } else { Word::Bytes };
         let mut said = Vec::with_capacity(first.len() + (1 << 10));

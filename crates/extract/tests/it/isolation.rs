@@ -73,6 +73,29 @@ fn children_are_used_again_and_replaced_after_a_while() {
 }
 
 #[test]
+fn a_child_reads_for_the_same_people_only() {
+    let pool = pool(2, 1_000);
+    let reader = |audience: i64| {
+        let request = Request { name: "good".to_owned(), audience, ..Request::default() };
+        pool.extract(&request, &mut b"some words".as_slice()).unwrap().name
+    };
+    let (ann, bob) = (reader(1), reader(2));
+    assert_ne!(ann, bob);
+    assert_eq!(
+        [reader(1), reader(2), reader(2), reader(1)],
+        [ann.clone(), bob.clone(), bob.clone(), ann.clone()]
+    );
+    assert_eq!(pool.started(), 2, "there is one for each");
+    // There is no place for a third: it takes that of the one that was not asked for longest.
+    let cid = reader(3);
+    assert!(![&ann, &bob].contains(&&cid));
+    assert_eq!(reader(1), ann);
+    assert_ne!(reader(2), bob, "nobody else gets a child of theirs, either");
+    assert_eq!(pool.started(), 4);
+    assert_eq!(pool.idle().len(), 2);
+}
+
+#[test]
 fn a_child_that_was_ended_while_it_waited_is_replaced_unseen() {
     let pool = pool(1, 100);
     extract(&pool, "good");

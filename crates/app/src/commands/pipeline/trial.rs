@@ -25,7 +25,6 @@ pub(super) fn run(global: &Global, job: &str, document: &str, file: Option<&Path
     let job = job_named(&reader, job)?;
     let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, &data, reader, None, &wiring::journals(&job.definition));
-    wiring::readers(1);
     let stages = given.unwrap_or_else(|| job.definition.stages.clone());
     let trial = engine.try_stages(&job, &kind, &stages, document)?;
     if global.json {

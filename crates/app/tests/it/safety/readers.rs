@@ -1,10 +1,12 @@
 //! Processes that read files for a sync: what they hold, what ends them, and whom they read for.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::people::need_root;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::sandbox::{Answer, Sandbox};
@@ -137,4 +139,74 @@ fn a_reader_has_none_of_the_callers_files_and_no_right_of_root() {
     }
     running.send(Signal::CONT);
     assert_eq!(running.end().exits(0).json()[0]["added"], 1_000);
+}
+
+/// How many readers a sync by one thread starts.
+fn started(sandbox: &Sandbox) -> usize {
+    let trace = sandbox.path().join("trace");
+    let sync = sandbox.command(&["--threads", "1", "sync", "root", "--json"]);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "trace=execve", "-o"]).arg(&trace).arg(sync.get_program());
+    command.args(sync.get_args()).current_dir(sandbox.path());
+    Running::start(command).end().exits(0);
+    std::fs::read_to_string(trace).unwrap().matches("\"extract-worker\"").count()
+}
+
+#[test]
+fn a_reader_reads_for_the_same_people_only() {
+    need_root();
+    let sandbox = Sandbox::sqlite();
+    let page = |name: &str, mode: u32, owner: u32| {
+        sandbox.write(name, "<p>words</p>");
+        let path = sandbox.root().join(name);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        std::os::unix::fs::chown(&path, Some(owner), Some(owner)).unwrap();
+    };
+    for number in 0..20 {
+        page(&format!("open{number}/a.html"), 0o644, 1_000 + number);
+        page(&format!("open{number}/b.html"), 0o644, 2_000);
+    }
+    assert_eq!(started(&sandbox), 1, "everybody may see all of them");
+    page("open1/closed.html", 0o600, 1_000);
+    page("closed/open.html", 0o644, 1_000);
+    std::fs::set_permissions(sandbox.root().join("closed"), PermissionsExt::from_mode(0o700)).unwrap();
+    page("open2/c.html", 0o644, 1_000);
+    assert_eq!(started(&sandbox), 3, "for all, for the owner of a file, for the owner of a folder");
+}
+
+/// The program on a kernel that knows neither Landlock nor filters of system calls.
+fn on_an_old_kernel(sandbox: &Sandbox, arguments: &[&str]) -> Answer {
+    let plain = sandbox.command(arguments);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null"]);
+    for call in ["landlock_create_ruleset", "seccomp"] {
+        command.args(["-e", &format!("inject={call}:error=ENOSYS")]);
+    }
+    command.args(["-e", "trace=landlock_create_ruleset,seccomp"]);
+    command.arg(plain.get_program()).args(plain.get_args()).current_dir(sandbox.path());
+    Running::start(command).end()
+}
+
+#[test]
+fn without_confinement_each_sync_says_so_once_or_refuses() {
+    let sandbox = pages(3);
+    let answer = on_an_old_kernel(&sandbox, &["sync", "root", "--json"]).exits(0);
+    assert_eq!(answer.json()[0]["added"], 3);
+    assert_eq!(answer.err.lines().count(), 1, "{answer:#?}");
+    for word in ["warning", "Landlock, seccomp missing", "--require-sandbox"] {
+        assert!(answer.err.contains(word), "{answer:#?}");
+    }
+    let before = sandbox.snapshot();
+    sandbox.write("new.html", "<p>new");
+    on_an_old_kernel(&sandbox, &["--require-sandbox", "sync", "root"])
+        .refuses(3, &["Landlock, seccomp missing", "--require-sandbox"]);
+    on_an_old_kernel(&sandbox, &["--require-sandbox", "extract", "root/new.html"]).refuses(3, &["missing"]);
+    assert!(before == sandbox.snapshot(), "a refused sync changes nothing");
+    on_an_old_kernel(&sandbox, &["--require-sandbox", "search", "words", "--all"]).exits(0);
+    // Where the kernel can, nothing is said and nothing is refused.
+    let answer = sandbox.run(&["--require-sandbox", "sync", "root", "--json"]).exits(0);
+    assert_eq!((&answer.json()[0]["added"], answer.err.as_str()), (&1.into(), ""));
+    let mut told = sandbox.command(&["sync", "root", "--json"]);
+    told.env("INGATHER_REQUIRE_SANDBOX", "1");
+    Running::start(told).end().exits(0);
 }
