@@ -32,6 +32,9 @@ pub enum Verdict {
     Pass,
     /// Is no entry itself, only what is in it; outputs lose what they hold of the item itself.
     PartsOnly,
+    /// Is an entry by its name and fields alone: its content cannot be read, and this is why. Later stages go on with the record.
+    /// The document counts as failed, or is tried again first as the fault says; what is in it is then incomplete.
+    Unread(Fault),
     /// Is not wanted; outputs lose what they hold of it.
     Decline(Reason),
 }

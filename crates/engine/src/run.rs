@@ -107,6 +107,11 @@ impl Run {
             || lock(&self.attempts).contains_key(&id)
     }
 
+    /// Attempts that were counted so far.
+    pub(crate) fn attempts_made(&self, id: i64) -> u32 {
+        lock(&self.attempts).get(&id).copied().unwrap_or_default()
+    }
+
     /// Counts an attempt, those of earlier runs included; the first is 1.
     pub(crate) fn attempt(&self, id: i64) -> u32 {
         let mut attempts = lock(&self.attempts);

@@ -4,6 +4,7 @@ pub(crate) mod audience;
 pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
+mod unread;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -245,6 +246,9 @@ impl<'r> Visiting<'r> {
         let access = access_digest(visited.class, self.task.place);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
+        }
+        if let Verdict::Unread(fault) = passed.verdict {
+            return self.unread(visited, record, passed.parts, passed.content, fault);
         }
         let extract = extracts::of(self.run, visited.version, &record, &passed).map(Box::new);
         let partial = is_partial(&record, &passed.parts);

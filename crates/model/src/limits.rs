@@ -30,6 +30,9 @@ pub const SWEEP_ROWS: usize = 65_536;
 pub const REMOVE_BATCH: usize = 4_096;
 /// Attempts at one document before it counts as failed.
 pub const ATTEMPTS_MAX: u32 = 8;
+/// Attempts at a document whose reader somebody else ended, or had no time: memory may have been short for a moment, but a
+/// document may also be why.
+pub const READER_ATTEMPTS_MAX: u32 = 3;
 /// First wait before another attempt, milliseconds.
 pub const RETRY_WAIT_MS_MIN: i64 = 1_000;
 /// Longest wait before another attempt, milliseconds.

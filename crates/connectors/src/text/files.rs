@@ -7,7 +7,7 @@ use ingather_connector::model::document::{Component, EXTRACTION, INSIDE, Parts, 
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
 use ingather_connector::transform::{Audience, Verdict};
-use ingather_extract::{Extracted, InForce, Pool, Request, detect};
+use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
 
 use super::{Container, PartsAs, Settings};
 
@@ -47,10 +47,17 @@ pub(super) fn read(
     let found = pool
         .extract(&request, content)
         .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
-    if found.lost {
-        return Err(Fault::broken("extract", found.reason.unwrap_or_default()));
-    }
-    Ok(take((settings.parts, settings.container), record, found, parts))
+    let Some(loss) = found.lost else {
+        return Ok(take((settings.parts, settings.container), record, found, parts));
+    };
+    // It is found by its name and fields, and by the reason; whatever was in it before stays.
+    let reason = found.reason.unwrap_or_default();
+    record.fields.insert(EXTRACTION.to_owned(), vec![reason.clone()]);
+    parts.incomplete = true;
+    Ok(Verdict::Unread(match loss {
+        Loss::ByItself => Fault::broken("extract", reason),
+        Loss::ByOthers => Fault::passing_soon("reader", reason, limits::READER_ATTEMPTS_MAX),
+    }))
 }
 
 /// Takes what was found into the record and the parts.

@@ -59,7 +59,7 @@ pub enum Fate {
     PartsOnly,
     /// A stage declined it.
     Declined(Reason),
-    /// It is in the document and could not be read.
+    /// It is there and could not be read; of a document, later stages get its name and fields.
     Unreadable(Reason),
 }
 
@@ -232,6 +232,7 @@ fn fate(verdict: &Verdict) -> Fate {
     match verdict {
         Verdict::Pass => Fate::Passed,
         Verdict::PartsOnly => Fate::PartsOnly,
+        Verdict::Unread(fault) => Fate::Unreadable(fault.reason()),
         Verdict::Decline(reason) => Fate::Declined(reason.clone()),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ingather_extract::Request;
+use ingather_extract::{Loss, Request};
 
 use super::misdeeds::{extract, pool};
 
@@ -51,6 +51,9 @@ fn a_child_that_crashes_loops_or_eats_costs_one_document_with_a_clear_reason() {
     ] {
         let before = pool.started();
         let found = extract(&pool, deed);
+        // One that never had the processor may have been kept from it.
+        let by = if deed == "sleep" { Loss::ByOthers } else { Loss::ByItself };
+        assert_eq!(found.lost, Some(by), "{deed}: {found:?}");
         let said = found.reason.unwrap_or_default();
         assert!(said.contains(reason), "{deed}: {said}");
         assert_eq!(found.media_type, "text/plain", "{deed}: the type is told all the same");

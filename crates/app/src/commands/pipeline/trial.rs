@@ -148,7 +148,7 @@ fn tell(stages: &[Stage], trial: &Trial) {
     let mut over = false;
     for (place, step) in trial.steps.iter().enumerate() {
         let word = match &step.fate {
-            _ if over => "does not get it".to_owned(),
+            _ if over && step.fate != Fate::Passed => "does not get it".to_owned(),
             Fate::Absent => "has not found it".to_owned(),
             Fate::Found => "finds it".to_owned(),
             Fate::Passed => "passes it on".to_owned(),

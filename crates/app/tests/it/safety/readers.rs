@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::files::settle;
 use crate::people::need_root;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -46,19 +47,17 @@ impl Running {
             .collect()
     }
 
-    /// Stops it as soon as it has a reader, which it leaves standing.
+    /// Stops it as soon as it has a reader that has received some of a large document.
     #[track_caller]
     fn stop_with_reader(&self) -> Vec<u32> {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             assert!(Instant::now() < deadline, "no reader was started");
-            if !self.readers().is_empty() {
+            let mut readers = self.readers();
+            readers.retain(|reader| received(*reader) > 1 << 20);
+            if !readers.is_empty() {
                 self.send(Signal::STOP);
-                let readers = self.readers();
-                if !readers.is_empty() {
-                    return readers;
-                }
-                self.send(Signal::CONT);
+                return readers;
             }
             std::thread::yield_now();
         }
@@ -101,7 +100,8 @@ fn pages(count: usize) -> Sandbox {
 
 #[test]
 fn a_reader_has_none_of_the_callers_files_and_no_right_of_root() {
-    let sandbox = pages(1_000);
+    let sandbox = Sandbox::sqlite();
+    slow_page(&sandbox, "slow.html");
     let left_open = sandbox.path().join("left-open");
     let mut command = Command::new("sh");
     command.args(["-c", "exec 7>left-open 8<&0; exec \"$@\"", "sh"]);
@@ -138,7 +138,7 @@ fn a_reader_has_none_of_the_callers_files_and_no_right_of_root() {
         }
     }
     running.send(Signal::CONT);
-    assert_eq!(running.end().exits(0).json()[0]["added"], 1_000);
+    assert_eq!(running.end().exits(0).json()[0]["added"], 1);
 }
 
 /// How many readers a sync by one thread starts.
@@ -209,4 +209,88 @@ fn without_confinement_each_sync_says_so_once_or_refuses() {
     let mut told = sandbox.command(&["sync", "root", "--json"]);
     told.env("INGATHER_REQUIRE_SANDBOX", "1");
     Running::start(told).end().exits(0);
+}
+
+impl Running {
+    /// Kills readers with this signal as they come, so many, each when it has received some of a large document.
+    #[track_caller]
+    fn kill_readers(&self, count: usize, signal: Signal) {
+        let mut killed = Vec::new();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while killed.len() < count {
+            assert!(Instant::now() < deadline, "{} of {count} readers were started", killed.len());
+            for reader in self.readers() {
+                if killed.len() < count && !killed.contains(&reader) && received(reader) > 1 << 20 {
+                    kill_process(Pid::from_raw(reader as i32).unwrap(), signal).unwrap();
+                    killed.push(reader);
+                }
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Bytes that a process has read.
+fn received(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("rchar: "));
+    line.map_or(0, |number| number.parse().unwrap())
+}
+
+/// A page that takes a reader seconds: many words, and marks around each of them.
+fn slow_page(sandbox: &Sandbox, name: &str) {
+    sandbox.write(name, &format!("<title>Slow</title>{}", "<p><b>word</b> <i>other</i>".repeat(400_000)));
+}
+
+#[test]
+fn a_reader_that_somebody_killed_is_no_fault_of_its_document() {
+    let sandbox = Sandbox::sqlite();
+    slow_page(&sandbox, "slow.html");
+    let running = Running::start(sandbox.command(&["--threads", "1", "sync", "root", "--json"]));
+    running.kill_readers(2, Signal::KILL);
+    let answer = running.end().exits(0);
+    assert_eq!((&answer.json()[0]["added"], &answer.json()[0]["failed"]), (&1.into(), &0.into()));
+    assert_eq!(sandbox.find("other"), ["slow.html"], "the third attempt reads it");
+}
+
+#[test]
+fn what_failed_is_found_by_its_name_and_asked_for_again() {
+    let sandbox = Sandbox::sqlite();
+    slow_page(&sandbox, "slow.html");
+    let running = Running::start(sandbox.command(&["--threads", "1", "sync", "root", "--json"]));
+    running.kill_readers(3, Signal::KILL);
+    let answer = running.end().exits(1);
+    assert_eq!((&answer.json()[0]["failed"], &answer.json()[0]["waiting"]), (&1.into(), &0.into()));
+    for query in ["name:slow", "ext:html", "meta.extraction:*"] {
+        assert_eq!(sandbox.find(query), ["slow.html"], "{query}");
+    }
+    assert_eq!(sandbox.find("other"), [""; 0]);
+    let listed = sandbox.run(&["document", "list", "root", "--state", "failed", "--json"]).exits(0);
+    assert!(listed.json()[0]["reason"].as_str().unwrap().contains("signal 9"), "{listed:?}");
+    sandbox.run(&["doctor"]).exits(0);
+    sandbox.run(&["verify"]).exits(0);
+    // Nobody touched it: that nobody kills its reader any more is enough.
+    let next = sandbox.run(&["sync", "root", "--json"]).exits(0);
+    assert_eq!(&next.json()[0]["updated"], 1, "{next:?}");
+    assert_eq!(sandbox.find("other"), ["slow.html"]);
+    assert_eq!(sandbox.find("meta.extraction:*"), [""; 0]);
+    assert_eq!(sandbox.synced(&[]).get("unchanged"), 1);
+}
+
+#[test]
+fn text_that_was_read_before_goes_when_its_document_fails() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.html", "<p>earlier");
+    sandbox.synced(&[]);
+    slow_page(&sandbox, "a.html");
+    settle(&sandbox.root());
+    let running = Running::start(sandbox.command(&["--threads", "1", "sync", "root", "--json"]));
+    running.kill_readers(1, Signal::ILL);
+    assert_eq!(&running.end().exits(1).json()[0]["failed"], 1);
+    assert_eq!(sandbox.find("earlier"), [""; 0]);
+    assert_eq!(sandbox.find("name:a"), ["a.html"]);
+    // A crash is the document's own: it is read again when it changes.
+    let (counts, code) = sandbox.sync(&[]);
+    assert_eq!((counts.get("failed"), code), (1, 1));
+    assert_eq!(sandbox.find("name:a"), ["a.html"]);
 }
