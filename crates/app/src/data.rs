@@ -36,6 +36,14 @@ impl Drop for Writing {
     }
 }
 
+/// Whether a URL names a password: `user:password@`, or as a word of its own.
+fn has_password(url: &str) -> bool {
+    let after = url.split_once("://").map_or(url, |(_, after)| after);
+    let (place, words) = after.split_once('?').unwrap_or((after, ""));
+    let user = place.rsplit_once('@').map_or("", |(user, _)| user);
+    user.contains(':') || words.split('&').any(|word| word.starts_with("password="))
+}
+
 impl DataDirectory {
     pub(crate) fn of(global: &Global) -> Result<DataDirectory> {
         let path = match &global.data {
@@ -47,6 +55,12 @@ impl DataDirectory {
         let target = match &global.store {
             None => Target::Sqlite(path.join("store.db")),
             Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                if has_password(url) && !global.quiet {
+                    crate::show::stderr(
+                        "warning: everybody on this machine can read the password in --store (ps); put it in PGPASSWORD, in \
+                         ~/.pgpass, or in a file that PGPASSFILE or passfile= in the URL names",
+                    );
+                }
                 Target::Postgres(url.clone())
             }
             Some(_) => {

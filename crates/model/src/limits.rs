@@ -187,6 +187,15 @@ pub const STORE_CONNECT_MS_MAX: u64 = 10_000;
 /// Longest time in which the machine of a database server need not answer at all, milliseconds, where its URL does not say; a
 /// server that is alive and slow is waited for.
 pub const STORE_SILENCE_MS_MAX: u64 = 60_000;
+/// Longest wait for an answer of a database server whose machine is alive, milliseconds, where its URL does not say: longer
+/// than the server itself lets a statement run.
+pub const STORE_ANSWER_MS_MAX: u64 = 330_000;
+/// Longest time that a database server works on one statement, milliseconds: the largest ones look at a whole inventory.
+pub const STORE_STATEMENT_MS_MAX: u64 = 300_000;
+/// Longest wait of a statement for what somebody else has locked, milliseconds.
+pub const STORE_LOCK_MS_MAX: u64 = 60_000;
+/// Bytes of a file with passwords.
+pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output
 /// that knows a larger one was written by somebody else.
 pub const SEQ_MAX: i64 = 1 << 62;

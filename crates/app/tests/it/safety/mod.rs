@@ -2,4 +2,5 @@
 
 pub(crate) mod mounts;
 mod readers;
+mod servers;
 mod terminal;
