@@ -232,6 +232,9 @@ pub(crate) struct Sync {
     /// Leave out files above this size, bytes
     #[arg(long, value_name = "BYTES")]
     pub(crate) size_max: Option<u64>,
+    /// Files on network and FUSE file systems are shown to whom their modes say, though others decide there [default: to root]
+    #[arg(long, value_name = "on|off")]
+    pub(crate) trust_modes: Option<OnOff>,
     /// A file that was only touched is not sent again: compare by content
     #[arg(long)]
     pub(crate) compare_content: bool,
@@ -253,6 +256,13 @@ pub(crate) struct Sync {
     /// Count what would happen, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// Yes or no, where neither is the same as nothing said.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnOff {
+    On,
+    Off,
 }
 
 /// What a job keeps beside the books.

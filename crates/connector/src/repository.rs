@@ -98,6 +98,11 @@ pub trait Repository: Send + Sync {
         }
     }
 
+    /// What a person should know of this source and has not decided about, after it was checked or listed: whole sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Identity of who reads (user, groups, credentials); when it changes, unreadable documents are tried again.
     fn reader(&self) -> String {
         String::new()

@@ -83,6 +83,8 @@ pub struct Report {
     pub stopped: bool,
     /// Why it ended early.
     pub error: Option<String>,
+    /// What a person should know of the source.
+    pub notes: Vec<String>,
     /// How long it took, milliseconds.
     pub millis: i64,
 }
@@ -148,6 +150,7 @@ impl Engine {
             blind,
             stopped,
             error,
+            notes: run.repository.notes(),
             millis: self.clock.now() - started,
         })
     }

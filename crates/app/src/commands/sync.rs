@@ -15,7 +15,7 @@ use ingather_store::{Durability, Reader, Store, Target};
 use serde_json::json;
 
 use super::pipeline;
-use crate::arguments::{Global, KeepWord, Sync};
+use crate::arguments::{Global, KeepWord, OnOff, Sync};
 use crate::data::{DataDirectory, Writing};
 use crate::exit::{self, Failure, Result};
 use crate::{show, wiring};
@@ -211,6 +211,9 @@ fn with_flags(mut definition: Definition, sync: &Sync) -> Definition {
     }
     if let Some(bytes) = sync.size_max {
         set("size_max", json!(bytes));
+    }
+    if let Some(word) = sync.trust_modes {
+        set("trust_modes", json!(word == OnOff::On));
     }
     definition.compare_content |= sync.compare_content;
     match sync.keep {
@@ -476,6 +479,9 @@ fn tell(global: &Global, name: &str, report: &Report) {
     }
     if let Some(error) = &report.error {
         show::stderr(error);
+    }
+    if !global.quiet {
+        report.notes.iter().for_each(|note| show::stderr(note));
     }
     wiring::warn_of_loose_readers(global);
     if b.partial > 0 && !global.quiet && report.run.is_some() {
