@@ -39,6 +39,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "INGATHER_REQUIRE_SANDBOX", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) require_sandbox: bool,
+    /// Write to journals that others than their owner can read
+    #[arg(long, global = true, env = "INGATHER_SHARED_JOURNAL", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) shared_journal: bool,
     /// Answer in JSON, one object per line
     #[arg(long, global = true)]
     pub(crate) json: bool,

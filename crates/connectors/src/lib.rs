@@ -17,6 +17,7 @@ mod stages;
 mod text;
 pub mod unix;
 
+pub use journal::share_journals;
 pub use text::{read_files_with, readers_in_force};
 
 /// Repositories, by name.

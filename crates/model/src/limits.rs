@@ -196,6 +196,8 @@ pub const STORE_STATEMENT_MS_MAX: u64 = 300_000;
 pub const STORE_LOCK_MS_MAX: u64 = 60_000;
 /// Bytes of a file with passwords.
 pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Documents that are counted when a search says how many of a job wait to be sent again.
+pub const RESENDS_COUNTED_MAX: i64 = 100_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output
 /// that knows a larger one was written by somebody else.
 pub const SEQ_MAX: i64 = 1 << 62;

@@ -171,6 +171,7 @@ queries! {
     split WORK_AGAIN = "work/again";
     shared WORK_REMOVE = "work/remove";
     shared WORK_OF_JOB = "work/of_job";
+    shared WORK_RESENDS = "work/resends";
     shared WORK_GET = "work/get";
     split TROUBLE_PUT = "trouble/put";
     shared TROUBLE_OVER = "trouble/over";

@@ -47,6 +47,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
             total => format!("{} of {} found", found.hits.len(), show::number(total as u64)),
         });
     }
+    super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
         let jobs = reader.read(jobs::list)?;
         let name =

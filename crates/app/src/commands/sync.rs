@@ -75,6 +75,7 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
     drop(watch);
     let report = report?;
     tell(global, &job.name, &report);
+    super::tell_resends(global, writing.store.reader(), Some(job.id))?;
     let confirmed = offer(global, &writing, &engine, &job, &report)?;
     Ok(code(&report, confirmed))
 }

@@ -1,7 +1,9 @@
 //! The parent's side: children that are started when needed, used again, replaced after a while, and never trusted.
 
+use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
+use std::hash::BuildHasher;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -10,6 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ingather_model::limits;
+use rustix::fs::{Mode, OFlags};
 
 use super::confine::InForce;
 use super::end::{End, end_of, error_of};
@@ -242,11 +245,15 @@ impl Pool {
     /// A file without a name, for the documents that are too large for memory.
     fn scratch(&self) -> io::Result<File> {
         use std::os::unix::fs::OpenOptionsExt;
-        let number = self.state().started;
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::open(&self.settings.scratch, flags, Mode::RUSR | Mode::WUSR) {
+            return Ok(file.into());
+        }
+        // Where that cannot be, one with a name that nobody guesses.
+        let number = RandomState::new().hash_one(self.state().started);
         let mut attempt = 0u32;
         loop {
-            let path =
-                self.settings.scratch.join(format!(".ingather-{}-{number}-{attempt}", std::process::id()));
+            let path = self.settings.scratch.join(format!(".ingather-{number:016x}-{attempt}"));
             match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => {
                     std::fs::remove_file(&path)?;

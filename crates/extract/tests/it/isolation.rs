@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ingather_extract::{Loss, Request};
 
-use super::misdeeds::{extract, pool};
+use super::misdeeds::{extract, pool, pool_in};
 
 #[test]
 fn a_child_can_open_no_socket_no_file_and_no_process() {
@@ -161,6 +161,18 @@ fn a_large_document_goes_through_the_scratch_file() {
         assert_eq!(found.text.len(), length, "{:?}", found.reason);
     }
     assert_eq!(pool.started(), 1);
+}
+
+#[test]
+fn nobody_can_take_the_names_of_scratch_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for attempt in 0..=1_000 {
+        let name = format!(".ingather-{}-0-{attempt}", std::process::id());
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let pool = pool_in(folder.path());
+    assert_eq!(extract(&pool, "good").text, "some words");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1_001, "its own has no name");
 }
 
 #[test]

@@ -28,20 +28,29 @@ pub(crate) fn pool(children: usize, documents: u32) -> Pool {
     pool_of("misdeeds", children, documents)
 }
 
+/// The same with its scratch files in a folder of its own.
+pub(crate) fn pool_in(scratch: &std::path::Path) -> Pool {
+    Pool::new(Settings { scratch: scratch.to_owned(), ..settings_of("misdeeds", 1, 100) })
+}
+
 /// A pool of children that read as they should.
 pub(crate) fn readers(children: usize) -> Pool {
     pool_of(READERS, children, 1_000)
 }
 
 fn pool_of(work: &str, children: usize, documents: u32) -> Pool {
+    Pool::new(settings_of(work, children, documents))
+}
+
+fn settings_of(work: &str, children: usize, documents: u32) -> Settings {
     let arguments: Vec<OsString> =
         ["misdeeds::the_child_of_the_other_tests", "--exact", "--nocapture"].map(OsString::from).to_vec();
-    Pool::new(Settings {
+    Settings {
         arguments,
         environment: vec![(CHILD.into(), work.into())],
         documents,
         ..Settings::of_this_program(children).unwrap()
-    })
+    }
 }
 
 /// What becomes of a document of that name.
