@@ -98,38 +98,38 @@ pub(super) fn html(bench: &Bench) -> Result<Vec<Line>> {
     }])
 }
 
-/// Pages in folders of different access, for which different processes read, beside folders of the same access.
+/// Pages in a hundred folders of different access, for which different processes read, beside folders of the same access.
 pub(super) fn apart(bench: &Bench) -> Result<Vec<Line>> {
-    let count = bench.size(20_000);
-    let (with, without) = (bench.path("apart"), bench.path("alike"));
-    let data = bench.path("data");
-    for root in [&with, &without] {
-        trees::pages(root, "page-", count, PAGE_BYTES)?;
+    const FOLDERS: usize = 100;
+    let each = bench.size(50_000) / FOLDERS;
+    let (root, data) = (bench.path("apart"), bench.path("data"));
+    let folder = |number: usize| root.join(format!("group-{number:03}"));
+    for number in 0..FOLDERS {
+        trees::pages(&folder(number), "page-", each, PAGE_BYTES)?;
     }
-    let mut folders = 0;
-    for folder in std::fs::read_dir(&with)? {
-        folders += 1;
-        let folder = folder?.path();
-        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750))?;
-        if std::os::unix::fs::chown(&folder, None, Some(10_000 + folders)).is_err() {
-            println!("left out: needs the right to give folders to groups");
-            return Ok(Vec::new());
+    if std::os::unix::fs::chown(folder(0), None, Some(10_000)).is_err() {
+        println!("left out: needs the right to give folders to groups");
+        return Ok(Vec::new());
+    }
+    let first = |differ: bool| {
+        for number in 0..FOLDERS {
+            let group = if differ { 10_000 + number as u32 } else { 10_000 };
+            std::os::unix::fs::chown(folder(number), None, Some(group))?;
+            std::fs::set_permissions(folder(number), PermissionsExt::from_mode(0o750))?;
         }
-    }
-    let first = |root: &Path| {
         if data.exists() {
             std::fs::remove_dir_all(&data)?;
         }
-        run(&sync(bench, "data", root, "null"))
+        run(&sync(bench, "data", &root, "null"))
     };
-    let beside = pairs(bench.pairs, || first(&with), || first(&without))?;
-    for root in [&with, &without, &data] {
-        std::fs::remove_dir_all(root)?;
+    let beside = pairs(bench.pairs, || first(true), || first(false))?;
+    for made in [&root, &data] {
+        std::fs::remove_dir_all(made)?;
     }
     Ok(vec![Line {
         work: format!(
-            "first run to `null`, {} HTML files of 20 KiB in {folders} folders of different access",
-            thousands(count)
+            "first run to `null`, {} HTML files of 20 KiB in {FOLDERS} folders of different access",
+            thousands(each * FOLDERS)
         ),
         ours: figures(&middle(&beside.ours)),
         beside: format!("folders of the same access: {}", figures(&middle(&beside.floor))),
