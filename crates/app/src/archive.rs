@@ -70,7 +70,7 @@ impl<R: Read> Read for Hashing<R> {
 
 /// Writes everything in `folder` to standard output; `manifest` gets the list of files.
 pub(crate) fn write_out(folder: &Path, manifest: &mut Manifest) -> Result<()> {
-    let (name, mut out) = (Path::new("standard output"), std::io::stdout().lock());
+    let (name, mut out) = (Path::new("standard output"), crate::show::bytes_out());
     write_all(name, &mut out, folder, manifest)?;
     out.flush().map_err(|error| failed(name, &error))
 }

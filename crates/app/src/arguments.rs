@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
-pub(crate) use sync::{KeepWord, Sync};
+pub(crate) use sync::{KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
 #[derive(Parser, Debug)]
@@ -81,6 +81,15 @@ pub(crate) struct Global {
     /// Threads of a sync, for listing and reading [default: as many as the machine has, at most 8]
     #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = values::from_one::<256>)]
     pub(crate) threads: Option<u32>,
+    /// Read no file where the kernel does not confine what reads it (Landlock, seccomp)
+    #[arg(long, global = true, env = "INGATHER_REQUIRE_SANDBOX", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) require_sandbox: bool,
+    /// Write to journals that others than their owner can read
+    #[arg(long, global = true, env = "INGATHER_SHARED_JOURNAL", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) shared_journal: bool,
+
     /// Answer in JSON, one object per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -215,6 +224,20 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+impl Command {
+    /// Whether it may read documents.
+    pub(crate) fn reads_files(&self) -> bool {
+        matches!(
+            self,
+            Command::Sync(_)
+                | Command::Document(_)
+                | Command::Pipeline(_)
+                | Command::Verify { .. }
+                | Command::Extract(_)
+        )
+    }
 }
 
 /// Show what is read out of files.

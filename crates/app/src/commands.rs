@@ -14,13 +14,22 @@ mod why;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Command, Selftest, values};
+use ingather_connector::model::ids::JobId;
+use ingather_connector::model::limits;
+
+use crate::arguments::{Arguments, Command, Global, Selftest, values};
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{show, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
+    if global.shared_journal {
+        ingather_connectors::share_journals();
+    }
+    if command.reads_files() {
+        wiring::require_sandbox(&global)?;
+    }
     match command {
         Command::Sync(sync) => sync::run(&global, sync),
         Command::Search(search) => search::run(&global, &search),
@@ -38,10 +47,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),
         Command::Completions { shell } => {
-            // Into memory first: the generator panics where it cannot write.
-            let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut text);
-            show::line(String::from_utf8_lossy(&text).trim_end());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut script);
+            String::from_utf8_lossy(&script).lines().for_each(show::line);
             Ok(exit::DONE)
         }
     }
@@ -58,6 +66,26 @@ fn job_named(reader: &ingather_store::Reader, name: &str) -> Result<ingather_sto
         true => format!("there is no job `{name}`; begin with `ingather sync FOLDER`"),
         false => format!("there is no job `{name}`; there is {}", names.join(", ")),
     }))
+}
+
+/// Says which jobs have documents that an output lost, and that no search finds until their own next run; `done` had its run.
+fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<JobId>) -> Result<()> {
+    if global.quiet {
+        return Ok(());
+    }
+    for job in reader.read(ingather_store::jobs::list)?.into_iter().filter(|job| Some(job.id) != done) {
+        let waits = reader.read(|sql| ingather_store::work::resends(sql, job.id))?;
+        if waits > 0 {
+            let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
+            show::stderr(&format!(
+                "job {}: {more}{} documents wait to be sent again, and are not found before; `ingather sync` of {} sends them",
+                job.name,
+                show::number(waits),
+                job.root
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The connector of a job's repository.

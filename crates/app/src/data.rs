@@ -36,6 +36,14 @@ impl Drop for Writing {
     }
 }
 
+/// Whether a URL names a password: `user:password@`, or as a word of its own.
+fn has_password(url: &str) -> bool {
+    let after = url.split_once("://").map_or(url, |(_, after)| after);
+    let (place, words) = after.split_once('?').unwrap_or((after, ""));
+    let user = place.rsplit_once('@').map_or("", |(user, _)| user);
+    user.contains(':') || words.split('&').any(|word| word.starts_with("password="))
+}
+
 impl DataDirectory {
     pub(crate) fn of(global: &Global) -> Result<DataDirectory> {
         let path = match &global.data {
@@ -47,6 +55,12 @@ impl DataDirectory {
         let target = match &global.store {
             None => Target::Sqlite(path.join("store.db")),
             Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                if has_password(url) && !global.quiet {
+                    crate::show::stderr(
+                        "warning: everybody on this machine can read the password in --store (ps); put it in PGPASSWORD, in \
+                         ~/.pgpass, or in a file that PGPASSFILE or passfile= in the URL names",
+                    );
+                }
                 Target::Postgres(url.clone())
             }
             Some(_) => {
@@ -120,13 +134,8 @@ impl DataDirectory {
         let lock = self.lock(doing)?;
         let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());
-        let member = Member {
-            id: format!("{pid}-{now}"),
-            until: 0,
-            pid,
-            host: format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), self.path.display()),
-            doing: doing.to_owned(),
-        };
+        let member =
+            Member { id: format!("{pid}-{now}"), until: 0, pid, host: self.host()?, doing: doing.to_owned() };
         let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
         Ok(Writing { store, lease, _lock: lock })
     }
@@ -137,6 +146,14 @@ impl DataDirectory {
             (Target::Sqlite(file), StoreError::Database { message, .. }) if message.contains("locked") => {
                 Failure::unable(format!(
                     "the store {} cannot be used: {message}; end the program that holds it, or wait for it",
+                    file.display()
+                ))
+            }
+            // Nothing is wrong with a store that is somebody else's.
+            (Target::Sqlite(file), StoreError::Database { .. }) if is_closed(file) => {
+                Failure::unable(format!(
+                    "the store {} is not yours to read: who searches is the owner of the data directory; ask them, or use your own \
+                 with --data",
                     file.display()
                 ))
             }
@@ -202,10 +219,44 @@ impl DataDirectory {
         }
     }
 
+    /// The name of this directory among those that share a database: for people its machine and path, and a number of which
+    /// there is no other, since machines may be called alike. A copy of the directory on another machine is another one.
+    fn host(&self) -> Result<String> {
+        let path = self.path.join("identity");
+        let failed = |error: std::io::Error| {
+            Failure::unable(format!(
+                "{} cannot be used: {error}; make it readable, or remove it",
+                path.display()
+            ))
+        };
+        let mut own = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            other => other.map_err(failed)?,
+        };
+        // Whoever asks holds the lock of the directory.
+        if own.trim().is_empty() {
+            let mut random = [0u8; 16];
+            File::open("/dev/urandom")
+                .and_then(|mut source| source.read_exact(&mut random))
+                .map_err(failed)?;
+            own = blake3::hash(&random).to_hex().to_string();
+            std::fs::write(&path, &own).map_err(failed)?;
+        }
+        let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        let number = blake3::hash(format!("{} {}", machine.trim(), own.trim()).as_bytes()).to_hex();
+        let name = rustix::system::uname();
+        Ok(format!("{}:{} ({})", name.nodename().to_string_lossy(), self.path.display(), &number[..12]))
+    }
+
     /// Device and inode of the directory, when it exists.
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         identity(&self.path)
     }
+}
+
+/// Whether a file is there and this user may not read it.
+fn is_closed(file: &Path) -> bool {
+    File::open(file).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 /// Device and inode of a path.

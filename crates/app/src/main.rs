@@ -27,7 +27,7 @@ fn main() -> std::process::ExitCode {
                 return std::process::ExitCode::from(exit::USAGE);
             }
             // The answer to --help goes to standard output, what is wrong to standard error; clap knows which.
-            if let Err(error) = error.print() {
+            if let Err(error) = show::arguments(&error) {
                 return std::process::ExitCode::from(show::unwritten(&error));
             }
             return std::process::ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));

@@ -97,13 +97,15 @@ fn readers() -> Look {
     }
     let word = |holds: bool| if holds { "yes" } else { "no" };
     let sentence = format!(
-        "files are read by processes held by Landlock ({}), seccomp ({}), no new privileges ({}), {} of memory",
+        "files are read by processes held by Landlock ({}), seccomp ({}), no new privileges ({}), no capabilities ({}), {} \
+         of memory",
         in_force.landlock,
         word(in_force.seccomp),
         word(in_force.no_new_privileges),
+        word(in_force.no_capabilities),
         show::bytes(in_force.memory_bytes)
     );
-    if in_force.seccomp && in_force.no_new_privileges && in_force.landlock != "none" {
+    if in_force.is_whole() {
         return Look::good("readers", sentence);
     }
     Look::bad(

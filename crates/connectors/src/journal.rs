@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use garde::Validate;
 use ingather_connector::call::Call;
@@ -30,6 +31,14 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     look: None,
     discard: None,
 };
+
+/// Whether a journal may be a file that others can read.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// Lets journals be files that others than their owner can read: who may, is then the file's own matter.
+pub fn share_journals() {
+    SHARED.store(true, Ordering::Relaxed);
+}
 
 /// Settings of the journal.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]
@@ -95,6 +104,16 @@ impl Journal {
         if !begins_as_ours(&file, length).map_err(trouble)? {
             let sentence = format!("`{name}` is no journal: it holds something else; name another file");
             return Err(Fault::refused("journal", sentence));
+        }
+        // The bits of the group are also those of all whom an access list names.
+        if facts.mode() & 0o066 != 0 && !SHARED.load(Ordering::Relaxed) {
+            return Err(Fault::refused(
+                "journal",
+                format!(
+                    "others than its owner may read or write the journal `{name}`, which holds everybody's text: make it the \
+                     owner's alone (chmod 600), or say --shared-journal"
+                ),
+            ));
         }
         let end = end_of_last_line(&file, length).map_err(trouble)?;
         if end < length {
@@ -334,6 +353,7 @@ mod tests {
     fn a_torn_last_line_is_cut_off_and_the_rest_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).unwrap();
         let whole = format!("{}\n", json!({"op": "delete"}));
         // Longer than one read backwards.
         for rest in ["pu".to_owned(), "x".repeat(limits::READ_BUFFER_BYTES * 2 + 3)] {

@@ -17,7 +17,8 @@ mod stages;
 mod text;
 pub mod unix;
 
-pub use text::read_files_with;
+pub use journal::share_journals;
+pub use text::{read_files_with, readers_in_force};
 
 /// Bytes as people write them: a number, or one with a unit such as `10kb` or `1.5MiB` (1,024 each).
 pub fn bytes(text: &str) -> Option<u64> {

@@ -26,6 +26,7 @@ use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
+use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 use crate::visit::refill;
 use crate::{sweep, visit};
@@ -83,6 +84,8 @@ pub struct Report {
     pub stopped: bool,
     /// Why it ended early.
     pub error: Option<String>,
+    /// What a person should know of the source.
+    pub notes: Vec<String>,
     /// How long it took, milliseconds.
     pub millis: i64,
 }
@@ -148,6 +151,7 @@ impl Engine {
             blind,
             stopped,
             error,
+            notes: run.repository.notes(),
             millis: self.clock.now() - started,
         })
     }
@@ -208,6 +212,7 @@ impl Engine {
             refilled: Mutex::default(),
             classes: Mutex::new(classes),
             places: Mutex::new(places),
+            audiences: Audiences::default(),
             balance: Mutex::default(),
             aborted: Mutex::default(),
             lost_lease: std::sync::atomic::AtomicBool::new(false),

@@ -129,6 +129,9 @@ impl<'r> Lister<'r> {
 
     fn page(&mut self, page: &Page) -> Result<()> {
         self.places(page)?;
+        let places = self.run.places();
+        self.run.audiences.note(&page.places, |name| places.id(name));
+        drop(places);
         for scope in &page.proven {
             match scope {
                 Scope::Folder(name) if self.is_foreign(name) => {}

@@ -23,6 +23,7 @@ use crate::marks;
 use crate::outputs::OutputSlot;
 use crate::places::{Classes, Places};
 use crate::progress::Progress;
+use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 
 /// One run under way, shared by its threads.
@@ -64,6 +65,7 @@ pub(crate) struct Run {
     pub(crate) refilled: Mutex<RoaringTreemap>,
     pub(crate) classes: Mutex<Classes>,
     pub(crate) places: Mutex<Places>,
+    pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
     pub(crate) lost_lease: AtomicBool,
@@ -105,6 +107,11 @@ impl Run {
             || self.skipped.contains(bit)
             || self.pending.contains(bit)
             || lock(&self.attempts).contains_key(&id)
+    }
+
+    /// Attempts that were counted so far.
+    pub(crate) fn attempts_made(&self, id: i64) -> u32 {
+        lock(&self.attempts).get(&id).copied().unwrap_or_default()
     }
 
     /// Counts an attempt, those of earlier runs included; the first is 1.

@@ -1,10 +1,12 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
+pub(crate) mod audience;
 mod earlier;
 pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
+mod unread;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -49,6 +51,11 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             Looked::Reads(visiting) => reading.push(visiting),
         }
     }
+    // What the same people may see follows each other: the stages read it with one process.
+    reading.sort_by_key(|visiting| {
+        let task = &visiting.task;
+        (task.place, task.known.as_ref().and_then(|known| known.class))
+    });
     // No change of access waits for the content of another document.
     for visiting in reading {
         if run.stops() {
@@ -210,8 +217,9 @@ impl<'r> Visiting<'r> {
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
         let observed =
-            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, content| {
-                passed = Some(self.run.pipeline.pass(&self.run.call, record, content)?);
+            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, level, content| {
+                let audience = self.run.audiences.of(self.task.place, &self.run.pipeline.access(level));
+                passed = Some(self.run.pipeline.pass(&self.run.call, audience, record, content)?);
                 Ok(())
             })?;
         let passed = passed.ok_or_else(|| Fault::broken("connector", "the connector gave no content"))?;
@@ -256,6 +264,9 @@ impl<'r> Visiting<'r> {
         let access = access_digest(visited.class, self.task.place);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
+        }
+        if let Verdict::Unread(fault) = passed.verdict {
+            return self.unread(visited, record, passed.parts, passed.content, fault);
         }
         let extract = extracts::of(self.run, visited.version, &record, &passed).map(Box::new);
         let partial = is_partial(&record, &passed.parts);

@@ -183,6 +183,7 @@ queries! {
     split WORK_AGAIN = "work/again";
     shared WORK_REMOVE = "work/remove";
     shared WORK_OF_JOB = "work/of_job";
+    shared WORK_RESENDS = "work/resends";
     shared WORK_GET = "work/get";
     shared WORK_OVERDUE = "work/overdue";
     split TROUBLE_PUT = "trouble/put";

@@ -1,6 +1,7 @@
 //! What waits, and what is wrong: rows that exist only while there is something to do or to tell.
 
 use ingather_model::ids::JobId;
+use ingather_model::limits;
 
 use crate::db::{Column, Sql, Value};
 use crate::error::Result;
@@ -110,6 +111,12 @@ pub fn wanted(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, Cause)>> 
 /// Documents of a job that wait for a visit.
 pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::WORK_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
+}
+
+/// How many documents of a job wait to be sent again because an output lost them; of very many so many are counted.
+pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
+    let values = [Value::Int(job.0), Value::Int(limits::RESENDS_COUNTED_MAX)];
+    Ok(sql.query(&queries::WORK_RESENDS, &values, |row| row.int(0))?.len() as u64)
 }
 
 /// Documents of a job of which a removal was sent and not confirmed.

@@ -95,7 +95,7 @@ impl Repository for __Type__ {
     fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let text = self.text(key)?;
         let mut observed = self.observed(key, &text);
-        read(&mut observed.record, &mut text.as_bytes())?;
+        read(&mut observed.record, &observed.level, &mut text.as_bytes())?;
         Ok(observed)
     }
 
@@ -168,7 +168,7 @@ use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Audience, Item, Transform, TransformKind, Verdict};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -227,7 +227,8 @@ mod tests {
         let before = Record { title: "title".into(), uri: "x:1".into(), ..Record::default() };
         let mut record = before.clone();
         let mut parts = Parts::default();
-        let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut parts };
+        let content = &mut std::io::empty();
+        let mut item = Item { record: &mut record, content, parts: &mut parts, audience: Audience::default() };
         assert_eq!(stage.apply(&call, &mut item).unwrap(), Verdict::Pass);
         assert_eq!(record, Record { title: "tit".into(), ..before });
     }

@@ -45,6 +45,9 @@ pub(crate) struct Sync {
     /// Leave out files above this size, such as 500kB, 20MB or 1GiB
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) size_max: Option<u64>,
+    /// Files on network and FUSE file systems are shown to whom their modes say, though others decide there [default: to root]
+    #[arg(long, value_name = "on|off")]
+    pub(crate) trust_modes: Option<OnOff>,
     /// Do not enter folders on which another disk is mounted
     #[arg(long)]
     pub(crate) one_file_system: bool,
@@ -116,5 +119,12 @@ pub(crate) enum KeepWord {
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardWord {
     /// Removals are not held in this run.
+    Off,
+}
+
+/// Yes or no, where neither is the same as nothing said.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnOff {
+    On,
     Off,
 }

@@ -33,7 +33,7 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
     let to_standard = file == Path::new(archive::STANDARD);
-    if to_standard && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+    if to_standard && show::is_terminal_out() {
         return Err(Failure::usage(
             "a backup is not for a terminal; name a file, or send it on, such as to a pipe",
         ));
@@ -124,7 +124,7 @@ fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
             "file": place.to_string_lossy(), "store": manifest.store, "index": manifest.index, "bytes": bytes,
             "files": manifest.files.len(), "made_at": manifest.made_at, "program": manifest.program,
         });
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !global.quiet {
         let files = manifest.files.len();
         show::line(&format!("{what}: {} ({files} files, {})", place.display(), show::bytes(bytes)));

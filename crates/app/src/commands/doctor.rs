@@ -81,7 +81,7 @@ fn tell_look(global: &Global, look: &Look) {
     if global.json {
         let line =
             json!({"check": look.check, "ok": look.good, "says": look.sentence, "advice": look.advice});
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !look.good {
         show::line(&format!("{}: {}", look.check, look.sentence));
         show::line(&format!("  {}", look.advice));
@@ -99,7 +99,7 @@ fn tell_fault(global: &Global, reader: &Reader, fault: &Fault, repaired: bool) -
             "check": check.name, "number": check.number, "ok": repaired, "repaired": repaired, "count": fault.rows.len(),
             "more": more, "says": check.found, "advice": check.advice, "examples": examples,
         });
-        show::line(&line.to_string());
+        show::json(&line);
         return Ok(());
     }
     let count = show::number(fault.rows.len() as u64);

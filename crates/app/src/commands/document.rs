@@ -115,14 +115,11 @@ fn tell(global: &Global, job: &str, row: &Listed) {
     let (word, for_people) = words(state_of(row));
     let reason = row.trouble.as_ref().map(|(_, code, message)| (code.as_str(), message.as_str()));
     if global.json {
-        show::line(
-            &json!({
-                "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,
-                "waits_for": row.work.as_ref().map(|(cause, _)| cause), "due": row.work.as_ref().map(|(_, due)| due),
-                "code": reason.map(|(code, _)| code), "reason": reason.map(|(_, message)| message),
-            })
-            .to_string(),
-        );
+        show::json(&json!({
+            "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,
+            "waits_for": row.work.as_ref().map(|(cause, _)| cause), "due": row.work.as_ref().map(|(_, due)| due),
+            "code": reason.map(|(code, _)| code), "reason": reason.map(|(_, message)| message),
+        }));
         return;
     }
     let why = match (&row.work, reason) {
@@ -140,7 +137,7 @@ fn explain(global: &Global, data: &DataDirectory, job: &str, document: &str) -> 
     let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
     let told = engine.explain(&job, &kind, document)?;
     if global.json {
-        show::line(&as_json(&job.name, &told).to_string());
+        show::json(&as_json(&job.name, &told));
     } else {
         tell_explanation(&job.name, &told);
     }

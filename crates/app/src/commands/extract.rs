@@ -1,34 +1,41 @@
 //! `ingather extract`: what becomes of files, read as a run would read them.
 
+use std::borrow::Cow;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ingather_connector::model::limits;
-use ingather_extract::{Extracted, Options, Pool, Request, Settings, worker};
+use ingather_connector::model::{limits, names};
+use ingather_extract::{Extracted, Options, Pool, Request, worker};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Extract, Global};
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{show, wiring};
 
 pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
-    let settings = Settings::of_this_program(1)
+    let settings = wiring::reading(global, 1)
         .map_err(|error| Failure::unable(format!("no reader can be started: {error}")))?;
     let pool = Pool::new(settings);
     let passwords = extract.passwords.as_deref().map(passwords).transpose()?.unwrap_or_default();
     let mut code = exit::DONE;
     for path in &extract.files {
         match read(&pool, extract, &passwords, path) {
-            Ok(found) if global.json => show::line(&object(&path.to_string_lossy(), &found).to_string()),
-            Ok(found) => tell(&path.to_string_lossy(), &found, 0),
+            Ok(found) if global.json => show::json(&object(&written(path), &found)),
+            Ok(found) => tell(&written(path), &found, 0),
             Err(error) => {
-                show::stderr(&format!("ingather: {} cannot be read: {error}", path.display()));
+                show::stderr(&format!("ingather: {} cannot be read: {error}", written(path)));
                 code = exit::TROUBLED;
             }
         }
     }
     Ok(code)
+}
+
+/// A path as names of documents are written.
+fn written(path: &Path) -> Cow<'_, str> {
+    names::escape(path.as_os_str().as_bytes())
 }
 
 /// The other side: reads what the parent gives it, until that one is gone.

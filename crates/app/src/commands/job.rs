@@ -47,7 +47,7 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
         let total = reader.read(|sql| documents::total(sql, job.id))?;
         let run = last_run(&reader, &job)?;
         if global.json {
-            show::line(&as_json(&job, total, run.as_ref()).to_string());
+            show::json(&as_json(&job, total, run.as_ref()));
             continue;
         }
         let outcome = run.as_ref().map_or("never ran".to_owned(), |run| outcome_of(run).to_owned());
@@ -102,7 +102,7 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     let total = reader.read(|sql| documents::total(sql, job.id))?;
     let run = last_run(reader, &job)?;
     if global.json {
-        show::line(&as_json(&job, total, run.as_ref()).to_string());
+        show::json(&as_json(&job, total, run.as_ref()));
         return Ok(exit::DONE);
     }
     show::line(&format!("job        {}", job.name));
@@ -137,7 +137,7 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
     let job = job_named(reader, name)?;
     let found = reader.read(|sql| runs::list(sql, job.id, limit))?;
     if global.json {
-        found.iter().for_each(|run| show::line(&run_json(run).to_string()));
+        found.iter().for_each(|run| show::json(&run_json(run)));
         return Ok(exit::DONE);
     }
     let rows: Vec<Vec<String>> = found
@@ -169,7 +169,7 @@ fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Resu
     let (total, names) = engine.held(&job, 0, limit)?;
     for held in &names {
         match global.json {
-            true => show::line(&json!({"job": job.name, "run": job.run, "document": held.name}).to_string()),
+            true => show::json(&json!({"job": job.name, "run": job.run, "document": held.name})),
             false => show::line(&held.name),
         }
     }
@@ -205,7 +205,7 @@ fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Resul
 fn told(global: &Global, name: &str, removed: &ingather_engine::remove::Removed) {
     if global.json {
         let line = json!({"job": name, "deleted": removed.deleted, "kept": removed.kept});
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !global.quiet {
         let kept = match removed.kept {
             0 => String::new(),

@@ -14,7 +14,7 @@ use super::why::{self, INDEX};
 use crate::arguments::{Global, Search};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::show::{self, Look};
 
 /// Times that an index is opened again because the inventory knows a later commit.
 const ATTEMPTS_MAX: usize = 5;
@@ -39,14 +39,14 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
-    let color = show::colors_out();
-    found.hits.iter().for_each(|hit| tell(hit, color));
+    found.hits.iter().for_each(tell);
     if !global.quiet {
         show::stderr(&match found.total {
             0 => "nothing found".to_owned(),
             total => format!("{} of {} found", found.hits.len(), show::number(total as u64)),
         });
     }
+    super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
         let jobs = reader.read(jobs::list)?;
         let name =
@@ -108,36 +108,34 @@ fn permitted(reader: &Reader, search: &Search) -> Result<Permitted> {
 }
 
 fn json_line(hit: &Hit) {
-    show::line(
-        &json!({
-            "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
-            "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
-            "media_type": hit.media_type, "language": hit.language, "author": hit.author,
-            "modified": hit.modified, "size": hit.size,
-            "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
-        })
-        .to_string(),
-    );
+    show::json(&json!({
+        "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
+        "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
+        "media_type": hit.media_type, "language": hit.language, "author": hit.author,
+        "modified": hit.modified, "size": hit.size,
+        "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
+    }));
 }
 
-fn tell(hit: &Hit, color: bool) {
+fn tell(hit: &Hit) {
     let title = if hit.title.is_empty() { &hit.document } else { &hit.title };
     let facts: Vec<String> =
         [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
             .into_iter()
             .flatten()
             .collect();
-    if color {
-        show::line(&format!("\x1b[1m{title}\x1b[0m  {}", facts.join(" · ")));
-    } else {
-        show::line(&format!("{title}  {}", facts.join(" · ")));
-    }
+    show::pieces(&[(Look::Strong, title), (Look::Plain, &format!("  {}", facts.join(" · ")))]);
     show::line(&format!("  {}", hit.path));
-    let (before, after) = if color { ("\x1b[33m", "\x1b[0m") } else { ("«", "»") };
-    let snippet = hit.snippet.marked(before, after);
-    let flat = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
-    if !flat.is_empty() {
-        show::line(&format!("  {flat}"));
+    let mut pieces = vec![(Look::Plain, "  ")];
+    let text = hit.snippet.text.as_str();
+    let mut at = 0;
+    for range in &hit.snippet.highlights {
+        pieces.extend([(Look::Plain, &text[at..range.start]), (Look::Found, &text[range.clone()])]);
+        at = range.end;
+    }
+    pieces.push((Look::Plain, &text[at..]));
+    if !text.is_empty() {
+        show::pieces(&pieces);
     }
 }
 

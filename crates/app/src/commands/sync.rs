@@ -71,6 +71,7 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
     drop(watch);
     let report = report?;
     tell(global, &job, &report);
+    super::tell_resends(global, writing.store.reader(), Some(job.id))?;
     tell_overlaps(global, &engine, &job)?;
     let confirmed = offer(global, &engine, &job, &report)?;
     Ok(code(&report, confirmed))

@@ -145,7 +145,7 @@ fn json_line(output: &str, difference: &Difference) {
     let line = json!({
         "output": output, "difference": difference.kind.word(), "id": difference.id, "job": job, "document": document,
     });
-    show::line(&line.to_string());
+    show::json(&line);
 }
 
 fn tell_one(difference: &Difference) {
@@ -165,7 +165,7 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
             "damage": found.damage, "made_anew": found.made_anew,
             "repaired": repair && sent,
         });
-        show::line(&line.to_string());
+        show::json(&line);
         return;
     }
     let number = show::number;

@@ -38,7 +38,7 @@ pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
     let mut held: Vec<&str> = tokens.iter().collect();
     held.sort_unstable();
     if global.json {
-        show::line(&json!({"user": user, "tokens": held}).to_string());
+        show::json(&json!({"user": user, "tokens": held}));
     } else {
         held.into_iter().for_each(show::line);
     }
@@ -76,7 +76,7 @@ fn json_line(user: &str, answer: &Access) {
         "user": user, "job": answer.job, "document": answer.document, "may_see": answer.may_see,
         "code": answer.cause.code, "cause": answer.cause.message, "layers": layers,
     });
-    show::line(&line.to_string());
+    show::json(&line);
 }
 
 fn tell(answer: &Access) {

@@ -58,7 +58,7 @@ fn watch(progress: &Progress, done: &AtomicBool) {
         let text = sentence(&progress.snapshot(), started.elapsed());
         match &bar {
             Some(bar) => {
-                bar.set_message(text);
+                bar.set_message(show::visible(&text).into_owned());
                 bar.tick();
             }
             None if told.elapsed() >= LINE => {

@@ -27,9 +27,10 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
     let mut looks = Vec::new();
     let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
     let kind = repository.map(|connection| connection.kind).unwrap_or_default();
-    let reached = engine
-        .repository(&kind, &job.definition)
-        .map_err(|error| error.to_string())
+    let repository = engine.repository(&kind, &job.definition).map_err(|error| error.to_string());
+    let reached = repository
+        .as_ref()
+        .map_err(Clone::clone)
         .and_then(|repository| repository.check(&wiring::call()).map_err(|fault| fault.to_string()));
     looks.push(match reached {
         Ok(said) => Look::good("source", format!("job {}: {said}", job.name)),
@@ -43,6 +44,11 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
             ),
         ),
     });
+    let notes = repository.map(|repository| repository.notes()).unwrap_or_default();
+    looks.extend(notes.into_iter().map(|note| {
+        let advice = format!("decide with `ingather sync {} --update` and one of the two", job.root);
+        Look::bad("source_access", format!("job {}: {note}", job.name), advice)
+    }));
     for name in &job.definition.outputs {
         looks.push(match output(engine, name) {
             Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),

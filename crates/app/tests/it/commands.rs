@@ -246,6 +246,54 @@ fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
 }
 
 #[test]
+fn a_machine_of_the_same_name_with_the_same_path_is_another_one() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    many_files(&sandbox, 1_000);
+    let (child, pid) = working(&sandbox);
+    // Another directory at the same place: what a second machine has there.
+    std::fs::create_dir(sandbox.path().join("elsewhere")).unwrap();
+    let mut other = std::process::Command::new("unshare");
+    let script = "mount --bind elsewhere data && exec \"$@\"";
+    other.args(["--mount", "--map-root-user", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_ingather")]);
+    other.args(["--data", "data", "--store", sandbox.url().unwrap(), "sync", "root"]);
+    other.current_dir(sandbox.path());
+    finish(other, None).refuses(3, &[&child.id().to_string(), "sync of"]);
+    kill_process(pid, Signal::CONT).unwrap();
+    ended(child).exits(0);
+    assert_eq!(sandbox.everything().len(), 1_001);
+}
+
+#[test]
+fn a_data_directory_of_somebody_else_is_named_as_such() {
+    let sandbox = synced();
+    std::fs::set_permissions(sandbox.data(), PermissionsExt::from_mode(0o755)).unwrap();
+    let person = Person::named(ORDINARY);
+    for arguments in [&["search", "apple"][..], &["job", "list"]] {
+        let answer = sandbox.run_as(&person, arguments);
+        assert!(!answer.err.contains("backup") && !answer.err.contains("move it away"), "{answer:?}");
+        answer.refuses(3, &["is not yours to read", "--data"]);
+    }
+}
+
+#[test]
+fn a_journal_that_others_can_read_is_refused_unless_told() {
+    let sandbox = synced();
+    let journal = sandbox.path().join("told.jsonl");
+    std::fs::write(&journal, "").unwrap();
+    let sync = ["sync", "root", "--name", "told", "--to", "journal:told.jsonl", "--json"];
+    for mode in [0o644, 0o640, 0o620] {
+        std::fs::set_permissions(&journal, PermissionsExt::from_mode(mode)).unwrap();
+        sandbox.run(&sync).refuses(3, &["told.jsonl", "chmod 600", "--shared-journal"]);
+        assert_eq!(std::fs::read(&journal).unwrap(), b"");
+    }
+    assert_eq!(sandbox.run(&[&["--shared-journal"][..], &sync].concat()).exits(0).json()[0]["added"], 1);
+    std::fs::set_permissions(&journal, PermissionsExt::from_mode(0o600)).unwrap();
+    sandbox.run(&sync).exits(0);
+}
+
+#[test]
 fn a_link_to_the_source_is_the_source() {
     let sandbox = synced();
     std::os::unix::fs::symlink("root", sandbox.path().join("link")).unwrap();

@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::Value;
 
 use crate::files;
-use crate::mounts::own_mounts;
 use crate::people::{Accounts, ORDINARY, Person};
+use crate::safety::mounts::own_mounts;
 use crate::sandbox::{Answer, Sandbox};
 
 /// A sandbox whose source has one readable file, synced.

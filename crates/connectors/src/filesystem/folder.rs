@@ -124,7 +124,8 @@ impl<'a> Lister<'a> {
             return Ok(());
         }
         self.shared.source.reached.note(&self.shared.source, &node.key, &node.facts);
-        self.place(&node, levels::of_handle(&handle, &node.facts, Right::Execute));
+        let level = || levels::of_handle(&handle, &node.facts, Right::Execute);
+        self.place(&node, self.shared.source.of_folder(&node.facts, &handle, level));
         if self.by_name {
             // The name was made from these very bytes.
             node.path = names::unescape(&node.key).unwrap_or_default().into_owned();
@@ -195,6 +196,7 @@ impl<'a> Lister<'a> {
         self.pages.page.skipped.append(&mut found.skipped);
         if !found.items.is_empty() {
             let items = std::mem::take(&mut found.items);
+            self.shared.source.trust.count(&node.facts, items.len());
             self.pages.page.groups.push(Group {
                 parent: node.key.clone(),
                 place: Some(node.place.clone()),
@@ -383,7 +385,8 @@ impl<'a> Lister<'a> {
                     if self.stays_out(node, path) {
                         return;
                     }
-                    self.place(node, levels::of_path(path, &facts, Right::Execute));
+                    let level = || levels::of_path(path, &facts, Right::Execute);
+                    self.place(node, self.shared.source.of_folder(&facts, path, level));
                 }
                 self.blind(node, "unreadable", root::denied("it"));
             }

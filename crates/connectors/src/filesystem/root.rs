@@ -138,18 +138,23 @@ pub(super) fn sentence(errno: Errno) -> String {
 /// # Errors
 /// `Gone` when it does not exist; `Refused` when it cannot be entered, or is neither folder nor file, or lies behind a
 /// link.
-pub(super) fn open(path: &RootPath, mut places: Option<&mut Vec<PlaceReport>>) -> Result<Root, Fault> {
+pub(super) fn open(
+    path: &RootPath,
+    mut places: Option<(&Source, &mut Vec<PlaceReport>)>,
+) -> Result<Root, Fault> {
     let label = |depth: usize| format!("`{}`", names::escape(&path.above(depth)));
     let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = rustix::fs::open("/", top, Mode::empty()).map_err(|errno| fault(errno, "`/`"))?;
     let mut facts = Facts::of_handle(&folder).map_err(|errno| fault(errno, "`/`"))?;
     for (depth, part) in path.parts.iter().enumerate() {
-        if let Some(places) = places.as_deref_mut() {
+        if let Some((source, places)) = &mut places {
+            let level = || levels::of_path(&folder, &facts, Right::Execute);
+            let level = source.of_folder(&facts, &folder, level);
             places.push(PlaceReport {
                 name: names::escape(&path.above(depth)).into_owned(),
                 parent: places.last().map(|place| place.name.clone()),
                 identity: facts.place_identity(),
-                level: levels::of_path(&folder, &facts, Right::Execute),
+                level,
                 folder: None,
             });
         }

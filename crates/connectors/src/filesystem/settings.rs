@@ -42,6 +42,11 @@ pub(super) struct SourceSettings {
     #[serde(default = "yes")]
     #[garde(skip)]
     pub(super) other_devices: bool,
+    /// Takes the modes of network and FUSE file systems for true, though others decide who may read there; `false`: leaves it at
+    /// root alone, without a word; none: leaves it so, and says how much that hides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(skip)]
+    pub(super) trust_modes: Option<bool>,
 }
 
 fn size_max() -> u64 {

@@ -208,7 +208,7 @@ mod tests {
         match verdict.unwrap() {
             Verdict::Pass => String::new(),
             Verdict::Decline(reason) => reason.code,
-            Verdict::PartsOnly => panic!("it finds no parts"),
+            Verdict::PartsOnly | Verdict::Unread(_) => panic!("it looks at no content"),
         }
     }
 

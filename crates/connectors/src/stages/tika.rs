@@ -106,7 +106,7 @@ struct Tika {
 
 impl Transform for Tika {
     fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
-        let Item { record, content, parts } = item;
+        let Item { record, content, parts, .. } = item;
         if let Some(size) = record.size.filter(|size| *size > self.settings.bytes_max) {
             return Ok(self.too_large(record, &format!("its {size} bytes are")));
         }

@@ -58,6 +58,7 @@ fn what_stages_outputs_and_sources_say_is_named() {
         let lasting = Fault::Passing {
             reason: ingather_connector::model::fault::Reason::new("net", "the share does not answer"),
             retry_in_ms: Some(3_600_000),
+            attempts_max: None,
             when_exhausted: ingather_connector::model::fault::Exhausted::Keep,
         };
         script_repository::locked(&world.source).file("later").fault = Some((lasting.clone(), 9));

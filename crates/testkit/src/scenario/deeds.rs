@@ -264,6 +264,7 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
     let passing = |code: &str, when_exhausted| Fault::Passing {
         reason: Reason::new(code, "it cannot be read now"),
         retry_in_ms: None,
+        attempts_max: None,
         when_exhausted,
     };
     match word.split_once(':') {

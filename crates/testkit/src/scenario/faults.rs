@@ -49,11 +49,13 @@ impl Play {
             "keeping" => Fault::Passing {
                 reason: Reason::new("away", "the output is away"),
                 retry_in_ms: None,
+                attempts_max: None,
                 when_exhausted: Exhausted::Keep,
             },
             "busy" => Fault::Passing {
                 reason: Reason::new("busy", "too many requests"),
                 retry_in_ms: Some(2_000),
+                attempts_max: None,
                 when_exhausted: Exhausted::Keep,
             },
             "refused" => Fault::refused("mapping", "the output does not take it"),

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::FILES;
 use crate::arguments::Global;
 use crate::exit::{self, Result};
-use crate::show;
+use crate::{show, wiring};
 
 /// Blind scopes that are named.
 const BLIND_MAX: usize = 20;
@@ -67,16 +67,13 @@ pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
             .iter()
             .map(|spot| json!({"scope": spot.scope.label(), "cause": spot.cause}))
             .collect();
-        show::line(
-            &json!({
-                "job": name, "run": report.run, "seen": b.seen(), "added": b.added, "updated": b.updated,
-                "access": b.access, "unchanged": b.unchanged, "skipped": b.skipped, "failed": b.failed,
-                "waiting": b.waiting, "deleted": b.deleted, "kept": b.kept, "held": b.held,
-                "blind": blind,
-                "seconds": report.millis as f64 / 1000.0, "partial": b.partial,
-            })
-            .to_string(),
-        );
+        show::json(&json!({
+            "job": name, "run": report.run, "seen": b.seen(), "added": b.added, "updated": b.updated,
+            "access": b.access, "unchanged": b.unchanged, "skipped": b.skipped, "failed": b.failed,
+            "waiting": b.waiting, "deleted": b.deleted, "kept": b.kept, "held": b.held,
+            "blind": blind,
+            "seconds": report.millis as f64 / 1000.0, "partial": b.partial,
+        }));
     } else if !global.quiet {
         let dry = if report.run.is_none() { " (dry run, nothing was written)" } else { "" };
         show::line(&format!("{name}: {} in {}{dry}", sentence(b), show::seconds(report.millis)));
@@ -99,6 +96,10 @@ pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
     if let Some(error) = &report.error {
         show::stderr(error);
     }
+    if !global.quiet {
+        report.notes.iter().for_each(|note| show::stderr(note));
+    }
+    wiring::warn_of_loose_readers(global);
     if b.partial > 0 && !global.quiet && report.run.is_some() {
         show::stderr(&format!(
             "{} could be read only in part. List: ingather search --all 'meta.extraction:*'. Reason: ingather document explain {name} \

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::FILES;
 use super::source::escaped;
-use crate::arguments::{KeepWord, Sync};
+use crate::arguments::{KeepWord, OnOff, Sync};
 use crate::commands::pipeline;
 use crate::exit::{Failure, Result};
 use crate::{show, wiring};
@@ -144,6 +144,8 @@ fn with_flags(mut definition: Definition, sync: &Sync) -> Definition {
     set("ignore_files", given(sync.ignore_files, json!(true), back.no_ignore_files));
     set("skip_hidden", given(sync.skip_hidden, json!(true), back.no_skip_hidden));
     set("size_max", given(sync.size_max.is_some(), json!(sync.size_max), back.no_size_max));
+    let trusts = sync.trust_modes.map(|word| json!(word == OnOff::On));
+    set("trust_modes", trusts);
     set("other_devices", given(sync.one_file_system, json!(false), back.no_one_file_system));
     definition.compare_content |= sync.compare_content;
     definition.compare_content &= !back.no_compare_content;

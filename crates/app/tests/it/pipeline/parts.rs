@@ -221,7 +221,7 @@ fn a_reader_that_dies_costs_its_document_alone_and_explain_says_so() {
         }
     };
     let (child, _) = amid.expect("the document is read by a process of its own, for some seconds");
-    must(Command::new("kill").args(["-9", &child.to_string()]));
+    must(Command::new("kill").args(["-ILL", &child.to_string()]));
     assert_eq!(running.wait().unwrap().code(), Some(1));
     assert_eq!(hits(&sandbox, "seal"), [pair("small.txt", "")]);
     let told = sandbox.run(&["document", "explain", "root", "large.html", "--json"]).exits(0).json();

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::files;
-use crate::mounts::own_mounts;
+use crate::safety::mounts::own_mounts;
 use crate::sandbox::{Sandbox, finish};
 
 /// Types of mounts that are tried.

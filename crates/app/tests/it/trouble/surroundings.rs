@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::files;
-use crate::mounts::own_mounts;
+use crate::safety::mounts::own_mounts;
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 /// Files of the tree; about 8 MB of words.
