@@ -48,8 +48,8 @@ pub struct Item<'a> {
     pub content: &'a mut dyn Read,
     /// What the stage finds in the item; empty at first.
     pub parts: &'a mut Parts,
-    /// Who may see it.
-    pub audience: Audience,
+    /// Who may see it; worked out when somebody asks, for most content is read in this process.
+    pub audience: &'a dyn Fn() -> Audience,
 }
 
 /// Equal for documents that the same people may see, now and after every change of what is above them. A stage that hands

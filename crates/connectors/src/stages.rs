@@ -40,7 +40,7 @@ mod trial {
         let mut parts = Parts::default();
         let stage = (kind.open)(settings).unwrap();
         let verdict = stage
-            .apply(&call, &mut Item { record, content, parts: &mut parts, audience: Audience::default() });
+            .apply(&call, &mut Item { record, content, parts: &mut parts, audience: &Audience::default });
         (verdict, parts)
     }
 

@@ -213,7 +213,7 @@ mod tests {
         let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
         let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
         let parts = &mut Parts::default();
-        let mut item = Item { record: &mut record, content, parts, audience: Audience::default() };
+        let mut item = Item { record: &mut record, content, parts, audience: &Audience::default };
         open(&serde_json::json!({}))?.apply(&call, &mut item).map(|verdict| {
             assert_eq!(verdict, Verdict::Pass);
             record

@@ -218,8 +218,9 @@ impl<'r> Visiting<'r> {
         let mut passed = None;
         let observed =
             self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, level, content| {
-                let audience = self.run.audiences.of(self.task.place, &self.run.pipeline.access(level));
-                passed = Some(self.run.pipeline.pass(&self.run.call, audience, record, content)?);
+                let run = self.run;
+                let audience = || run.audiences.of(self.task.place, &run.pipeline.access(level));
+                passed = Some(run.pipeline.pass(&run.call, &audience, record, content)?);
                 Ok(())
             })?;
         let passed = passed.ok_or_else(|| Fault::broken("connector", "the connector gave no content"))?;

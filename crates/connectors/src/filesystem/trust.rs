@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::model::names;
@@ -66,6 +67,8 @@ struct Device {
 pub(super) struct Trust {
     /// What the job says: none when nobody has decided.
     word: Option<bool>,
+    /// The device that was trusted last, for almost all documents are on it; 0: none.
+    last: AtomicU64,
     devices: Mutex<Vec<Device>>,
     /// Documents listed on devices that are not trusted, by what they are and where.
     hidden: Mutex<BTreeMap<String, u64>>,
@@ -82,7 +85,14 @@ impl Trust {
 
     /// Whether the modes of what is open as `handle`, with these facts, count.
     pub(super) fn of(&self, facts: &Facts, handle: impl AsFd) -> bool {
-        self.word == Some(true) || self.device(facts, handle).trusted
+        if self.word == Some(true) || (facts.dev != 0 && self.last.load(Ordering::Relaxed) == facts.dev) {
+            return true;
+        }
+        let trusted = self.device(facts, handle).trusted;
+        if trusted {
+            self.last.store(facts.dev, Ordering::Relaxed);
+        }
+        trusted
     }
 
     fn device(&self, facts: &Facts, handle: impl AsFd) -> Device {
@@ -99,6 +109,9 @@ impl Trust {
 
     /// Takes note of documents of a folder that was judged.
     pub(super) fn count(&self, facts: &Facts, documents: usize) {
+        if self.last.load(Ordering::Relaxed) == facts.dev {
+            return;
+        }
         let label = locked(&self.devices)
             .iter()
             .find(|device| device.dev == facts.dev && !device.trusted)

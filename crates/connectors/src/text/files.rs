@@ -30,14 +30,18 @@ pub fn readers_in_force() -> Option<InForce> {
 pub(super) fn read(
     settings: &Settings,
     name: &str,
-    (record, audience): (&mut Record, Audience),
+    (record, audience): (&mut Record, &dyn Fn() -> Audience),
     content: &mut dyn Read,
     parts: &mut Parts,
 ) -> Result<Verdict, Fault> {
     let media = record.media_type.clone().unwrap_or_default();
     let Some(pool) = READERS.get().filter(|_| detect::is_readable(&media)) else { return Ok(Verdict::Pass) };
-    let mut request =
-        Request { name: name.to_owned(), declared: Some(media), audience: audience.0, ..Request::default() };
+    let mut request = Request {
+        name: name.to_owned(),
+        declared: Some(media),
+        audience: audience().0,
+        ..Request::default()
+    };
     request.options.hidden = !settings.skip_hidden;
     request.options.boilerplate = !settings.skip_boilerplate;
     request.options.parts = settings.parts != PartsAs::None;

@@ -179,7 +179,7 @@ impl Engine {
             inside.clear();
             arrived = Some(Seen::of(record, &Parts::default(), None));
             let mut kinds = stages.iter().map(|stage| stage.transform.clone());
-            let passed = pipeline.pass_watched(&call, Audience::default(), record, content, &mut |after| {
+            let passed = pipeline.pass_watched(&call, &Audience::default, record, content, &mut |after| {
                 let transform = kinds.next().unwrap_or_default();
                 if let Some(name) = part {
                     inside.push(inside_after(transform.clone(), name, inside.last(), after));

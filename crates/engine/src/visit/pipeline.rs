@@ -78,7 +78,7 @@ impl Pipeline {
     pub(crate) fn pass(
         &self,
         call: &Call,
-        audience: Audience,
+        audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
     ) -> std::result::Result<Passed, Fault> {
@@ -89,7 +89,7 @@ impl Pipeline {
     pub(crate) fn pass_watched(
         &self,
         call: &Call,
-        audience: Audience,
+        audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
         watch: &mut dyn FnMut(&After<'_>),
@@ -153,7 +153,7 @@ pub(crate) struct After<'s> {
 /// Sends what earlier stages found in a document through one stage; what it leaves out, and how it says so.
 fn apply_inside(
     stage: &dyn Transform,
-    (call, audience): (&Call, Audience),
+    (call, audience): (&Call, &dyn Fn() -> Audience),
     document: &Record,
     parts: &mut Parts,
     names: &mut Names,
