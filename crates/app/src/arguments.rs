@@ -259,6 +259,9 @@ pub(crate) struct Extract {
     /// Leave out members, attachments and embedded objects
     #[arg(long)]
     pub(crate) skip_parts: bool,
+    /// Mark headings, lists, tables and pages as in Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
     /// Passwords for protected files: a text file with one in each line, tried in this order
     #[arg(long, value_name = "FILE")]
     pub(crate) passwords: Option<PathBuf>,

@@ -55,10 +55,24 @@ struct Settings {
     /// Leave out navigation, headers and footers of web pages.
     #[garde(skip)]
     skip_boilerplate: bool,
+    /// Text as it is read, or with light marks of Markdown for headings, lists, tables and pages.
+    #[garde(skip)]
+    form: Form,
     /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
     /// written: whoever may read the data directory can read them.
     #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = 1_024)))]
     passwords: Vec<String>,
+}
+
+/// How text is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    /// Lines, and cells of tables set apart by tabs.
+    #[default]
+    Plain,
+    /// With the marks of Markdown; `passages` then cuts at headings and tells page and headings of each passage.
+    Markdown,
 }
 
 /// What becomes of documents that are in other documents.

@@ -153,6 +153,13 @@ pub(crate) mod tests {
         crate::extract(&request, Input::memory(bytes.to_vec()))
     }
 
+    /// The text with the marks of Markdown.
+    pub(crate) fn marked(name: &str, bytes: &[u8]) -> String {
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.markdown = true;
+        crate::extract(&request, Input::memory(bytes.to_vec())).text
+    }
+
     /// What a password opens, and that neither none nor a wrong one does.
     pub(crate) fn opens(name: &str, bytes: &[u8], password: &str) -> Extracted {
         for wrong in [vec![], vec!["other"]] {

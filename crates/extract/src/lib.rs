@@ -93,6 +93,8 @@ pub struct Options {
     pub boilerplate: bool,
     /// Members, attachments and embedded objects are opened.
     pub parts: bool,
+    /// Headings, lists, tables and pages are marked as in Markdown.
+    pub markdown: bool,
     /// Passwords that are tried in this order on what is protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passwords: Vec<String>,
@@ -100,7 +102,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { hidden: true, boilerplate: true, parts: true, passwords: Vec::new() }
+        Self { hidden: true, boilerplate: true, parts: true, markdown: false, passwords: Vec::new() }
     }
 }
 

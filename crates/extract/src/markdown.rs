@@ -1,8 +1,29 @@
-//! What Markdown says of itself.
+//! What Markdown says of itself, and the marks that readers write.
 
 use ingather_model::limits;
 
 use crate::{decode, page};
+
+/// What stands before and after the number of a page.
+const PAGE: (&str, &str) = ("<!-- page ", " -->");
+
+/// The line that says which page of a document begins.
+pub fn page_mark(number: usize) -> String {
+    format!("{}{number}{}", PAGE.0, PAGE.1)
+}
+
+/// The page that begins at a line, if it says so.
+pub fn page_of(line: &str) -> Option<usize> {
+    line.trim().strip_prefix(PAGE.0)?.strip_suffix(PAGE.1)?.parse().ok()
+}
+
+/// Level and words of the heading that a line is.
+pub fn heading(line: &str) -> Option<(usize, &str)> {
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    let words = rest.strip_prefix(' ').filter(|_| (1..=6).contains(&level))?;
+    Some((level, words.trim_end().trim_end_matches('#').trim()))
+}
 
 /// The first heading of the first level that is not inside a block of code, at most [`limits::TITLE_BYTES_MAX`] bytes of it,
 /// without control characters.

@@ -1,5 +1,7 @@
 //! What a reader of a format writes on: bounded text, fields, parts, and the reason when something is missing.
 
+mod marks;
+
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
@@ -181,6 +183,8 @@ pub(crate) struct Page<'b> {
     apart: bool,
     /// Of each part, whether people gave it its name.
     named: Vec<bool>,
+    /// Where it stands among marks.
+    table: marks::Table,
 }
 
 /// Who gave a part its name.
@@ -200,6 +204,7 @@ impl<'b> Page<'b> {
             out: Extracted { name: name.to_owned(), ..Extracted::default() },
             apart: true,
             named: Vec::new(),
+            table: marks::Table::default(),
         }
     }
 
@@ -238,8 +243,15 @@ impl<'b> Page<'b> {
         !self.out.text.trim().is_empty()
     }
 
-    /// Adds text as it is; what does not fit is cut off and said.
+    /// Adds text; what does not fit is cut off and said.
     pub(crate) fn text(&mut self, text: &str) {
+        match self.is_in_cell() && text.contains(['\n', '\r', '|']) {
+            true => self.text_as_it_is(&text.replace(['\n', '\r'], " ").replace('|', "\\|")),
+            false => self.text_as_it_is(text),
+        }
+    }
+
+    fn text_as_it_is(&mut self, text: &str) {
         let left = self.budget.text.get();
         let kept = match text.len() <= left {
             true => text,
@@ -268,6 +280,9 @@ impl<'b> Page<'b> {
 
     /// Ends the line, if one has begun.
     pub(crate) fn line_break(&mut self) {
+        if self.is_in_cell() {
+            return self.space();
+        }
         if !self.out.text.is_empty() && !self.out.text.ends_with('\n') {
             self.text("\n");
         }

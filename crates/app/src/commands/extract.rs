@@ -55,6 +55,7 @@ fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> st
             hidden: !extract.skip_hidden_sheets,
             boilerplate: !extract.skip_boilerplate,
             parts: !extract.skip_parts,
+            markdown: extract.markdown,
             passwords: passwords.to_vec(),
         },
         ..Request::default()

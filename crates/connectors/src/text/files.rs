@@ -9,7 +9,7 @@ use ingather_connector::model::limits;
 use ingather_connector::transform::{Audience, Verdict};
 use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
 
-use super::{Container, PartsAs, Settings};
+use super::{Container, Form, PartsAs, Settings};
 
 /// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
 static READERS: OnceLock<Pool> = OnceLock::new();
@@ -45,6 +45,7 @@ pub(super) fn read(
     request.options.hidden = !settings.skip_hidden;
     request.options.boilerplate = !settings.skip_boilerplate;
     request.options.parts = settings.parts != PartsAs::None;
+    request.options.markdown = settings.form == Form::Markdown;
     request.options.passwords.clone_from(&settings.passwords);
     if settings.parts == PartsAs::Entries {
         request.limits.text_bytes = limits::PARTS_TEXT_BYTES_MAX;

@@ -83,13 +83,13 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     input.take(PAGE_BYTES_MAX).read_to_end(&mut bytes)?;
     let text = decode::whole(&bytes, said(&bytes));
     drop(bytes);
-    Reading { page, title: None, silent: Vec::new(), pre: 0, links: 0, pending: false }.read(&text);
+    Reading::new(page).read(&text);
     Ok(())
 }
 
 /// Writes the text of a piece of a page, such as the body of a mail.
 pub(crate) fn fragment(text: &str, page: &mut Page<'_>) {
-    Reading { page, title: None, silent: Vec::new(), pre: 0, links: 0, pending: false }.read(text);
+    Reading::new(page).read(text);
 }
 
 /// Writes the text of a page in bytes.
@@ -135,9 +135,26 @@ struct Reading<'p, 'b> {
     links: usize,
     /// White space was met that counts if a word follows.
     pending: bool,
+    /// Lists that are open: whether they are numbered, and how far they have come.
+    lists: Vec<(bool, usize)>,
+    /// For each table that is open, whether a cell of it is.
+    tables: Vec<bool>,
 }
 
-impl Reading<'_, '_> {
+impl<'p, 'b> Reading<'p, 'b> {
+    fn new(page: &'p mut Page<'b>) -> Self {
+        Self {
+            page,
+            title: None,
+            silent: Vec::new(),
+            pre: 0,
+            links: 0,
+            pending: false,
+            lists: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
+
     fn read(mut self, source: &str) {
         let mut in_title = false;
         for token in Tokens::new(source) {
@@ -191,7 +208,7 @@ impl Reading<'_, '_> {
             }
             "a" | "area" | "frame" | "iframe" => self.link(attributes),
             "pre" | "textarea" => self.pre += 1,
-            "td" | "th" => {
+            "td" | "th" if !self.page.is_marked() => {
                 self.pending = false;
                 self.page.tab();
             }
@@ -200,6 +217,9 @@ impl Reading<'_, '_> {
         if BLOCKS.contains(&name) {
             self.pending = false;
             self.page.line_break();
+        }
+        if self.page.is_marked() && self.silent.is_empty() {
+            self.mark_open(name);
         }
         let unwanted = !self.page.options().boilerplate && BOILERPLATE.contains(&name);
         if (SILENT.contains(&name) || unwanted) && !attributes.closed {
@@ -215,9 +235,76 @@ impl Reading<'_, '_> {
             "pre" | "textarea" => self.pre = self.pre.saturating_sub(1),
             _ => {}
         }
+        if self.page.is_marked() && self.silent.is_empty() {
+            self.mark_close(name);
+        }
         if BLOCKS.contains(&name) {
             self.pending = false;
             self.page.line_break();
+        }
+    }
+
+    /// Marks of what begins with an element. Tables that only lay a page out have no rows of several cells, or hold all of it:
+    /// they cannot be told from others here, and are tables.
+    fn mark_open(&mut self, name: &str) {
+        match name {
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.page.heading(name.as_bytes()[1] - b'0'),
+            "p" | "blockquote" | "pre" | "dl" => self.page.paragraph(),
+            "ul" | "ol" | "menu" => self.lists.push((name == "ol", 0)),
+            "li" => {
+                let depth = self.lists.len().saturating_sub(1);
+                let label = match self.lists.last_mut() {
+                    Some((true, count)) => {
+                        *count += 1;
+                        format!("{count}.")
+                    }
+                    _ => String::new(),
+                };
+                self.page.item(depth, &label);
+            }
+            "table" => {
+                self.tables.push(false);
+                self.page.table_begin();
+            }
+            "tr" => self.row_end(),
+            "td" | "th" => {
+                self.cell_end();
+                if let Some(is_open) = self.tables.last_mut() {
+                    *is_open = true;
+                }
+            }
+            _ => return,
+        }
+        self.pending = false;
+    }
+
+    fn mark_close(&mut self, name: &str) {
+        match name {
+            "ul" | "ol" | "menu" => drop(self.lists.pop()),
+            "td" | "th" => self.cell_end(),
+            "tr" => self.row_end(),
+            "table" => {
+                self.row_end();
+                if self.tables.pop().is_some() {
+                    self.page.table_end();
+                }
+            }
+            _ => return,
+        }
+        self.pending = false;
+    }
+
+    /// Ends the cell that is open: pages leave out ends that the next beginning tells.
+    fn cell_end(&mut self) {
+        if self.tables.last_mut().is_some_and(std::mem::take) {
+            self.page.cell_end();
+        }
+    }
+
+    fn row_end(&mut self) {
+        self.cell_end();
+        if !self.tables.is_empty() {
+            self.page.row_end();
         }
     }
 
@@ -323,6 +410,16 @@ mod tests {
         ] {
             assert_eq!(extract("a.html", source.as_bytes()).text, text, "{source}");
         }
+    }
+
+    #[test]
+    fn headings_lists_and_tables_are_marked() {
+        let page = b"<h1>Top</h1><p>one <b>two</b><ul><li>x<ul><li>inner</ul></ul><ol><li>n<li>m</ol>\
+            <table><tr><th>h<th>i</tr><tr><td>a</td><td>b|c</td></tr></table><h3>Low</h3>end";
+        assert_eq!(
+            crate::formats::tests::marked("a.html", page),
+            "# Top\n\none two\n\n- x\n  - inner\n1. n\n2. m\n\n| h | i |\n| --- | --- |\n| a | b\\|c |\n\n### Low\nend"
+        );
     }
 
     #[test]

@@ -85,6 +85,12 @@ struct Place {
     silent: usize,
     paragraphs: usize,
     annotations: usize,
+    /// Lists inside each other, and items whose text has not begun.
+    lists: usize,
+    items: usize,
+    /// Pages so far, and whether another one begins with the next paragraph.
+    pages: usize,
+    turned: bool,
     /// Fields hold samples: in the styles of pages, and on slides.
     samples: bool,
 }
@@ -103,7 +109,15 @@ impl Place {
             self.silent += 1;
         }
         match name {
-            "p" | "h" => self.paragraphs += 1,
+            "p" | "h" => {
+                if self.paragraphs == 0 && self.silent == 0 {
+                    self.begin(tag, page);
+                }
+                self.paragraphs += 1;
+            }
+            "list" => self.lists += 1,
+            "list-item" => self.items += 1,
+            "soft-page-break" => self.turned = true,
             "annotation" => self.annotations += 1,
             "s" if self.paragraphs > 0 => {
                 let count = tag.attribute("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
@@ -113,13 +127,36 @@ impl Place {
             "line-break" if self.paragraphs > 0 => page.text("\n"),
             "table" => {
                 let name = tag.attribute("name").filter(|_| page.media_type().contains("spreadsheet"));
-                name.into_iter().for_each(|name| page.line(&name));
+                name.into_iter().for_each(|name| page.title_line(2, &name));
+                page.table_begin();
+            }
+            "page" if self.samples => {
+                self.pages += 1;
+                page.page_mark(self.pages);
             }
             _ => {}
         }
         if APART.contains(&name) {
             page.space();
         }
+    }
+
+    /// Begins a paragraph, a heading or an item of a list.
+    fn begin(&mut self, tag: &xml::Tag<'_>, page: &mut Page<'_>) {
+        if self.turned && !page.is_in_cell() {
+            self.turned = false;
+            self.pages = self.pages.max(1) + 1;
+            page.page_mark(self.pages);
+        }
+        let level = tag.attribute("outline-level").and_then(|level| level.parse().ok()).unwrap_or(1);
+        match tag.name() {
+            "h" => page.heading(level),
+            _ if self.items > 0 && self.lists > 0 => page.item(self.lists - 1, ""),
+            // A paragraph in a cell, note or remark goes on with what is around it.
+            _ if page.is_marked() && self.annotations == 0 => page.paragraph(),
+            _ => {}
+        }
+        self.items = 0;
     }
 
     fn close(&mut self, name: &str, page: &mut Page<'_>) {
@@ -131,8 +168,10 @@ impl Place {
                 }
             }
             // A paragraph in a cell ends the cell and not the line; rows do that.
-            "table-cell" | "covered-table-cell" => page.tab(),
-            "table-row" => page.line_break(),
+            "table-cell" | "covered-table-cell" => page.cell_end(),
+            "table-row" => page.row_end(),
+            "table" => page.table_end(),
+            "list" => self.lists = self.lists.saturating_sub(1),
             "creator" if self.annotations > 0 => page.text(": "),
             "title" | "desc" if self.paragraphs == 0 => page.line_break(),
             name if APART.contains(&name) => page.space(),
@@ -324,6 +363,20 @@ mod tests {
         assert_eq!(
             page.text.split_whitespace().collect::<Vec<_>>(),
             ["one", "Ann:", "remark", "two", "1", "note", "three", "Chart", "of", "sales", "Page", "of"]
+        );
+    }
+
+    #[test]
+    fn headings_lists_tables_and_pages_are_marked() {
+        let content = b"<o><text:h text:outline-level='2'>Head</text:h><text:p>words</text:p>\
+            <text:list><text:list-item><text:p>one</text:p><text:list><text:list-item><text:p>inner</text:p></text:list-item></text:list></text:list-item></text:list>\
+            <table:table table:name='T'><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p><text:p>c</text:p></table:table-cell></table:table-row></table:table>\
+            <text:soft-page-break/><text:p>next</text:p></o>";
+        let bytes =
+            zip(&[("mimetype", b"application/vnd.oasis.opendocument.text"), ("content.xml", content)]);
+        assert_eq!(
+            crate::formats::tests::marked("a.odt", &bytes),
+            "## Head\n\nwords\n\n- one\n  - inner\n\n| a | b c |\n| --- | --- |\n\n<!-- page 2 -->\n\nnext"
         );
     }
 

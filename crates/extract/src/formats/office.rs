@@ -3,6 +3,7 @@
 mod binary;
 mod document;
 mod drawing;
+mod lists;
 pub(crate) mod number;
 mod relations;
 mod sheet;

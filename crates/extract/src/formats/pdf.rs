@@ -1,6 +1,7 @@
 //! PDF: text in the order of its content, bookmarks, form fields, remarks, properties and attachments.
 
 mod form;
+mod layout;
 mod leftward;
 mod lines;
 mod meanings;
@@ -32,7 +33,8 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
         InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
     let meanings = Meanings::of(&pdf);
     let mut damaged = 0;
-    for leaf in pdf.pages().iter() {
+    for (number, leaf) in pdf.pages().iter().enumerate() {
+        page.page_mark(number + 1);
         let mut lines = Lines::new(&meanings);
         // A mistake in the library costs one page.
         let guarded = std::panic::AssertUnwindSafe(|| {
@@ -47,9 +49,7 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
             interpret_page(leaf, &mut context, &mut lines);
         });
         damaged += usize::from(std::panic::catch_unwind(guarded).is_err());
-        page.line_break();
-        page.text(&lines.text());
-        page.line_break();
+        layout::write(&lines.rows(), page);
         remarks(leaf.raw(), page);
         if page.is_full() {
             break;
@@ -247,6 +247,16 @@ mod tests {
     fn a_word_that_is_cut_by_the_end_of_a_line_is_one_word() {
         let content = "BT /F1 12 Tf 72 700 Td (a copy-) Tj 0 -14 Td (right of X-) Tj 0 -14 Td (Rays) Tj ET";
         assert_eq!(extract("a.pdf", &pdf(content, "", &[])).text, "a copyright of X-\nRays");
+    }
+
+    #[test]
+    fn headings_paragraphs_and_pages_are_marked() {
+        let content = "BT /F1 24 Tf 72 700 Td (The) Tj 0 -26 Td (title) Tj /F1 12 Tf 0 -40 Td (first words of it) Tj \
+            0 -14 Td (and more of it) Tj 0 -30 Td (another paragraph) Tj ET";
+        assert_eq!(
+            crate::formats::tests::marked("a.pdf", &pdf(content, "", &[])),
+            "<!-- page 1 -->\n\n# The title\n\nfirst words of it\nand more of it\n\nanother paragraph"
+        );
     }
 
     #[test]

@@ -65,9 +65,12 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
     }
     let mut drawn = HashSet::new();
     for (name, target) in sheets {
-        page.line(&name);
+        page.title_line(2, &name);
         let Some(target) = target else { continue };
-        cells(zip, &target, &book, page)?;
+        page.table_begin();
+        let outcome = cells(zip, &target, &book, page);
+        page.table_end();
+        outcome?;
         drawing::all_of(zip, &target, page, &mut drawn);
         let relations = Relations::of(zip, &target, page.budget());
         for link in relations.all.iter().filter(|relation| relation.external && relation.kind == "hyperlink")
@@ -102,11 +105,15 @@ fn styles(zip: &mut Zip, part: &str, book: &mut Book, page: &mut Page<'_>) -> Ou
 
 /// Writes the cells of a sheet.
 fn cells(zip: &mut Zip, part: &str, book: &Book, page: &mut Page<'_>) -> Outcome {
+    let (mut next, mut rows) = (0, false);
     records(zip, part, page, |kind, data, page| {
         let style = (u32_at(data, 4) & 0xff_ffff) as usize;
         let shown = match kind {
             ROW => {
-                page.line_break();
+                if std::mem::replace(&mut rows, true) {
+                    page.row_end();
+                }
+                next = 0;
                 return Ok(());
             }
             2 => book.number(style, packed_number(u32_at(data, 8))),
@@ -119,6 +126,8 @@ fn cells(zip: &mut Zip, part: &str, book: &Book, page: &mut Page<'_>) -> Outcome
             7 => book.string(u32_at(data, 8) as usize).to_owned(),
             RICH_CELL => text(data, 9).0,
             HEADERS => {
+                page.row_end();
+                page.table_end();
                 let mut at = 2;
                 while at < data.len() {
                     let (header, length) = text(data, at);
@@ -129,11 +138,14 @@ fn cells(zip: &mut Zip, part: &str, book: &Book, page: &mut Page<'_>) -> Outcome
             }
             _ => return Ok(()),
         };
-        page.tab();
+        sheet::gap(Some(u32_at(data, 0) as usize), &mut next, page);
         page.text(&shown);
+        if page.is_marked() {
+            page.cell_end();
+        }
         Ok(())
     })?;
-    page.line_break();
+    page.row_end();
     Ok(())
 }
 

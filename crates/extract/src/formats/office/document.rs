@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use super::drawing;
+use super::lists::{Lists, Place};
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
 use crate::page::{Outcome, Page};
@@ -17,7 +18,8 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
     let relations = Relations::of(zip, main, page.budget());
     let index = zip.find(main).ok_or("its main part is missing")?;
     let budget = page.budget();
-    let outcome = body(zip.stream(index, budget)?, page);
+    let mut lists = Lists::of(zip, &relations, budget);
+    let outcome = walk(zip.stream(index, budget)?, &mut lists, page);
     let mut drawn = HashSet::new();
     drawing::all_of(zip, main, page, &mut drawn);
     for kind in MORE {
@@ -25,7 +27,7 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
             if let Some(bytes) = zip.find_read(&target, page.budget()) {
                 page.line_break();
                 // The body is what counts; damage beside it costs only that.
-                let _ = body(bytes.as_slice(), page);
+                let _ = walk(bytes.as_slice(), &mut lists, page);
             }
             drawing::all_of(zip, &target, page, &mut drawn);
         }
@@ -34,64 +36,129 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
 }
 
 /// What a walk over a document keeps in mind.
-#[derive(Default)]
-struct Place {
+struct Walk<'l> {
+    lists: &'l mut Lists,
     /// Inside elements with text.
     words: usize,
     /// Inside elements whose text is left out.
     silent: usize,
-    /// Inside the properties of a paragraph, where a tab is a place and not a character.
+    /// Inside the properties of a paragraph or run, where a tab is a place and not a character.
     properties: usize,
+    /// Inside properties of former days.
+    former: usize,
+    /// What the paragraph says of its place, and whether its text has begun.
+    paragraph: Place,
+    begun: bool,
+    /// Pages so far, and whether another one begins with the next paragraph.
+    pages: usize,
+    turned: bool,
 }
 
 /// Elements whose text is left out: what was deleted, moved away, or stands there a second time for old programs.
 const SILENT: &[&str] = &["del", "moveFrom", "Fallback", "instrText", "delText", "binData"];
 
-/// Writes the text of one part.
+/// Writes the text of one part whose styles and lists are not known.
 pub(super) fn body(source: impl Read, page: &mut Page<'_>) -> Outcome {
-    let mut place = Place::default();
+    walk(source, &mut Lists::default(), page)
+}
+
+fn walk(source: impl Read, lists: &mut Lists, page: &mut Page<'_>) -> Outcome {
+    let mut walk = Walk {
+        lists,
+        words: 0,
+        silent: 0,
+        properties: 0,
+        former: 0,
+        paragraph: Place::default(),
+        begun: false,
+        pages: 1,
+        turned: false,
+    };
     xml::walk(source, |met| {
         match met {
-            Met::Open(tag) => open(&tag, &mut place, page),
-            Met::Close(name) => close(name, &mut place, page),
-            Met::Text(text) if place.words > 0 && place.silent == 0 => page.text(text),
+            Met::Open(tag) => walk.open(&tag, page),
+            Met::Close(name) => walk.close(name, page),
+            Met::Text(text) if walk.words > 0 && walk.silent == 0 => walk.text(text, page),
             Met::Text(_) => {}
         }
         if page.is_full() { Go::Stop } else { Go::On }
     })
 }
 
-fn open(tag: &Tag<'_>, place: &mut Place, page: &mut Page<'_>) {
-    match tag.name() {
-        "t" => place.words += 1,
-        "pPr" | "rPr" => place.properties += 1,
-        "tab" | "ptab" if place.properties == 0 && place.silent == 0 => page.text("\t"),
-        "br" | "cr" if place.properties == 0 && place.silent == 0 => page.text("\n"),
-        "noBreakHyphen" => page.text("\u{2011}"),
-        "textpath" if place.silent == 0 => {
-            if let Some(words) = tag.attribute("string") {
-                page.line(&words);
+impl Walk<'_> {
+    fn open(&mut self, tag: &Tag<'_>, page: &mut Page<'_>) {
+        let shown = self.properties == 0 && self.silent == 0;
+        match tag.name() {
+            "t" => self.words += 1,
+            "pPr" | "rPr" => self.properties += 1,
+            "pPrChange" => self.former += 1,
+            "tab" | "ptab" if shown => self.text("\t", page),
+            "lastRenderedPageBreak" if shown => self.turned = true,
+            "br" if shown && tag.attribute("type").is_some_and(|kind| kind == "page") => {
+                self.turned = true;
+                page.line_break();
             }
-        }
-        "comment" => {
-            if let Some(author) = tag.attribute("author") {
-                page.line(&author);
+            "br" | "cr" if shown => self.text("\n", page),
+            "noBreakHyphen" => self.text("\u{2011}", page),
+            "p" if self.silent == 0 => (self.paragraph, self.begun) = (Place::default(), false),
+            "tbl" if self.silent == 0 => page.table_begin(),
+            "textpath" if self.silent == 0 => {
+                if let Some(words) = tag.attribute("string") {
+                    page.line(&words);
+                }
             }
+            "comment" => {
+                if let Some(author) = tag.attribute("author") {
+                    page.line(&author);
+                }
+            }
+            name if SILENT.contains(&name) => self.silent += 1,
+            _ if self.properties == 1 && self.former == 0 => self.paragraph.take(tag),
+            _ => {}
         }
-        name if SILENT.contains(&name) => place.silent += 1,
-        _ => {}
     }
-}
 
-fn close(name: &str, place: &mut Place, page: &mut Page<'_>) {
-    match name {
-        "t" => place.words = place.words.saturating_sub(1),
-        "pPr" | "rPr" => place.properties = place.properties.saturating_sub(1),
-        "p" if place.silent == 0 => page.line_break(),
-        "tc" if place.silent == 0 => page.tab(),
-        "tr" if place.silent == 0 => page.line_break(),
-        name if SILENT.contains(&name) => place.silent = place.silent.saturating_sub(1),
-        _ => {}
+    fn close(&mut self, name: &str, page: &mut Page<'_>) {
+        match name {
+            "t" => self.words = self.words.saturating_sub(1),
+            "pPr" | "rPr" => self.properties = self.properties.saturating_sub(1),
+            "pPrChange" => self.former = self.former.saturating_sub(1),
+            "p" if self.silent == 0 => page.line_break(),
+            "tc" if self.silent == 0 => page.cell_end(),
+            "tr" if self.silent == 0 => page.row_end(),
+            "tbl" if self.silent == 0 => page.table_end(),
+            name if SILENT.contains(&name) => self.silent = self.silent.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, page: &mut Page<'_>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.begin(page);
+        }
+        page.text(text);
+    }
+
+    /// Begins a paragraph, a heading or an item of a list.
+    fn begin(&mut self, page: &mut Page<'_>) {
+        if self.turned && !page.is_in_cell() {
+            self.turned = false;
+            self.pages += 1;
+            page.page_mark(self.pages);
+        }
+        let place = self.lists.whole(&self.paragraph);
+        let level = place.level.unwrap_or(0);
+        let label = place.list.and_then(|list| self.lists.count(&list, level));
+        match (place.outline, label) {
+            (Some(outline), label) => {
+                page.heading(outline + 1);
+                if let Some(label) = label.filter(|label| !label.is_empty()) {
+                    page.text(&format!("{label} "));
+                }
+            }
+            (None, Some(label)) => page.item(level, &label),
+            (None, None) => page.paragraph(),
+        }
     }
 }
 
@@ -99,6 +166,48 @@ fn close(name: &str, place: &mut Place, page: &mut Page<'_>) {
 mod tests {
     use super::super::tests::{package, relations};
     use crate::formats::tests::extract;
+
+    #[test]
+    fn headings_lists_tables_and_pages_are_marked() {
+        let item = |level: u8, words: &str| {
+            format!(
+                "<w:p><w:pPr><w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='1'/></w:numPr></w:pPr><w:r><w:t>{words}</w:t></w:r></w:p>"
+            )
+        };
+        let document = format!(
+            "<w:document><w:p><w:pPr><w:pStyle w:val='H'/></w:pPr><w:t>Head</w:t></w:p><w:p><w:t>words</w:t></w:p>{}{}{}\
+            <w:tbl><w:tr><w:tc><w:p><w:t>a|b</w:t></w:p></w:tc><w:tc><w:p><w:t>c</w:t></w:p><w:p><w:t>d</w:t></w:p></w:tc></w:tr>\
+            <w:tr><w:tc><w:p/></w:tc><w:tc><w:p><w:t>e</w:t></w:p></w:tc></w:tr></w:tbl>\
+            <w:p><w:r><w:br w:type='page'/></w:r><w:r><w:lastRenderedPageBreak/><w:t>next</w:t></w:r></w:p></w:document>",
+            item(0, "one"),
+            item(1, "inner"),
+            item(0, "two")
+        );
+        let bytes = package(
+            "word/document.xml",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+            &[
+                ("word/document.xml", &document),
+                (
+                    "word/_rels/document.xml.rels",
+                    &relations(&[("a", "styles", "styles.xml"), ("b", "numbering", "numbering.xml")]),
+                ),
+                ("word/styles.xml", "<s><w:style w:styleId='H'><w:name w:val='heading 2'/></w:style></s>"),
+                (
+                    "word/numbering.xml",
+                    "<n><w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'><w:start w:val='1'/><w:numFmt w:val='decimal'/><w:lvlText w:val='%1.'/></w:lvl>\
+                    <w:lvl w:ilvl='1'><w:start w:val='1'/><w:numFmt w:val='bullet'/><w:lvlText w:val='o'/></w:lvl></w:abstractNum>\
+                    <w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></n>",
+                ),
+            ],
+        );
+        assert_eq!(
+            crate::formats::tests::marked("a.docx", &bytes),
+            "## Head\n\nwords\n\n1. one\n  - inner\n2. two\n\n| a\\|b | c d |\n| --- | --- |\n| | e |\n\n<!-- page 2 -->\n\nnext"
+        );
+        let plain = extract("a.docx", &bytes).text;
+        assert_eq!(plain, "Head\nwords\n1. one\ninner\n2. two\na|b\nc\nd\ne\nnext");
+    }
 
     #[test]
     fn samples_for_other_documents_are_left_out() {

@@ -22,11 +22,25 @@ struct Cell {
     value: String,
     /// Inside an element whose text is the value.
     open: bool,
+    /// Its column, where it says so, and the one after the last cell.
+    column: Option<usize>,
+    next: usize,
+}
+
+/// Empty cells that are shown between two others.
+const EMPTY_MAX: usize = 64;
+
+/// The column of a place such as `AB12`, from 0.
+fn column(place: &str) -> Option<usize> {
+    let letters = place.bytes().take_while(u8::is_ascii_uppercase).take(3);
+    letters
+        .fold(None, |sum, letter| Some(sum.map_or(0, |sum: usize| sum + 1) * 26 + usize::from(letter - b'A')))
 }
 
 /// Writes the cells of a sheet.
 pub(super) fn read(source: impl Read, book: &Book, page: &mut Page<'_>) -> Outcome {
-    let mut cell = Cell { kind: Kind::Number, style: 0, value: String::new(), open: false };
+    let mut cell =
+        Cell { kind: Kind::Number, style: 0, value: String::new(), open: false, column: None, next: 0 };
     let mut header = None;
     xml::walk(source, |met| {
         match met {
@@ -39,8 +53,12 @@ pub(super) fn read(source: impl Read, book: &Book, page: &mut Page<'_>) -> Outco
             }
             Met::Close(name) => match name {
                 "v" | "t" => cell.open = false,
-                "c" => write(&cell, book, page),
-                "row" => page.line_break(),
+                "c" => write(&mut cell, book, page),
+                "row" => {
+                    cell.next = 0;
+                    page.row_end();
+                }
+                "sheetData" => page.table_end(),
                 "oddHeader" | "oddFooter" | "evenHeader" | "evenFooter" | "firstHeader" | "firstFooter" => {
                     header_text(&header.take().unwrap_or_default(), page);
                 }
@@ -56,6 +74,7 @@ fn open(tag: &Tag<'_>, cell: &mut Cell, header: &mut Option<String>) {
         "c" => {
             cell.value.clear();
             cell.style = 0;
+            cell.column = None;
             cell.kind = Kind::Number;
             for (name, value) in tag.attributes() {
                 match name.as_str() {
@@ -67,6 +86,7 @@ fn open(tag: &Tag<'_>, cell: &mut Cell, header: &mut Option<String>) {
                             _ => Kind::Text,
                         };
                     }
+                    "r" => cell.column = column(&value),
                     "s" => cell.style = value.parse().unwrap_or(0),
                     _ => {}
                 }
@@ -80,11 +100,11 @@ fn open(tag: &Tag<'_>, cell: &mut Cell, header: &mut Option<String>) {
     }
 }
 
-fn write(cell: &Cell, book: &Book, page: &mut Page<'_>) {
+fn write(cell: &mut Cell, book: &Book, page: &mut Page<'_>) {
     if cell.value.is_empty() {
         return;
     }
-    page.tab();
+    gap(cell.column, &mut cell.next, page);
     match (cell.kind, cell.value.trim()) {
         (Kind::Shared, value) => page.text(value.parse().map_or("", |index| book.string(index))),
         (Kind::Flag, value) => page.text(if value == "1" { "TRUE" } else { "FALSE" }),
@@ -94,6 +114,21 @@ fn write(cell: &Cell, book: &Book, page: &mut Page<'_>) {
             Err(_) => page.text(value),
         },
     }
+    if page.is_marked() {
+        page.cell_end();
+    }
+}
+
+/// Sets a cell apart from the one before it; where marks are wanted, the empty ones in between are shown.
+pub(super) fn gap(column: Option<usize>, next: &mut usize, page: &mut Page<'_>) {
+    if !page.is_marked() {
+        return page.tab();
+    }
+    let column = column.unwrap_or(*next);
+    for _ in 0..column.saturating_sub(*next).min(EMPTY_MAX) {
+        page.cell_end();
+    }
+    *next = column + 1;
 }
 
 /// Writes a header or footer without its codes: `&L`, `&P`, `&"Arial"`, `&12`.

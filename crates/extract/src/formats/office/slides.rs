@@ -22,7 +22,8 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         Go::On
     })?;
     let (mut drawn, mut masters) = (HashSet::new(), HashSet::new());
-    for slide in slides {
+    for (number, slide) in slides.into_iter().enumerate() {
+        page.page_mark(number + 1);
         one(zip, &slide, page, &mut drawn, &mut masters);
     }
     for kind in ["notesMaster", "handoutMaster"] {
@@ -75,6 +76,7 @@ fn master(zip: &mut Zip, part: &str, page: &mut Page<'_>, met: &mut HashSet<Stri
 /// is wanted: a hidden one may not be.
 fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
     let (mut words, mut fallback, mut wanted, mut placeholder) = (0, 0, true, false);
+    let mut title = false;
     let hidden = page.options().hidden;
     // A broken part gives what comes before the damage.
     let _ = xml::walk(bytes, |met| {
@@ -86,8 +88,17 @@ fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
                 {
                     wanted = false;
                 }
-                "sp" => placeholder = false,
+                "sp" => (placeholder, title) = (false, false),
                 "ph" if of_master => placeholder = true,
+                "ph" => {
+                    title = tag.attribute("type").is_some_and(|kind| kind == "title" || kind == "ctrTitle");
+                }
+                "tbl" => page.table_begin(),
+                // Paragraphs of a title are one heading.
+                "p" if title => {
+                    page.heading(2);
+                    title = false;
+                }
                 "t" | "text" => words += 1,
                 "br" => page.line_break(),
                 "Fallback" => fallback += 1,
@@ -102,8 +113,9 @@ fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
                 }
                 "sp" => placeholder = false,
                 "p" => page.line_break(),
-                "tc" => page.tab(),
-                "tr" => page.line_break(),
+                "tc" => page.cell_end(),
+                "tr" => page.row_end(),
+                "tbl" => page.table_end(),
                 "Fallback" => fallback -= 1,
                 _ => {}
             },
@@ -120,6 +132,26 @@ fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
 mod tests {
     use super::super::tests::{package, relations};
     use crate::formats::tests::extract;
+
+    #[test]
+    fn titles_tables_and_slides_are_marked() {
+        let slide = "<p:sld><p:sp><p:nvPr><p:ph type='title'/></p:nvPr><a:p><a:t>Title</a:t></a:p></p:sp><p:sp><a:p><a:t>words</a:t></a:p></p:sp>\
+            <a:tbl><a:tr><a:tc><a:p><a:t>x</a:t></a:p></a:tc><a:tc><a:p/></a:tc></a:tr></a:tbl></p:sld>";
+        let bytes = package(
+            "ppt/presentation.xml",
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml",
+            &[
+                ("ppt/presentation.xml", "<p><p:sldId r:id='a'/><p:sldId r:id='a'/></p>"),
+                ("ppt/_rels/presentation.xml.rels", &relations(&[("a", "slide", "s1.xml")])),
+                ("ppt/s1.xml", slide),
+            ],
+        );
+        let one = "## Title\nwords\n\n| x | |\n| --- | --- |";
+        assert_eq!(
+            crate::formats::tests::marked("a.pptx", &bytes),
+            format!("<!-- page 1 -->\n\n{one}\n\n<!-- page 2 -->\n\n{one}")
+        );
+    }
 
     #[test]
     fn slides_come_in_their_order_with_notes_and_fixed_text_of_masters() {

@@ -93,11 +93,14 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
     }
     let mut drawn = HashSet::new();
     for (name, target) in sheets {
-        page.line(&name);
+        page.title_line(2, &name);
         let Some(target) = target else { continue };
         if let Some(index) = zip.find(&target) {
             let budget = page.budget();
-            sheet::read(zip.stream(index, budget)?, &book, page)?;
+            page.table_begin();
+            let outcome = sheet::read(zip.stream(index, budget)?, &book, page);
+            page.table_end();
+            outcome?;
         }
         drawing::all_of(zip, &target, page, &mut drawn);
         let relations = Relations::of(zip, &target, page.budget());
@@ -216,6 +219,23 @@ mod tests {
         assert_eq!(
             page.text,
             "First\none\tinline\n1/31/24\t1.5\tTRUE\ttext\nLeft\nMiddle\nbox\nAnn: remark\nSecret\n7"
+        );
+    }
+
+    #[test]
+    fn sheets_are_tables_with_their_empty_cells() {
+        let parts = super::super::tests::workbook();
+        let row =
+            "<row><c r='A1'><v>1</v></c><c r='C1'><v>2</v></c></row><row><c r='B2' t='s'><v>0</v></c></row>";
+        let row_before = "<row><c t='s'><v>0</v></c></row>";
+        let parts: Vec<(String, String)> =
+            parts.into_iter().map(|(name, text)| (name, text.replace(row_before, row))).collect();
+        let parts: Vec<(&str, &[u8])> =
+            parts.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let bytes = crate::formats::archives::zip::tests::zip(&parts);
+        assert_eq!(
+            crate::formats::tests::marked("a.xlsx", &bytes),
+            "## First\n\n| 1 | | 2 |\n| --- | --- | --- |\n| | shared words |"
         );
     }
 

@@ -31,10 +31,21 @@ struct Last {
 }
 
 /// A line that is complete.
-enum Line {
-    Plain(String),
-    /// With words from right to left: what stands where.
-    Leftward(String, Vec<Mark>),
+struct Line {
+    text: String,
+    /// What stands where in it, when it has words from right to left.
+    marks: Option<Vec<Mark>>,
+    size: f64,
+    above: f64,
+}
+
+/// A line as people read it.
+pub(super) struct Row {
+    pub(super) text: String,
+    /// Size of its font.
+    pub(super) size: f64,
+    /// How far it stands from the line before it.
+    pub(super) above: f64,
 }
 
 /// Collects the text of a page.
@@ -47,8 +58,10 @@ pub(super) struct Lines<'m> {
     marks: Vec<Mark>,
     /// Whether it has a character of a script from right to left.
     leftward: bool,
-    /// From where its places are counted.
+    /// From where its places are counted, the size of its font, and how far it stands from the line before it.
     origin: Point,
+    size: f64,
+    above: f64,
     last: Option<Last>,
     /// How much wider than high the letter of the last run of a single letter was drawn.
     shape: f64,
@@ -65,40 +78,39 @@ impl<'m> Lines<'m> {
             marks: Vec::new(),
             leftward: false,
             origin: Point::ZERO,
+            size: 0.0,
+            above: 0.0,
             last: None,
             shape: 0.0,
         }
     }
 
-    /// The text of the page.
-    pub(super) fn text(mut self) -> String {
+    /// The lines of the page.
+    pub(super) fn rows(mut self) -> Vec<Row> {
         self.end_line();
         // As other readers do, a page is taken to run in the direction of most of its words.
         let (mut from_left, mut from_right) = (0, 0);
-        for line in &self.lines {
-            let (Line::Plain(text) | Line::Leftward(text, _)) = line;
-            for c in text.chars().filter(|c| c.is_alphabetic()) {
-                *(if leftward::is_strong(c) { &mut from_right } else { &mut from_left }) += 1;
-            }
+        for c in self.lines.iter().flat_map(|line| line.text.chars()).filter(|c| c.is_alphabetic()) {
+            *(if leftward::is_strong(c) { &mut from_right } else { &mut from_left }) += 1;
         }
-        let mut text = String::with_capacity(self.bytes);
-        for line in self.lines {
-            let line = match line {
-                Line::Plain(line) => line,
-                Line::Leftward(line, marks) => leftward::logical(&line, marks, from_right > from_left),
+        let read = |line: Line| {
+            let text = match line.marks {
+                Some(marks) => leftward::logical(&line.text, marks, from_right > from_left),
+                None => line.text,
             };
-            join(&mut text, line.trim_end());
-        }
-        text
+            Row { text, size: line.size, above: line.above }
+        };
+        self.lines.into_iter().map(read).collect()
     }
 
     fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
+        let text = std::mem::take(&mut self.line);
         let marks = std::mem::take(&mut self.marks);
         let leftward = std::mem::take(&mut self.leftward);
-        if !line.is_empty() {
-            self.bytes += line.len() + 1;
-            self.lines.push(if leftward { Line::Leftward(line, marks) } else { Line::Plain(line) });
+        if !text.is_empty() {
+            self.bytes += text.len() + 1;
+            let marks = leftward.then_some(marks);
+            self.lines.push(Line { text, marks, size: self.size, above: self.above });
         }
     }
 
@@ -165,7 +177,8 @@ impl<'m> Lines<'m> {
         let width = (placed.end - placed.begin).dot(placed.along);
         self.separate(placed.begin, width, placed.along, placed.size, leftward);
         if self.line.is_empty() {
-            self.origin = placed.begin;
+            self.above = (placed.begin - self.origin).cross(placed.along).abs();
+            (self.origin, self.size) = (placed.begin, placed.size);
         }
         let begin = self.line.len();
         self.write(&text);
@@ -260,19 +273,6 @@ fn stretch(run: &[Raw]) -> Option<f64> {
     let mut steps: Vec<f64> = steps.filter(usable).collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().filter(|step| (0.2..5.0).contains(step))
-}
-
-/// Adds a line to a text. A word that is cut by the end of its line is one word.
-fn join(text: &mut String, line: &str) {
-    let mut before = text.chars().rev();
-    let cut =
-        matches!(before.next(), Some('-' | '\u{2010}')) && before.next().is_some_and(char::is_lowercase);
-    if cut && line.starts_with(char::is_lowercase) {
-        text.pop();
-    } else if !text.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(line);
 }
 
 impl<'a> Device<'a> for Lines<'_> {
