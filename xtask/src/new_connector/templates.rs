@@ -168,7 +168,7 @@ use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::settings;
-use ingather_connector::transform::{Audience, Item, Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -209,6 +209,7 @@ impl Transform for __Type__ {
 mod tests {
     use ingather_connector::call::Cancel;
     use ingather_connector::model::document::{Parts, Record};
+    use ingather_connector::transform::Audience;
     use ingather_testkit::clock::HandClock;
     use ingather_testkit::suites;
 
