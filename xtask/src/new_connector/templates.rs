@@ -209,6 +209,7 @@ impl Transform for __Type__ {
 mod tests {
     use ingather_connector::call::Cancel;
     use ingather_connector::model::document::{Parts, Record};
+    use ingather_connector::transform::Audience;
     use ingather_testkit::clock::HandClock;
     use ingather_testkit::suites;
 
