@@ -213,8 +213,6 @@ mod tests {
     use ingather_testkit::clock::HandClock;
     use ingather_testkit::suites;
 
-    use ingather_connector::transform::Audience;
-
     use super::*;
 
     #[test]

@@ -267,7 +267,8 @@ fn what_failed_is_found_by_its_name_and_asked_for_again() {
     assert_eq!(sandbox.find("other"), [""; 0]);
     let listed = sandbox.run(&["document", "list", "root", "--state", "failed", "--json"]).exits(0);
     assert!(listed.json()[0]["reason"].as_str().unwrap().contains("signal 9"), "{listed:?}");
-    sandbox.run(&["doctor"]).exits(0);
+    let doctor = sandbox.run(&["doctor"]).exits(1);
+    assert!(doctor.out.contains("1 documents failed"), "{doctor:?}");
     sandbox.run(&["verify"]).exits(0);
     // Nobody touched it: that nobody kills its reader any more is enough.
     let next = sandbox.run(&["sync", "root", "--json"]).exits(0);

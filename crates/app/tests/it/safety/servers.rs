@@ -4,6 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::people::must;
 use crate::sandbox::{Answer, Sandbox, finish};
@@ -21,7 +22,9 @@ impl Trial {
     fn make() -> Trial {
         let sandbox = Sandbox::sqlite();
         sandbox.write("a.txt", "apple");
-        let seed = u64::from(std::process::id());
+        // Servers of tests that run beside each other need ports of their own.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let seed = u64::from(std::process::id()) << 8 | MADE.fetch_add(1, Ordering::Relaxed);
         let server = Server::start(&sandbox.path().join("postgres"), &mut fastrand::Rng::with_seed(seed));
         Trial { sandbox, server: server.unwrap() }
     }
