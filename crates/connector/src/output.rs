@@ -130,7 +130,7 @@ pub struct Generation {
     pub identity: String,
     /// Number of its last commit; grows by one with each.
     pub number: i64,
-    /// Largest [`Change::seq`] that it holds the effect of; 0 when it does not keep any. One above what the store has
+    /// Largest [`Change::seq`] that it has seen; 0 when it does not keep any. One above what the store has
     /// noted as sent to this output tells that the store was restored from an earlier day.
     pub seq: i64,
     /// [`OutputPlace::session`] of the opening that wrote it last; 0 before there was one. After store and output were both

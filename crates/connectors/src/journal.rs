@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use garde::Validate;
 use ingather_connector::call::Call;
@@ -71,6 +72,22 @@ struct Journal {
     torn: bool,
 }
 
+/// Takes the lock of a journal, and waits a little where a process that was just started holds a copy of it.
+fn lock(file: &File) -> rustix::io::Result<()> {
+    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
+    let until = Instant::now() + Duration::from_millis(limits::LOCK_WAIT_MS_MAX);
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            // clock: as above.
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => {
+                #[expect(clippy::disallowed_methods, reason = "a lock has no event to wait for")]
+                std::thread::sleep(Duration::from_millis(limits::LOCK_PAUSE_MS));
+            }
+            taken => return taken,
+        }
+    }
+}
+
 impl Journal {
     fn open(path: &Path, name: String) -> Result<Journal, Fault> {
         let trouble = |error: std::io::Error| Fault::passing("journal", format!("journal `{name}`: {error}"));
@@ -92,7 +109,7 @@ impl Journal {
         if !facts.is_file() {
             return Err(Fault::refused("journal", format!("journal `{name}` is not a file")));
         }
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
                 let sentence =
                     format!("journal `{name}` is held by another process; end that one or name another file");

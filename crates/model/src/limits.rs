@@ -203,3 +203,8 @@ pub const RESENDS_COUNTED_MAX: i64 = 100_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output
 /// that knows a larger one was written by somebody else.
 pub const SEQ_MAX: i64 = 1 << 62;
+/// Longest wait for the lock of a local output, milliseconds: a process that this one starts holds a copy of the lock until it runs
+/// its own program, which a loaded machine may put off.
+pub const LOCK_WAIT_MS_MAX: u64 = 2_000;
+/// Wait between two attempts at such a lock, milliseconds.
+pub const LOCK_PAUSE_MS: u64 = 20;

@@ -126,7 +126,7 @@ struct Commit {
 pub struct Shelf {
     /// Entries as they would be found now.
     pub entries: BTreeMap<String, Entry>,
-    /// Largest number of a change that they hold, and the last number of each address.
+    /// Largest number of a change that was seen, and the last number of each address.
     seq: i64,
     newest: HashMap<String, i64>,
     /// The opening that writes.
@@ -357,6 +357,8 @@ impl MemoryOutput {
             shelf.violations.push(format!("{}: number {} after {earlier}", change.id, change.seq));
         }
         shelf.newest.insert(change.id.clone(), change.seq);
+        // Seen is enough, whatever becomes of it.
+        shelf.seq = shelf.seq.max(change.seq);
         if matches!(change.op, Op::Access { .. }) && !self.can.access {
             shelf.violations.push(format!("{}: access without the ability", change.id));
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
 use ingather_connector::output::Generation;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
@@ -26,10 +27,11 @@ const OLD: &str = "index.old";
 
 /// A segment with a larger share of deleted entries is written anew.
 const DELETED_SHARE_MAX: f32 = 0.3;
-/// Longest wait for the lock.
-const LOCK_WAIT_MAX: Duration = Duration::from_millis(500);
+/// Longest wait for the lock: a process that was just started and has not begun its own program holds a copy of it, on a loaded
+/// machine for more than half a second.
+const LOCK_WAIT_MAX: Duration = Duration::from_millis(limits::LOCK_WAIT_MS_MAX);
 /// Wait between two attempts at the lock.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
+const LOCK_PAUSE: Duration = Duration::from_millis(limits::LOCK_PAUSE_MS);
 
 /// What every commit says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -156,6 +156,10 @@ impl Play {
                 }
                 for (job, confirmed) in owners {
                     let acts = job.name == acting;
+                    // What could not be read is not shown to whom a folder opens: such an output has to give it up.
+                    if !takes_access && self.is_unsettled(job, name) {
+                        continue;
+                    }
                     let why = wrongly(&source, job, name, acts, word, rest);
                     // What cannot be read now stays only where it is known to be held.
                     let stays = |why: &String| {
@@ -181,6 +185,13 @@ impl Play {
         {
             found.push(format!("the guard let {} of {} go: {lost:?}", lost.len(), before.known));
         }
+    }
+
+    /// Whether a document waits, or failed.
+    fn is_unsettled(&self, job: &Job, entry: &str) -> bool {
+        let file = truth::file_of(entry);
+        let name = file.strip_prefix(truth::root(job)).unwrap_or(file);
+        self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
     }
 
     /// Whether a file is gone, and not under another name now.
