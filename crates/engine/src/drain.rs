@@ -48,7 +48,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
         wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
     // What nobody wants any more is not waited for.
     for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
-        run.was_waiting(*id, None);
+        run.was_waiting(*id, None, None);
     }
     let tasks = stored.into_iter().filter_map(|stored| {
         let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
@@ -56,7 +56,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             id: stored.known.id.0,
             name: stored.name,
             own: stored.known.own,
-            place: stored.known.place,
+            place: run.place_of_waiting(stored.known.id.0).or(stored.known.place),
             cause,
             wanted,
             version: stored.known.version,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
-use ingather_connector::model::ids::Digest;
+use ingather_connector::model::ids::{Digest, PlaceId};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::key::Hasher;
 use ingather_connector::model::limits;
@@ -56,8 +56,8 @@ pub(crate) struct Run {
     pub(crate) unreadable: RoaringTreemap,
     pub(crate) reader_changed: bool,
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
-    /// Documents that are tried again, and when.
-    pub(crate) waiting: Mutex<HashMap<i64, i64>>,
+    /// Documents that are tried again, when, and the place that this run has met them in.
+    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<PlaceId>)>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
     pub(crate) unseen: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
@@ -123,10 +123,10 @@ impl Run {
     }
 
     /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
-    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>) -> bool {
+    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, place: Option<PlaceId>) -> bool {
         let mut waiting = lock(&self.waiting);
         match again_at {
-            Some(at) => waiting.insert(id, at),
+            Some(at) => waiting.insert(id, (at, place)),
             None => waiting.remove(&id),
         }
         .is_some()
@@ -141,8 +141,14 @@ impl Run {
     /// Documents that are to be tried again now, at most a claim of them; and when the next one is.
     pub(crate) fn due_again(&self, now: i64) -> (Vec<i64>, i64) {
         let waiting = lock(&self.waiting);
-        let due = waiting.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id);
-        (due.take(limits::CLAIM_MAX).collect(), waiting.values().min().copied().unwrap_or(i64::MAX))
+        let due = waiting.iter().filter(|(_, (at, _))| *at <= now).map(|(id, _)| *id);
+        let soonest = waiting.values().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        (due.take(limits::CLAIM_MAX).collect(), soonest)
+    }
+
+    /// The place of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
+    pub(crate) fn place_of_waiting(&self, id: i64) -> Option<PlaceId> {
+        lock(&self.waiting).get(&id).and_then(|(_, place)| *place)
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.
