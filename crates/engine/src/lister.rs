@@ -18,6 +18,7 @@ use crate::board::Task;
 use crate::error::Result;
 use crate::marks;
 use crate::run::Run;
+use crate::visit::earlier::Older;
 
 /// What a listing has shown so far.
 #[derive(Default)]
@@ -53,6 +54,7 @@ pub(crate) struct Lister<'r> {
     ids: std::ops::Range<i64>,
     /// Folders that are another device than before.
     foreign: HashSet<String>,
+    older: Older,
 }
 
 /// An item with its hashes.
@@ -81,6 +83,7 @@ impl<'r> Lister<'r> {
             pages: 0,
             ids: 0..0,
             foreign: HashSet::new(),
+            older: Older::default(),
         }
     }
 
@@ -246,6 +249,7 @@ impl<'r> Lister<'r> {
         let hashed: Vec<Vec<Hashed<'_>>> =
             groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect();
         let met = self.meet(&hashed, whole)?;
+        self.older.note(self.run)?;
         let new = met.iter().filter(|met| matches!(met, Met::New)).count();
         let mut fresh: Vec<NewDocument> = Vec::with_capacity(new);
         tasks.reserve(new);
@@ -373,6 +377,9 @@ impl<'r> Lister<'r> {
         if self.run.pending.contains(id) || (self.run.reader_changed && self.run.unreadable.contains(id)) {
             let cause = if self.run.pending.contains(id) { Cause::Retry } else { Cause::Reader };
             return self.changed(item, known, cause, tasks);
+        }
+        if self.older.opens_over(self.run, id, item.listed.place) {
+            return self.changed(item, known, Cause::Access, tasks);
         }
         if self.meet_id(known.id.0) {
             let (failed, skipped) = (self.run.failed.contains(id), self.run.skipped.contains(id));

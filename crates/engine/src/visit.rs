@@ -1,7 +1,7 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
 pub(crate) mod audience;
-mod earlier;
+pub(crate) mod earlier;
 pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;

@@ -91,7 +91,7 @@ fn main() -> ExitCode {
 }
 
 fn one(name: &str, text: &str, seeds: &Seeds) -> ExitCode {
-    let mut found = wrong(text);
+    let mut found = wrong(seeds.kind, text);
     for _ in 1..seeds.repeat {
         if !found.is_empty() {
             break;
@@ -99,11 +99,11 @@ fn one(name: &str, text: &str, seeds: &Seeds) -> ExitCode {
         found = wrong_in_other_orders(seeds.kind, text);
     }
     if found.is_empty() {
-        println!("{}\n{name}: nothing is wrong", trace(text));
+        println!("{}\n{name}: nothing is wrong", trace(seeds.kind, text));
         return ExitCode::SUCCESS;
     }
     println!("{name} failed\n{}", found.concat());
-    tell(text);
+    tell(seeds.kind, text);
     ExitCode::FAILURE
 }
 
@@ -120,7 +120,7 @@ fn many(seeds: &Seeds) -> ExitCode {
         println!("seed {} failed\n{}", failure.seed, failure.found.concat());
     }
     if let Some(failure) = failures.first() {
-        tell(&worlds::of_seed(failure.seed));
+        tell(seeds.kind, &worlds::of_seed(failure.seed));
         println!(
             "{played} seeds from {} on: {} failed: {:?}; repeat one with: cargo x simulate --seed {}",
             seeds.from,
@@ -135,8 +135,8 @@ fn many(seeds: &Seeds) -> ExitCode {
 }
 
 /// Prints what is left of a failing world when it is shrunk, and how it goes.
-fn tell(text: &str) {
-    let short = shrink(text, SHRINK_PLAYS, &wrong);
-    println!("what happens:\n{}", trace(&short));
+fn tell(kind: Kind, text: &str) {
+    let short = shrink(text, SHRINK_PLAYS, &|text| wrong(kind, text));
+    println!("what happens:\n{}", trace(kind, &short));
     println!("as a scenario, for crates/engine/tests/scenarios:\n\n{short}");
 }

@@ -49,7 +49,7 @@ impl Seeds {
         let text = worlds::of_seed(seed);
         let repeats = seed.is_multiple_of(10) && self.repeat > 1;
         let other_orders = (1..self.repeat).filter(|_| repeats);
-        let mut found = wrong_in(|| play_on(self.kind, &text));
+        let mut found = wrong(self.kind, &text);
         for _ in other_orders {
             if !found.is_empty() {
                 break;
@@ -61,8 +61,8 @@ impl Seeds {
 }
 
 /// Plays a text: what was wrong.
-pub fn wrong(text: &str) -> Vec<String> {
-    wrong_in(|| play_on(Kind::Sqlite, text))
+pub fn wrong(kind: Kind, text: &str) -> Vec<String> {
+    wrong_in(|| play_on(kind, text))
 }
 
 /// Plays a text with several workers, and threads that wait here and there: what was wrong.
@@ -79,11 +79,11 @@ fn wrong_in(play: impl FnOnce() -> Vec<String>) -> Vec<String> {
 }
 
 /// Plays a text: each line with what it led to.
-pub fn trace(text: &str) -> String {
+pub fn trace(kind: Kind, text: &str) -> String {
     let mut lines = String::new();
     let mut number = 0;
     let played = catch_unwind(AssertUnwindSafe(|| {
-        play_in(World::new(Kind::Sqlite), text, &mut |line, told| {
+        play_in(World::new(kind), text, &mut |line, told| {
             number += 1;
             lines.push_str(&format!("{number:>3} {line}\n"));
             if !told.is_empty() {

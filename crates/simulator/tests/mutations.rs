@@ -50,6 +50,7 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::BrokenListingProves, Check::Scenario("held_by_a_broken_listing")),
     (Mutation::PlaceOpenForAllJobs, Check::Scenario("openings_by_job")),
     (Mutation::OldTextOpens, Check::Scenario("old_text_opens")),
+    (Mutation::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),
     (Mutation::LeftEntryStays, Check::Scenario("left_entries")),
 ];
 
@@ -59,7 +60,8 @@ fn settled_too_early() -> bool {
     let outputs: String = names.iter().map(|name| format!("output {name}\n")).collect();
     (2..=6).cycle().take(30).any(|nth| {
         let job = format!("job docs to={}\nwatch\nsource a v1, b v1\n", names.join(","));
-        !wrong(&format!("{outputs}{job}crash before confirm {nth}\nrun docs\nquiet\n")).is_empty()
+        !wrong(Kind::Sqlite, &format!("{outputs}{job}crash before confirm {nth}\nrun docs\nquiet\n"))
+            .is_empty()
     })
 }
 
@@ -85,7 +87,7 @@ fn caught(mutation: Mutation) -> Option<String> {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/scenarios");
             let text =
                 std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("the scenario is there");
-            (!wrong(&text).is_empty()).then(|| format!("the scenario {name}"))
+            (!wrong(Kind::Sqlite, &text).is_empty()).then(|| format!("the scenario {name}"))
         }
         Check::Suite(name, finds) => finds().then(|| format!("the suite `{name}`")),
     });

@@ -400,6 +400,21 @@ impl Sql<'_> {
         Ok(self.query(statement, values, read)?.into_iter().next())
     }
 
+    /// Waits until no transaction that takes names of components off is under way, and keeps them out until this one ends; with
+    /// `removes`, those that bring some as well. On PostgreSQL two transactions do not see each other's work: of two outputs that
+    /// give up the same component at once, each would leave its name to the other. On SQLite a writer is alone.
+    pub(crate) fn lock_components(&mut self, removes: bool) -> Result<()> {
+        // A number of our own, in the database's space of such numbers: "ingather" in ASCII.
+        const COMPONENTS: i64 = 0x696E_6761_7468_6572;
+        let kind = if removes { "" } else { "_shared" };
+        match self {
+            Sql::Sqlite(_) => Ok(()),
+            Sql::Postgres(session) => {
+                session.script(&format!("SELECT pg_advisory_xact_lock{kind}({COMPONENTS})"))
+            }
+        }
+    }
+
     /// Runs a script of several statements; for migrations only.
     pub(crate) fn script(&mut self, text: &str) -> Result<()> {
         match self {

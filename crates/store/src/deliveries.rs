@@ -240,6 +240,7 @@ pub fn remove(sql: &mut Sql<'_>, output: ConnectionId, rows: &[Answered]) -> Res
     inside.dedup();
     sql.execute_many(&queries::DELIVERY_REMOVE, &Rows::of(rows).columns(output))?;
     if !inside.is_empty() {
+        sql.lock_components(true)?;
         sql.execute(&queries::COMPONENT_DROP, &[Value::Ints(&inside)])?;
     }
     Ok(())
@@ -254,6 +255,7 @@ pub fn remember_components(sql: &mut Sql<'_>, rows: &[(i64, i64, &str)]) -> Resu
     let components: Vec<i64> = rows.iter().map(|row| row.1).collect();
     let names: Vec<&str> = rows.iter().map(|row| row.2).collect();
     let columns = [Column::Ints(&documents), Column::Ints(&components), Column::Texts(&names)];
+    sql.lock_components(false)?;
     sql.execute_many(&queries::COMPONENT_PUT, &columns)?;
     Ok(())
 }
@@ -282,6 +284,11 @@ pub fn components(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Component>> {
 pub fn keep_components(sql: &mut Sql<'_>, document: i64, kept: &[i64]) -> Result<()> {
     sql.execute(&queries::COMPONENT_KEEP, &[Value::Int(document), Value::Ints(kept)])?;
     Ok(())
+}
+
+/// Documents of a job of which something could not be read when they were read last.
+pub fn with_kept_components(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
+    sql.query(&queries::COMPONENT_KEPT, &[Value::Int(job.0)], |row| row.int(0))
 }
 
 /// The component of a document that has this name.

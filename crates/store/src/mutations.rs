@@ -45,6 +45,7 @@ pub enum Mutation {
     BrokenListingProves,
     PlaceOpenForAllJobs,
     OldTextOpens,
+    KeptNotLookedAtBelowAnOpening,
     LeftEntryStays,
 }
 
@@ -88,6 +89,7 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::BrokenListingProves, "a listing that broke off proves folders that it did not come to"),
     (Mutation::PlaceOpenForAllJobs, "a folder that one job has looked at opens for the documents of all jobs"),
     (Mutation::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),
+    (Mutation::KeptNotLookedAtBelowAnOpening, "an unchanged document with a part that could not be read keeps its folder from opening"),
     (Mutation::LeftEntryStays, "an entry that a job leaves behind is not sent by the next owner"),
     (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];

@@ -217,6 +217,7 @@ queries! {
     shared COMPONENT_PUT = "component/put";
     shared COMPONENT_GET = "component/get";
     shared COMPONENT_KEEP = "component/keep";
+    shared COMPONENT_KEPT = "component/kept";
     shared COMPONENT_FIND = "component/find";
     shared COMPONENT_COUNT = "component/count";
     shared COMPONENT_DROP = "component/drop";

@@ -302,7 +302,7 @@ impl Repository for ScriptRepository {
             return Presence::Unknown;
         }
         let above = |folder: &str| source.folders.get(folder).is_some_and(|folder| folder.unreadable);
-        if source.absent || name.match_indices('/').any(|(at, _)| above(&name[..=at])) {
+        if source.absent || above("") || name.match_indices('/').any(|(at, _)| above(&name[..=at])) {
             return Presence::Unknown;
         }
         match source.files.get(&name).filter(|file| !file.vanishing) {

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use ingather_connector::model::decision::{Decision, NOBODY, decide};
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::repository::Observed;
+use ingather_store::deliveries;
 use ingather_store::documents::Visited;
 use ingather_store::mutations::{Mutation, planted};
+
+use roaring::RoaringTreemap;
 
 use super::extracts;
 use super::holdings::Telling;
@@ -15,7 +18,33 @@ use super::{Visiting, access_digest, is_held};
 use crate::deliver::Step;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
+use crate::marks;
 use crate::outputs::OutputSlot;
+use crate::run::Run;
+
+/// Documents of which outputs hold something that was not looked at when they were visited last, once a folder may open.
+#[derive(Default)]
+pub(crate) struct Older(Option<RoaringTreemap>);
+
+impl Older {
+    /// Asks for them when the run has met a folder that may open.
+    pub(crate) fn note(&mut self, run: &Run) -> Result<()> {
+        if self.0.is_none()
+            && run.places().some_may_open()
+            && !planted(Mutation::KeptNotLookedAtBelowAnOpening)
+        {
+            let kept = run.reader.read(|sql| deliveries::with_kept_components(sql, run.job.id))?;
+            self.0 = Some(marks::of(kept) | &run.failed);
+        }
+        Ok(())
+    }
+
+    /// Whether a folder opens over what outputs hold of an unchanged document: its visit hides that, so that the folder opens
+    /// for all else at the end of this run.
+    pub(crate) fn opens_over(&self, run: &Run, id: u64, place: Option<PlaceId>) -> bool {
+        self.0.as_ref().is_some_and(|documents| documents.contains(id)) && run.places().may_open(place)
+    }
+}
 
 impl Visiting<'_> {
     /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the

@@ -1,4 +1,7 @@
-//! Several changes of one document in one batch: both databases keep the last one.
+//! Several changes of one document, in one batch or at once: both databases end as if they had come one after the other.
+
+use std::sync::mpsc;
+use std::time::Duration;
 
 use ingather_model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
 use ingather_model::key::DocumentKey;
@@ -105,5 +108,48 @@ fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
         });
         let known = known.unwrap().remove(0).known;
         assert_eq!((known.class, known.place), (Some(ClassId(20)), Some(PlaceId(20))));
+    });
+}
+
+#[test]
+fn two_outputs_that_give_up_a_component_at_once_leave_no_name_of_it() {
+    on_both("components", |fresh| {
+        const OTHER: ConnectionId = ConnectionId(3);
+        let store = Store::open(&fresh.target).unwrap();
+        let part = |seq| Intent { component: 5, ..intent(1, seq, 50, 60) };
+        store
+            .write(Durability::Synced, |sql| {
+                deliveries::remember_components(sql, &[(1, 5, "part")])?;
+                deliveries::intend(sql, OUTPUT, 1, false, &[part(1)])?;
+                deliveries::intend(sql, OTHER, 1, false, &[part(2)])
+            })
+            .unwrap();
+        let answered = |seq| Answered { document: 1, component: 5, seq };
+        let (began, begins) = mpsc::channel();
+        let (ended, ends) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let store = &store;
+            scope.spawn(move || {
+                begins.recv().unwrap();
+                store
+                    .write(Durability::Synced, |sql| {
+                        deliveries::remove(sql, OTHER, &[answered(2)])?;
+                        // Nobody listens any more once the first has ended: that is how it must be.
+                        let _ = ended.send(());
+                        Ok(())
+                    })
+                    .unwrap();
+            });
+            store
+                .write(Durability::Synced, |sql| {
+                    deliveries::remove(sql, OUTPUT, &[answered(1)])?;
+                    began.send(()).unwrap();
+                    // Whoever does not wait for this transaction comes through meanwhile.
+                    let _ = ends.recv_timeout(Duration::from_millis(300));
+                    Ok(())
+                })
+                .unwrap();
+        });
+        assert!(store.reader().read(|sql| deliveries::components(sql, &[1])).unwrap().is_empty());
     });
 }

@@ -103,7 +103,8 @@ impl Play {
             if let (Some(job), Answer::Ran(report)) = (&job, &self.answer)
                 && word == "run"
             {
-                if report.error.is_none() && !report.stopped {
+                // A run that writes nothing opens no output, and compares none.
+                if report.error.is_none() && !report.stopped && !rest.contains("dry-run") {
                     self.watch.restored.retain(|output| !job.definition.outputs.contains(output));
                 }
                 let quiet = report.error.is_none() && !report.stopped && report.blind.is_empty();
