@@ -64,6 +64,9 @@ struct Settings {
     passwords: Vec<String>,
 }
 
+/// The field that says in which form a text was written, when it is not plain.
+pub(crate) const FORM: &str = "text_form";
+
 /// How text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

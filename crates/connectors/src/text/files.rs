@@ -9,7 +9,7 @@ use ingather_connector::model::limits;
 use ingather_connector::transform::Verdict;
 use ingather_extract::{Extracted, Pool, Request, detect};
 
-use super::{Container, Form, PartsAs, Settings};
+use super::{Container, FORM, Form, PartsAs, Settings};
 
 /// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
 static READERS: OnceLock<Pool> = OnceLock::new();
@@ -46,7 +46,14 @@ pub(super) fn read(
     if found.lost {
         return Err(Fault::broken("extract", found.reason.unwrap_or_default()));
     }
-    Ok(take((settings.parts, settings.container), record, found, parts))
+    let verdict = take((settings.parts, settings.container), record, found, parts);
+    if settings.form == Form::Markdown {
+        let all = parts.list.iter_mut().filter_map(|part| part.record.as_mut().ok());
+        for record in all.chain([record]).filter(|record| record.body.is_some()) {
+            record.fields.insert(FORM.to_owned(), vec!["markdown".to_owned()]);
+        }
+    }
+    Ok(verdict)
 }
 
 /// Takes what was found into the record and the parts.
