@@ -35,6 +35,9 @@ pub(crate) fn call() -> Call {
 
 /// Says how files are read: by children of this program. Without a path of its own it reads plain text only.
 pub(crate) fn readers(threads: usize) {
+    if let Ok(recognizer) = ingather_extract::pictures::Recognizer::of_this_program() {
+        ingather_connectors::read_pictures_with(recognizer);
+    }
     match ingather_extract::Settings::of_this_program(threads) {
         Ok(settings) => ingather_connectors::read_files_with(ingather_extract::Pool::new(settings)),
         Err(error) => crate::show::stderr(&format!(

@@ -17,6 +17,7 @@ mod stages;
 mod text;
 pub mod unix;
 
+pub use stages::ocr::read_pictures_with;
 pub use text::read_files_with;
 
 /// Repositories, by name.
@@ -29,6 +30,7 @@ pub const TRANSFORMS: &[&TransformKind] = &[
     &stages::language::TRANSFORM,
     &stages::limit::TRANSFORM,
     &null::TRANSFORM,
+    &stages::ocr::TRANSFORM,
     &stages::passages::TRANSFORM,
     &text::TRANSFORM,
     #[cfg(feature = "tika")]

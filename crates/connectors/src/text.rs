@@ -30,18 +30,18 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
     version: "5",
-    schema: settings::schema_of::<Settings>,
+    schema: settings::schema_of::<TextSettings>,
     open,
 };
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
-    Ok(Arc::new(Text { settings: settings::read(value)? }))
+    Ok(Arc::new(Text::new(settings::read(value)?)))
 }
 
 /// How documents are read, and what becomes of what is in them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
-struct Settings {
+pub(crate) struct TextSettings {
     /// Members of archives, messages of mailboxes and attachments: entries of their own, text of the document that they are
     /// in, or left out.
     #[garde(skip)]
@@ -118,8 +118,14 @@ impl Container {
     }
 }
 
-struct Text {
-    settings: Settings,
+pub(crate) struct Text {
+    settings: TextSettings,
+}
+
+impl Text {
+    pub(crate) fn new(settings: TextSettings) -> Text {
+        Text { settings }
+    }
 }
 
 thread_local! {

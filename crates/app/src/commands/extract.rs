@@ -1,10 +1,11 @@
 //! `ingather extract`: what becomes of files, read as a run would read them.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::Path;
 
 use ingather_connector::model::limits;
-use ingather_extract::{Extracted, Options, Pool, Request, Settings, worker};
+use ingather_extract::{Extracted, Options, Pool, Request, Settings, pictures, worker};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Extract, Global};
@@ -38,6 +39,11 @@ pub(crate) fn serve() -> Result<u8> {
         ))
     })?;
     Ok(exit::DONE)
+}
+
+/// Becomes the program that reads the words in pictures.
+pub(crate) fn read_picture(program: &OsStr, languages: &OsStr) -> Result<u8> {
+    Err(Failure::unable(pictures::become_program(program, languages)))
 }
 
 fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> std::io::Result<Extracted> {

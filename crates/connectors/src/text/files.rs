@@ -9,7 +9,7 @@ use ingather_connector::model::limits;
 use ingather_connector::transform::Verdict;
 use ingather_extract::{Extracted, Pool, Request, detect};
 
-use super::{Container, FORM, Form, PartsAs, Settings};
+use super::{Container, FORM, Form, PartsAs, TextSettings};
 
 /// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
 static READERS: OnceLock<Pool> = OnceLock::new();
@@ -23,7 +23,7 @@ pub fn read_files_with(pool: Pool) {
 /// Reads a document whose type is known by now; fills the record with what is in it, and `parts` with what are documents
 /// of their own.
 pub(super) fn read(
-    settings: &Settings,
+    settings: &TextSettings,
     name: &str,
     record: &mut Record,
     content: &mut dyn Read,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn taken(settings: serde_json::Value, found: Extracted) -> (Record, Parts, Verdict) {
-        let settings: Settings = serde_json::from_value(settings).unwrap();
+        let settings: TextSettings = serde_json::from_value(settings).unwrap();
         let (mut record, mut parts) = (Record::default(), Parts::default());
         let verdict = take((settings.parts, settings.container), &mut record, found, &mut parts);
         (record, parts, verdict)
@@ -281,7 +281,7 @@ mod tests {
         }
         let mut record = Record { title: "a.zip".to_owned(), ..Record::default() };
         record.fields.insert("name".to_owned(), vec!["a.zip".to_owned()]);
-        let settings: Settings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
+        let settings: TextSettings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
         take((settings.parts, settings.container), &mut record, found, &mut Parts::default());
         assert_eq!(record.body.as_deref(), Some("outer words\ninner words"));
         assert_eq!((record.title.as_str(), record.author.as_deref()), ("T", Some("Ann")));
