@@ -78,7 +78,7 @@ fn pooled(root: &Path, program: &str, arguments: &[&str]) -> Result<()> {
                     while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let found = pool.extract(&request(path), &mut File::open(path)?)?;
                         text.fetch_add(found.text.len(), Ordering::Relaxed);
-                        lost.fetch_add(usize::from(found.lost), Ordering::Relaxed);
+                        lost.fetch_add(usize::from(found.lost.is_some()), Ordering::Relaxed);
                         if let (Ok(mut said), Some(reason)) = (said.lock(), reason(&found)) {
                             said.get_or_insert(reason);
                         }

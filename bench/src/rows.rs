@@ -40,6 +40,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "queries", measure: queries::measure },
     Row { name: "extract", measure: reading::extract },
     Row { name: "html", measure: reading::html },
+    Row { name: "html-apart", measure: reading::apart },
     Row { name: "crashers", measure: reading::crashers },
     Row { name: "memory", measure: reading::memory },
     Row { name: "postgres", measure: postgres::measure },

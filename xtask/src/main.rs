@@ -71,7 +71,10 @@ fn main() -> ExitCode {
 /// Runs the simulator, in memory where the system has a folder for that: it syncs a lot.
 fn simulate(root: &Path, options: &[&str]) -> Result<String, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command.args(["run", "--quiet", "--package", "ingather-simulator", "--"]).args(options).current_dir(root);
+    command
+        .args(["run", "--quiet", "--profile", "simulate", "--package", "ingather-simulator", "--"])
+        .args(options)
+        .current_dir(root);
     let memory = Path::new("/dev/shm");
     if memory.is_dir() && std::env::var_os("TMPDIR").is_none() {
         command.env("TMPDIR", memory);

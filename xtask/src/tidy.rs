@@ -56,6 +56,7 @@ const RULES: &[(&str, Rule)] = &[
     ("ignored-test", leftovers::ignored_tests),
     ("sleeping-test", leftovers::sleeps),
     ("log-message", messages::log_messages),
+    ("terminal", messages::terminals),
     ("clock", clock::clock),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),

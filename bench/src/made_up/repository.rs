@@ -114,7 +114,7 @@ impl Repository for MadeUp {
         let mut observed = self.look(call, key)?;
         let number = self.number(key).ok_or(Fault::Gone)?;
         let text = trees::text(number, self.bytes);
-        read(&mut observed.record, &mut text.as_bytes())?;
+        read(&mut observed.record, &observed.level, &mut text.as_bytes())?;
         Ok(observed)
     }
 

@@ -84,7 +84,7 @@ pub(super) fn milliseconds() -> f64 {
 /// Asks them all in this process, with the filter and without in turn, and says how long they took, in milliseconds.
 pub(crate) fn run(data: &Path) -> Result<()> {
     let reader = Reader::open(&Target::Sqlite(data.join("store.db")))?.ok_or("there is no store")?;
-    let searcher = Searcher::open(data)?.ok_or("there is no index")?;
+    let searcher = Searcher::open(data, reader.id())?.ok_or("there is no index")?;
     let output = reader.read(|sql| connections::find(sql, Role::Output, "index"))?;
     let tokens: Tokens = (0..GROUPS / 2).map(|group| unix_group(group * 2)).collect();
     let all = Arc::new(Permitted::All);

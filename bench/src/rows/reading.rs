@@ -1,9 +1,10 @@
 //! What reading formats costs: beside Apache Tika, beside a loop without children, beside documents that crash, and in
 //! memory for files that are made to hurt.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{figures, thousands};
+use super::{figures, sync, thousands};
 use crate::measure::{Cost, Line as Command, cpu, middle, pairs, run, wall};
 use crate::page::{Goal, Line};
 use crate::{Bench, Result, hurtful, reading, trees};
@@ -94,6 +95,48 @@ pub(super) fn html(bench: &Bench) -> Result<Vec<Line>> {
         value: beside.ratio(cpu),
         unit: "×",
         goal: Goal::Most(1.5),
+    }])
+}
+
+/// Pages in a hundred folders of different access, for which different processes read, beside folders of the same access.
+pub(super) fn apart(bench: &Bench) -> Result<Vec<Line>> {
+    const FOLDERS: usize = 100;
+    let each = bench.size(50_000) / FOLDERS;
+    let (root, data) = (bench.path("apart"), bench.path("data"));
+    let folder = |number: usize| root.join(format!("group-{number:03}"));
+    for number in 0..FOLDERS {
+        trees::pages(&folder(number), "page-", each, PAGE_BYTES)?;
+    }
+    if std::os::unix::fs::chown(folder(0), None, Some(10_000)).is_err() {
+        println!("left out: needs the right to give folders to groups");
+        return Ok(Vec::new());
+    }
+    let first = |differ: bool| {
+        for number in 0..FOLDERS {
+            let group = if differ { 10_000 + number as u32 } else { 10_000 };
+            std::os::unix::fs::chown(folder(number), None, Some(group))?;
+            std::fs::set_permissions(folder(number), PermissionsExt::from_mode(0o750))?;
+        }
+        if data.exists() {
+            std::fs::remove_dir_all(&data)?;
+        }
+        run(&sync(bench, "data", &root, "null"))
+    };
+    let beside = pairs(bench.pairs, || first(true), || first(false))?;
+    for made in [&root, &data] {
+        std::fs::remove_dir_all(made)?;
+    }
+    Ok(vec![Line {
+        work: format!(
+            "first run to `null`, {} HTML files of 20 KiB in {FOLDERS} folders of different access",
+            thousands(each * FOLDERS)
+        ),
+        ours: figures(&middle(&beside.ours)),
+        beside: format!("folders of the same access: {}", figures(&middle(&beside.floor))),
+        what: "CPU",
+        value: beside.ratio(cpu),
+        unit: "×",
+        goal: Goal::Most(1.25),
     }])
 }
 

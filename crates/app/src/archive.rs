@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{self, Failure, Result};
 
 /// Format of the archive; a later one is refused.
 pub(crate) const FORMAT: u32 = 1;
 /// Longest list of files that is read, bytes.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 const MANIFEST: &str = "manifest-";
+/// The file that stands for standard input or output.
+pub(crate) const STANDARD: &str = "-";
 
 /// What an archive says about itself.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,8 +42,9 @@ pub(crate) struct Listed {
     pub(crate) blake3: String,
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unable(format!("{}: {error}", path.display()))
+/// The sentence for a file or folder that cannot be read or written.
+pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::unable(format!("{}: {error}; {}", path.display(), exit::advice(error)))
 }
 
 fn damaged(file: &Path, why: &str) -> Failure {
@@ -63,6 +66,13 @@ impl<R: Read> Read for Hashing<R> {
         self.hash.update(&buffer[..read]);
         Ok(read)
     }
+}
+
+/// Writes everything in `folder` to standard output; `manifest` gets the list of files.
+pub(crate) fn write_out(folder: &Path, manifest: &mut Manifest) -> Result<()> {
+    let (name, mut out) = (Path::new("standard output"), crate::show::bytes_out());
+    write_all(name, &mut out, folder, manifest)?;
+    out.flush().map_err(|error| failed(name, &error))
 }
 
 /// Writes everything in `folder` to the new file `file`; `manifest` gets the list of files. On disk when this returns.
@@ -87,8 +97,15 @@ pub(crate) fn write(file: &Path, folder: &Path, manifest: &mut Manifest) -> Resu
 
 fn write_to(part: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
     let failed = |error: std::io::Error| failed(part, &error);
-    let out =
+    let mut out =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part).map_err(failed)?;
+    write_all(part, &mut out, folder, manifest)?;
+    out.sync_all().map_err(failed)
+}
+
+/// Writes the archive to `out`, which people know as `place`.
+fn write_all(place: &Path, out: &mut dyn Write, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+    let failed = |error: std::io::Error| failed(place, &error);
     let mut archive = tar::Builder::new(BufWriter::new(out));
     for name in names(folder)? {
         let path = folder.join(&name);
@@ -101,13 +118,11 @@ fn write_to(part: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
     let text = serde_json::to_vec_pretty(manifest).unwrap_or_default();
     let name = format!("{MANIFEST}{}.json", blake3::hash(&text).to_hex());
     add(&mut archive, &name, text.len() as u64, manifest.made_at, &mut text.as_slice()).map_err(failed)?;
-    let mut out = archive.into_inner().map_err(failed)?;
-    out.flush().map_err(failed)?;
-    out.get_ref().sync_all().map_err(failed)
+    archive.into_inner().and_then(|mut out| out.flush()).map_err(failed)
 }
 
 fn add(
-    archive: &mut tar::Builder<BufWriter<File>>,
+    archive: &mut tar::Builder<impl Write>,
     name: &str,
     bytes: u64,
     made_at: i64,
@@ -148,10 +163,17 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
 
 /// Writes the files of an archive into the new folder `into`, and checks every one of them.
 pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
-    let input = File::open(file).map_err(|error| failed(file, &error))?;
+    let input: Box<dyn Read> = match file == Path::new(STANDARD) {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(File::open(file).map_err(|error| failed(file, &error))?),
+    };
     make_folder(into)?;
     let mut archive = tar::Archive::new(BufReader::new(input));
-    let torn = |error: std::io::Error| damaged(file, &error.to_string());
+    // What else such an error says is content of the file, which is none of this program's to print.
+    let torn = |error: std::io::Error| match error.raw_os_error() {
+        Some(_) => failed(file, &error),
+        None => damaged(file, "it cannot be read as an archive to its end"),
+    };
     let mut found: Vec<Listed> = Vec::new();
     let mut manifest: Option<Manifest> = None;
     for entry in archive.entries().map_err(torn)? {
@@ -167,8 +189,10 @@ pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
             if name != format!("{MANIFEST}{}.json", blake3::hash(&text).to_hex()) {
                 return Err(damaged(file, "its list of files has another checksum than it should"));
             }
-            manifest =
-                Some(serde_json::from_slice(&text).map_err(|error| damaged(file, &error.to_string()))?);
+            manifest = Some(
+                serde_json::from_slice(&text)
+                    .map_err(|_| damaged(file, "its list of files cannot be read"))?,
+            );
             continue;
         }
         found.push(extract(&mut entry, name, into).map_err(torn)?);

@@ -14,19 +14,29 @@ mod why;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Command, Selftest};
+use ingather_connector::model::ids::JobId;
+use ingather_connector::model::limits;
+
+use crate::arguments::{Arguments, Command, Global, Selftest, values};
 use crate::exit::{self, Failure, Result};
+use crate::{show, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
+    if global.shared_journal {
+        ingather_connectors::share_journals();
+    }
+    if command.reads_files() {
+        wiring::require_sandbox(&global)?;
+    }
     match command {
         Command::Sync(sync) => sync::run(&global, sync),
         Command::Search(search) => search::run(&global, &search),
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
         Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
-        Command::Why { user, document } => why::why(&global, &user, &document),
+        Command::Why { user, document } => why::why(&global, &user, &values::name(&document)),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),
@@ -36,9 +46,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),
-        Command::PictureWorker { program, languages } => extract::read_picture(&program, &languages),
+        Command::PictureWorker { program, languages } => extract::read_picture(&global, &program, &languages),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut script);
+            String::from_utf8_lossy(&script).lines().for_each(show::line);
             Ok(exit::DONE)
         }
     }
@@ -57,10 +69,33 @@ fn job_named(reader: &ingather_store::Reader, name: &str) -> Result<ingather_sto
     }))
 }
 
+/// Says which jobs have documents that an output lost, and that no search finds until their own next run; `done` had its run.
+fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<JobId>) -> Result<()> {
+    if global.quiet {
+        return Ok(());
+    }
+    for job in reader.read(ingather_store::jobs::list)?.into_iter().filter(|job| Some(job.id) != done) {
+        let waits = reader.read(|sql| ingather_store::work::resends(sql, job.id))?;
+        if waits > 0 {
+            let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
+            show::stderr(&format!(
+                "job {}: {more}{} documents wait to be sent again, and are not found before; `ingather sync` of {} sends them",
+                job.name,
+                show::number(waits),
+                job.root
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The connector of a job's repository.
 fn repository_kind(reader: &ingather_store::Reader, job: &ingather_store::jobs::Job) -> Result<String> {
     let connection = reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-    connection
-        .map(|connection| connection.kind)
-        .ok_or_else(|| Failure::unable(format!("the repository connection of job {} is gone", job.name)))
+    connection.map(|connection| connection.kind).ok_or_else(|| {
+        Failure::unable(format!(
+            "the source of job {} is not on record any more; run `ingather doctor`",
+            job.name
+        ))
+    })
 }

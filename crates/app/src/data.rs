@@ -36,6 +36,14 @@ impl Drop for Writing {
     }
 }
 
+/// Whether a URL names a password: `user:password@`, or as a word of its own.
+fn has_password(url: &str) -> bool {
+    let after = url.split_once("://").map_or(url, |(_, after)| after);
+    let (place, words) = after.split_once('?').unwrap_or((after, ""));
+    let user = place.rsplit_once('@').map_or("", |(user, _)| user);
+    user.contains(':') || words.split('&').any(|word| word.starts_with("password="))
+}
+
 impl DataDirectory {
     pub(crate) fn of(global: &Global) -> Result<DataDirectory> {
         let path = match &global.data {
@@ -47,6 +55,12 @@ impl DataDirectory {
         let target = match &global.store {
             None => Target::Sqlite(path.join("store.db")),
             Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                if has_password(url) && !global.quiet {
+                    crate::show::stderr(
+                        "warning: everybody on this machine can read the password in --store (ps); put it in PGPASSWORD, in \
+                         ~/.pgpass, or in a file that PGPASSFILE or passfile= in the URL names",
+                    );
+                }
                 Target::Postgres(url.clone())
             }
             Some(_) => {
@@ -65,7 +79,35 @@ impl DataDirectory {
                 self.path.display()
             )));
         }
+        self.refuse_lost()?;
         Reader::open(&self.target).map_err(|error| self.unusable(error))
+    }
+
+    /// Refuses to begin anew where an index says that there was a store.
+    fn refuse_lost(&self) -> Result<()> {
+        let Target::Sqlite(file) = &self.target else { return Ok(()) };
+        if file.exists() || !self.path.join("index").exists() {
+            return Ok(());
+        }
+        Err(Failure::unable(format!(
+            "the store {} is missing, although there is a search index beside it; put it back, or move {} away and then \
+             restore a backup or run `ingather sync` again",
+            file.display(),
+            self.path.display()
+        )))
+    }
+
+    /// Who holds the right to write, as the lock file says it; none when nobody does.
+    pub(crate) fn holder(&self) -> Option<String> {
+        let mut file = File::open(self.path.join("lock")).ok()?;
+        let mut text = String::new();
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {
+                (&mut file).take(LOCK_TEXT_MAX).read_to_string(&mut text).ok()?;
+                Some(text)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the inventory is in the directory itself.
@@ -85,19 +127,15 @@ impl DataDirectory {
 
     /// Opens for writing, making the directory where needed. `doing` is told to whoever comes second.
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
+        self.refuse_lost()?;
         self.make()?;
         // From the lock on, Ctrl-C ends with what is under way and with its own exit code.
         interrupt::cancel();
         let lock = self.lock(doing)?;
         let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());
-        let member = Member {
-            id: format!("{pid}-{now}"),
-            until: 0,
-            pid,
-            host: format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), self.path.display()),
-            doing: doing.to_owned(),
-        };
+        let member =
+            Member { id: format!("{pid}-{now}"), until: 0, pid, host: self.host()?, doing: doing.to_owned() };
         let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
         Ok(Writing { store, lease, _lock: lock })
     }
@@ -111,9 +149,24 @@ impl DataDirectory {
                     file.display()
                 ))
             }
-            (Target::Sqlite(file), StoreError::Database { message, .. }) => Failure::unable(format!(
-                "the store {} cannot be used: {message}; put a backup in its place, or move it away and sync again",
-                file.display()
+            // Nothing is wrong with a store that is somebody else's.
+            (Target::Sqlite(file), StoreError::Database { .. }) if is_closed(file) => {
+                Failure::unable(format!(
+                    "the store {} is not yours to read: who searches is the owner of the data directory; ask them, or use your own \
+                 with --data",
+                    file.display()
+                ))
+            }
+            (
+                Target::Sqlite(file),
+                StoreError::Database { message, .. }
+                | StoreError::Damaged(message)
+                | StoreError::ReadOnly(message),
+            ) => Failure::unable(format!(
+                "the store {} cannot be used: {message}; make it readable and see that its disk works, or move {} away and then \
+                 restore a backup or run `ingather sync` again",
+                file.display(),
+                self.path.display()
             )),
             (Target::Postgres(_), StoreError::Database { message, .. } | StoreError::Away(message)) => {
                 Failure::unable(format!(
@@ -166,10 +219,44 @@ impl DataDirectory {
         }
     }
 
+    /// The name of this directory among those that share a database: for people its machine and path, and a number of which
+    /// there is no other, since machines may be called alike. A copy of the directory on another machine is another one.
+    fn host(&self) -> Result<String> {
+        let path = self.path.join("identity");
+        let failed = |error: std::io::Error| {
+            Failure::unable(format!(
+                "{} cannot be used: {error}; make it readable, or remove it",
+                path.display()
+            ))
+        };
+        let mut own = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            other => other.map_err(failed)?,
+        };
+        // Whoever asks holds the lock of the directory.
+        if own.trim().is_empty() {
+            let mut random = [0u8; 16];
+            File::open("/dev/urandom")
+                .and_then(|mut source| source.read_exact(&mut random))
+                .map_err(failed)?;
+            own = blake3::hash(&random).to_hex().to_string();
+            std::fs::write(&path, &own).map_err(failed)?;
+        }
+        let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        let number = blake3::hash(format!("{} {}", machine.trim(), own.trim()).as_bytes()).to_hex();
+        let name = rustix::system::uname();
+        Ok(format!("{}:{} ({})", name.nodename().to_string_lossy(), self.path.display(), &number[..12]))
+    }
+
     /// Device and inode of the directory, when it exists.
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         identity(&self.path)
     }
+}
+
+/// Whether a file is there and this user may not read it.
+fn is_closed(file: &Path) -> bool {
+    File::open(file).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 /// Device and inode of a path.

@@ -38,6 +38,19 @@ impl Failure {
     }
 }
 
+/// What to do about an error of the system, for the end of a sentence that names file and error.
+pub(crate) fn advice(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another place",
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            "make it accessible to this user, or name another place"
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "check the path",
+        _ => "check the disk, then run the same command again",
+    }
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)

@@ -22,17 +22,26 @@ fn main() -> std::process::ExitCode {
     let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            if let Some(hint) = arguments::hint(&error) {
+                show::stderr(&format!("ingather: {hint}"));
+                return std::process::ExitCode::from(exit::USAGE);
+            }
             // The answer to --help goes to standard output, what is wrong to standard error; clap knows which.
-            let _ = error.print();
+            if let Err(error) = show::arguments(&error) {
+                return std::process::ExitCode::from(show::unwritten(&error));
+            }
             return std::process::ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };
     show::log::start(&arguments.global);
-    match commands::run(arguments) {
-        Ok(code) => std::process::ExitCode::from(code),
-        Err(error) => {
+    std::panic::set_hook(Box::new(show::panicked));
+    // The hook has told what happened; nothing of this process is used any more.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| commands::run(arguments))) {
+        Ok(Ok(code)) => std::process::ExitCode::from(code),
+        Ok(Err(error)) => {
             show::stderr(&format!("ingather: {error}"));
             std::process::ExitCode::from(error.code)
         }
+        Err(_) => std::process::ExitCode::from(exit::UNABLE),
     }
 }

@@ -346,7 +346,7 @@ impl Trial {
                 "kills": self.kills(), "seed": seed, "store": store, "by": self.killed, "sent_again": self.repeated,
                 "slowest_run": self.slowest.as_secs_f64(), "seconds": took.as_secs_f64(),
             });
-            show::line(&told.to_string());
+            show::json(&told);
             return;
         }
         show::line(&format!(

@@ -1,24 +1,103 @@
-//! What people read: lines, tables, numbers, times, progress.
+//! What people read: lines, tables, numbers, times, progress. All that the program writes to a terminal passes here, for
+//! much of it comes from documents.
 
 pub(crate) mod log;
 pub(crate) mod progress;
+mod visible;
 
 use std::io::{IsTerminal, Write};
 
+pub(crate) use self::visible::visible;
+
+/// How a piece of a line looks.
+#[derive(Clone, Copy)]
+pub(crate) enum Look {
+    Plain,
+    /// What the line is about.
+    Strong,
+    /// What was looked for.
+    Found,
+}
+
 /// Writes one line to standard output; a reader that went away ends the program quietly, a full disk does not.
 pub(crate) fn line(text: &str) {
+    put(&visible(text));
+}
+
+/// Writes one line of pieces that look different; where no person reads, what was looked for stands between marks.
+pub(crate) fn pieces(pieces: &[(Look, &str)]) {
+    let person = colors_out();
+    let mut out = String::new();
+    for (look, text) in pieces {
+        let [before, after] = match (look, person) {
+            (Look::Strong, true) => ["\x1b[1m", "\x1b[0m"],
+            (Look::Found, true) => ["\x1b[33m", "\x1b[0m"],
+            (Look::Found, false) => ["«", "»"],
+            (Look::Plain, _) | (Look::Strong, false) => [""; 2],
+        };
+        out.extend([before, &visible(text), after]);
+    }
+    put(&out);
+}
+
+/// Writes one line of JSON.
+pub(crate) fn json(value: &serde_json::Value) {
+    put(&visible::visible_json(&value.to_string()));
+}
+
+/// Writes JSON over several lines, for people who edit it.
+pub(crate) fn json_page(text: &str) {
+    put(&visible::visible_json(text));
+}
+
+fn put(text: &str) {
     let Err(error) = writeln!(std::io::stdout(), "{text}") else { return };
+    std::process::exit(i32::from(unwritten(&error)));
+}
+
+/// Exit code of an answer that could not be written.
+pub(crate) fn unwritten(error: &std::io::Error) -> u8 {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
-        std::process::exit(i32::from(crate::exit::DONE));
+        return crate::exit::DONE;
     }
     stderr(&format!("ingather: cannot write the answer: {error}; make room there or write it elsewhere"));
-    std::process::exit(i32::from(crate::exit::UNABLE));
+    crate::exit::UNABLE
 }
 
 /// Writes one line to standard error.
 pub(crate) fn stderr(text: &str) {
     // There is nowhere left to say that this failed.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible(text));
+}
+
+/// Shows what the reader of arguments answers: help and version on standard output, what is wrong on standard error.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn arguments(answer: &clap::Error) -> std::io::Result<()> {
+    let typed = |argument: std::ffi::OsString| argument.to_string_lossy().chars().any(visible::is_order);
+    if answer.use_stderr() && std::env::args_os().any(typed) {
+        // It repeats what was typed, or what a script was given.
+        answer.render().to_string().lines().for_each(stderr);
+        return Ok(());
+    }
+    answer.print()
+}
+
+/// Says in one sentence that this program has a fault, unless somebody waits for this panic and answers for it.
+pub(crate) fn panicked(panic: &std::panic::PanicHookInfo<'_>) {
+    let said = panic.payload().downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
+    let said = said.and_then(|said| said.lines().next()).unwrap_or("no reason given");
+    let place =
+        panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+    if ingather_connectors::index::catches_panics_here() {
+        return;
+    }
+    stderr(&format!(
+        "ingather: a fault of this program ended it{place}: {said}; what was confirmed stands: run the same command again, \
+         and report this"
+    ));
 }
 
 /// Whether a person reads standard error.
@@ -26,9 +105,40 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Whether colors are wanted where a person reads: not with `NO_COLOR`, and not on a terminal that is said to be dumb.
+fn wants_color() -> bool {
+    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    said("NO_COLOR").is_none() && said("CLICOLOR").is_none_or(|value| value != "0") && !is_dumb()
+}
+
+/// Whether the terminal cannot go back in a line.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether standard output takes colors.
+pub(crate) fn colors_out() -> bool {
+    is_terminal_out() && wants_color()
+}
+
+/// Whether a person reads standard output.
+pub(crate) fn is_terminal_out() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// Standard output for bytes that are no text.
+pub(crate) fn bytes_out() -> std::io::StdoutLock<'static> {
+    std::io::stdout().lock()
+}
+
+/// Whether a person reads standard error and can answer.
+pub(crate) fn is_person() -> bool {
+    is_terminal() && std::io::stdin().is_terminal()
+}
+
 /// Asks a person; anything but yes is no.
 pub(crate) fn ask(question: &str) -> bool {
-    let _ = write!(std::io::stderr(), "{question} [y/N] ");
+    let _ = write!(std::io::stderr(), "{} [y/N] ", visible(question));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
@@ -73,6 +183,8 @@ pub(crate) fn seconds(millis: i64) -> String {
 
 /// Rows under headings, columns as wide as they need to be.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| visible(cell).into_owned()).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([headings[column].chars().count()]).max().unwrap_or(0)

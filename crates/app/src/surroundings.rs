@@ -1,12 +1,13 @@
 //! What the program needs around it: room, rights, file handles, a clock, sources and outputs that can be reached.
 
+mod jobs;
+
+pub(crate) use jobs::{of_job, overlap, refuse_unusable};
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ingather_connectors::index::Searcher;
-use ingather_engine::Engine;
-use ingather_store::jobs::Job;
-use ingather_store::{Reader, connections, doctor, runs};
+use ingather_store::{Reader, doctor};
 use rustix::process::Resource;
 
 use crate::exit::Result;
@@ -96,13 +97,15 @@ fn readers() -> Look {
     }
     let word = |holds: bool| if holds { "yes" } else { "no" };
     let sentence = format!(
-        "files are read by processes held by Landlock ({}), seccomp ({}), no new privileges ({}), {} of memory",
+        "files are read by processes held by Landlock ({}), seccomp ({}), no new privileges ({}), no capabilities ({}), {} \
+         of memory",
         in_force.landlock,
         word(in_force.seccomp),
         word(in_force.no_new_privileges),
+        word(in_force.no_capabilities),
         show::bytes(in_force.memory_bytes)
     );
-    if in_force.seccomp && in_force.no_new_privileges && in_force.landlock != "none" {
+    if in_force.is_whole() {
         return Look::good("readers", sentence);
     }
     Look::bad(
@@ -214,93 +217,4 @@ pub(crate) fn of_store(reader: &Reader) -> Result<Vec<Look>> {
         _ => Look::good("clock", "the clock is not behind the store"),
     };
     Ok(vec![whole, clock])
-}
-
-/// Sources and outputs of a job, and how its last runs ended.
-pub(crate) fn of_job(engine: &Engine, job: &Job) -> Result<Vec<Look>> {
-    let mut looks = Vec::new();
-    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
-    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
-    let reached = engine
-        .repository(&kind, &job.definition)
-        .map_err(|error| error.to_string())
-        .and_then(|repository| repository.check(&wiring::call()).map_err(|fault| fault.to_string()));
-    looks.push(match reached {
-        Ok(said) => Look::good("source", format!("job {}: {said}", job.name)),
-        Err(error) => Look::bad(
-            "source",
-            format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
-            "mount or free it; until then what is known is kept",
-        ),
-    });
-    for name in &job.definition.outputs {
-        looks.push(match output(&engine.data, name) {
-            Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),
-            Err(error) => Look::bad(
-                "output",
-                format!("job {}: output {name}: {error}", job.name),
-                "the next run would stop there",
-            ),
-        });
-    }
-    looks.push(last_run(engine, job)?);
-    Ok(looks)
-}
-
-/// Looks at an output without a right to write to it.
-fn output(data: &Path, name: &str) -> std::result::Result<String, String> {
-    match name.split_once(':') {
-        None if name == "index" => match Searcher::open(data) {
-            Ok(Some(_)) => Ok("the index can be searched".to_owned()),
-            Ok(None) => Err("there is no index; the next run makes one and sends everything".to_owned()),
-            Err(fault) => Err(fault.to_string()),
-        },
-        Some(("journal", file)) => {
-            let bytes =
-                ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
-            let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
-            let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
-            match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
-                Ok(()) => Ok(format!("journal {file} can be written")),
-                Err(errno) => {
-                    Err(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno)))
-                }
-            }
-        }
-        _ => Ok(format!("{name} needs nothing")),
-    }
-}
-
-fn last_run(engine: &Engine, job: &Job) -> Result<Look> {
-    const RUNS: usize = 1_000;
-    let found = engine.reader.read(|sql| runs::list(sql, job.id, RUNS))?;
-    let well = found.iter().find(|run| run.outcome.as_deref() == Some("done"));
-    let name = &job.name;
-    let when = well.map_or("no run has ended well yet".to_owned(), |run| {
-        format!(
-            "run {} was the last one that ended well, at {}",
-            run.number,
-            show::time(run.ended_at.unwrap_or(run.started_at))
-        )
-    });
-    let advice = format!("`ingather sync` of {} goes on; `ingather job show {name}` tells more", job.root);
-    Ok(match found.first() {
-        None => Look::bad("last_run", format!("job {name} never ran"), advice),
-        Some(run) => match run.outcome.as_deref() {
-            Some("done") => Look::good("last_run", format!("job {name}: {when}")),
-            Some(outcome) => {
-                let why = run.error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
-                Look::bad(
-                    "last_run",
-                    format!("job {name}: run {} {outcome}{why}; {when}", run.number),
-                    advice,
-                )
-            }
-            None => Look::bad(
-                "last_run",
-                format!("job {name}: run {} is on its way, or its process died; {when}", run.number),
-                advice,
-            ),
-        },
-    })
 }

@@ -7,10 +7,12 @@ use ingather_connector::call::{Call, Clock};
 use ingather_connector::model::job::Definition;
 use ingather_connector::repository::Surroundings;
 use ingather_engine::Engine;
+use ingather_extract::pictures::Recognizer;
 use ingather_store::Reader;
 
 use crate::arguments::Global;
 use crate::data::{DataDirectory, Writing};
+use crate::exit::{Failure, Result};
 use crate::interrupt;
 
 /// The machine's clock.
@@ -33,12 +35,45 @@ pub(crate) fn call() -> Call {
     Call { clock: Arc::new(SystemClock), cancel: interrupt::cancel() }
 }
 
-/// Says how files are read: by children of this program. Without a path of its own it reads plain text only.
-pub(crate) fn readers(threads: usize) {
-    if let Ok(recognizer) = ingather_extract::pictures::Recognizer::of_this_program() {
+/// How files are read: by so many children of this program.
+pub(crate) fn reading(global: &Global, threads: usize) -> std::io::Result<ingather_extract::Settings> {
+    let settings = ingather_extract::Settings::of_this_program(threads)?;
+    Ok(ingather_extract::Settings { may_be_loose: !global.require_sandbox, ..settings })
+}
+
+/// Refuses to go on where the kernel does not confine what reads files, when the caller wants it so.
+pub(crate) fn require_sandbox(global: &Global) -> Result<()> {
+    if !global.require_sandbox {
+        return Ok(());
+    }
+    let started =
+        reading(global, 1).and_then(|settings| ingather_extract::Pool::new(settings).try_start().map(|_| ()));
+    started.map_err(|error| {
+        Failure::unable(format!(
+            "{error}; --require-sandbox refuses that: use a kernel with Landlock and seccomp, Linux 5.13 or later, or leave \
+             the flag (INGATHER_REQUIRE_SANDBOX) out"
+        ))
+    })
+}
+
+/// Says once that what reads files was not confined, where that is so.
+pub(crate) fn warn_of_loose_readers(global: &Global) {
+    let loose = ingather_connectors::readers_in_force().filter(|in_force| !in_force.is_whole());
+    if let Some(in_force) = loose.filter(|_| !global.quiet) {
+        crate::show::stderr(&format!(
+            "warning: this kernel does not confine what reads files ({} missing), so that a hostile file may do what this user \
+             may; --require-sandbox refuses to read so",
+            in_force.missing().join(", ")
+        ));
+    }
+}
+
+/// Says how files are read. Without a path of its own this program reads plain text only.
+fn readers(global: &Global, threads: usize) {
+    if let Ok(recognizer) = Recognizer::of_this_program(!global.require_sandbox) {
         ingather_connectors::read_pictures_with(recognizer);
     }
-    match ingather_extract::Settings::of_this_program(threads) {
+    match reading(global, threads) {
         Ok(settings) => ingather_connectors::read_files_with(ingather_extract::Pool::new(settings)),
         Err(error) => crate::show::stderr(&format!(
             "ingather: only plain text is read, for this program's own path cannot be told: {error}"
@@ -59,9 +94,9 @@ pub(crate) fn engine(
 ) -> Engine {
     let threads = global.threads.map_or_else(
         || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-        usize::from,
+        |threads| threads as usize,
     );
-    readers(threads);
+    readers(global, threads);
     let mut own: Vec<(u64, u64)> = data.identity().into_iter().collect();
     own.extend(own_files.iter().filter_map(|file| crate::data::identity(file.as_ref())));
     Engine {

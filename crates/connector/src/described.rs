@@ -129,27 +129,30 @@ fn variant_name(root: &Value, variant: &Value) -> String {
 }
 
 fn limits(declared: &Value, shape: &Value) -> String {
-    const WORDS: &[(&str, &str)] = &[
-        ("minimum", "at least"),
-        ("maximum", "at most"),
-        ("minLength", "length at least"),
-        ("maxLength", "length at most"),
-        ("minItems", "entries at least"),
-        ("maxItems", "entries at most"),
-        ("maxProperties", "entries at most"),
-        ("pattern", "matches"),
-        ("format", "format"),
-    ];
     let limit =
         |key: &str| [declared, shape].into_iter().map(|schema| &schema[key]).find(|value| !value.is_null());
-    let said = WORDS.iter().filter_map(|(key, words)| {
-        let value = limit(key)?;
-        Some(match value.as_str() {
-            Some(text) => format!("{words} `{}`", flat(text)),
-            None => format!("{words} {value}"),
-        })
-    });
-    said.collect::<Vec<_>>().join(", ")
+    let number = |key: &str| limit(key).and_then(Value::as_f64);
+    let many = |key: &str, what: &str| {
+        limit(key)
+            .map(|most| format!("up to {most} {what}{}", if most.as_u64() == Some(1) { "" } else { "s" }))
+    };
+    let least = |key: &str, what: &str| match limit(key)?.as_u64()? {
+        0 => None,
+        1 => Some("not empty".to_owned()),
+        least => Some(format!("at least {least} {what}s")),
+    };
+    let said = [
+        // What no type could hold less of is not worth a word.
+        limit("minimum").filter(|_| number("minimum") != Some(0.0)).map(|least| format!("at least {least}")),
+        limit("maximum").map(|most| format!("at most {most}")),
+        least("minLength", "character"),
+        many("maxLength", "character"),
+        least("minItems", "value"),
+        many("maxItems", "value"),
+        many("maxProperties", "value"),
+        limit("pattern").and_then(Value::as_str).map(|pattern| format!("matches `{}`", flat(pattern))),
+    ];
+    said.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Text in one line.

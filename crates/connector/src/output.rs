@@ -24,7 +24,20 @@ pub struct OutputKind {
     /// # Errors
     /// A fault that says who holds it, or that it belongs to another store.
     pub open: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Box<dyn Output>, Fault>,
+    /// Opens it for looking, also beside a writer and where nothing can be written; makes nothing. None where it can list
+    /// nothing ([`OutputCan::list`]).
+    pub look: Option<Look>,
+    /// Takes everything that it holds away, as it is, so that opening it makes it anew: the cure for damage. None where
+    /// nothing can be damaged that is not somebody's own.
+    pub discard: Option<fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>>,
 }
+
+/// Opens an output for looking; none when it is not there yet.
+///
+/// # Errors
+/// A fault that says what is wrong with it, or that it belongs to another store.
+pub type Look =
+    fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Option<Box<dyn Holdings>>, Fault>;
 
 /// Abilities of an output; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +57,8 @@ pub struct OutputPlace {
     pub data: std::path::PathBuf,
     /// Identity of the store that keeps the books; an output that belongs to another one refuses to open.
     pub store: String,
+    /// Number of this opening, which no other has: [`Generation::session`] of whatever it commits.
+    pub session: i64,
 }
 
 /// One change for one address. Addresses are the unit of order and of exclusion.
@@ -80,7 +95,8 @@ pub enum Op {
         /// Its place; none hides it from everybody.
         place: Option<PlaceId>,
     },
-    /// Change the access of the entry that is there.
+    /// Change the access of the entry that is there, and whose it is: [`Change::job`], [`Change::job_name`] and
+    /// [`Change::document`].
     Access {
         /// Its class.
         class: Option<ClassId>,
@@ -114,9 +130,12 @@ pub struct Generation {
     pub identity: String,
     /// Number of its last commit; grows by one with each.
     pub number: i64,
-    /// Largest [`Change::seq`] that it holds the effect of; 0 when it does not keep any. One that the store never gave
-    /// out tells that the store was restored from an earlier day.
+    /// Largest [`Change::seq`] that it has seen; 0 when it does not keep any. One above what the store has
+    /// noted as sent to this output tells that the store was restored from an earlier day.
     pub seq: i64,
+    /// [`OutputPlace::session`] of the opening that wrote it last; 0 before there was one. After store and output were both
+    /// put back to an earlier day, numbers are given out again: the session tells one commit of a number from another.
+    pub session: i64,
 }
 
 /// One output, opened for writing by one process.
@@ -136,8 +155,9 @@ pub trait Output: Send {
     /// Where it stands now: what survived the last end of the process.
     fn generation(&self) -> Generation;
 
-    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again. Outputs
-    /// without commits have nothing that could differ from the books, and do nothing.
+    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again.
+    /// [`Generation::seq`] stays, unless no store gives such numbers out. Outputs without commits have nothing that could
+    /// differ from the books, and do nothing.
     ///
     /// # Errors
     /// The entries are still there.
@@ -150,4 +170,39 @@ pub trait Output: Send {
     /// # Errors
     /// `Refused` when the output cannot list.
     fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+}
+
+/// What an output holds, as one commit left it, for somebody who only looks.
+pub trait Holdings: Send {
+    /// Where that commit stands.
+    fn generation(&self) -> Generation;
+
+    /// As [`Output::list`].
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+
+    /// What of it is damaged, a clause each; `every_entry` also reads each entry and follows its id. Bounded in number.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    fn damage(&mut self, call: &Call, every_entry: bool) -> Result<Vec<String>, Fault>;
+}
+
+/// Looks at an output by opening it: for those whose opening makes and changes nothing, and that cannot be damaged.
+pub struct AsOpened(pub Box<dyn Output>);
+
+impl Holdings for AsOpened {
+    fn generation(&self) -> Generation {
+        self.0.generation()
+    }
+
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+        self.0.list(call, after, most)
+    }
+
+    fn damage(&mut self, _call: &Call, _every_entry: bool) -> Result<Vec<String>, Fault> {
+        Ok(Vec::new())
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ingather_model::ids::{ClassId, PlaceId};
+use ingather_model::ids::{ClassId, JobId, PlaceId};
 
 /// A set of small numbers such as class and place ids, which are given densely from 1 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,42 @@ impl FromIterator<i64> for IdSet {
     }
 }
 
+/// Places that admit the user, but for what some jobs have not looked at since they opened.
+#[derive(Clone, Debug, Default)]
+pub struct Narrow {
+    /// Handles of the jobs that there are.
+    pub jobs: IdSet,
+    /// Places that do not admit the user yet for documents of a job; 0: of jobs that are not there any more.
+    pub closed: HashMap<i64, IdSet>,
+}
+
+impl Narrow {
+    /// Whether nothing is narrower than places say.
+    pub fn is_empty(&self) -> bool {
+        self.closed.is_empty()
+    }
+
+    fn closes(&self, job: Option<JobId>, place: PlaceId) -> bool {
+        if self.closed.is_empty() {
+            return false;
+        }
+        let job = job.map_or(0, |job| job.0);
+        let job = if self.jobs.contains(job) { job } else { 0 };
+        self.closed.get(&job).is_some_and(|closed| closed.contains(place.0))
+    }
+}
+
+/// A reference to who may see something, as an entry or a row holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// The job whose reading it is.
+    pub job: Option<JobId>,
+    /// Its class.
+    pub class: Option<ClassId>,
+    /// Its place.
+    pub place: Option<PlaceId>,
+}
+
 /// What a search may return.
 #[derive(Clone, Debug)]
 pub enum Permitted {
@@ -43,25 +79,26 @@ pub enum Permitted {
         classes: IdSet,
         /// Places that admit the user, together with every place above them.
         places: IdSet,
-        /// Addresses whose new access is not confirmed yet: the new class and place must admit as well.
-        pending: HashMap<i64, Vec<(Option<ClassId>, Option<PlaceId>)>>,
+        /// What is not open yet for some jobs.
+        narrow: Narrow,
+        /// Addresses whose new access is not confirmed yet: it must admit as well.
+        pending: HashMap<i64, Vec<Reference>>,
     },
 }
 
 impl Permitted {
-    /// Whether an entry at `address` that refers to `class` and `place` may be returned; unknown ones never.
-    pub fn permits(&self, address: i64, class: Option<ClassId>, place: Option<PlaceId>) -> bool {
+    /// Whether an entry at `address` that refers to a class and a place may be returned; unknown ones never.
+    pub fn permits(&self, address: i64, entry: Reference) -> bool {
         match self {
             Permitted::All => true,
-            Permitted::Only { classes, places, pending } => {
-                let admits = |class: Option<ClassId>, place: Option<PlaceId>| {
-                    class.is_some_and(|class| classes.contains(class.0))
-                        && place.is_some_and(|place| places.contains(place.0))
+            Permitted::Only { classes, places, narrow, pending } => {
+                let admits = |of: &Reference| {
+                    of.class.is_some_and(|class| classes.contains(class.0))
+                        && of
+                            .place
+                            .is_some_and(|place| places.contains(place.0) && !narrow.closes(of.job, place))
                 };
-                admits(class, place)
-                    && pending
-                        .get(&address)
-                        .is_none_or(|new| new.iter().all(|(class, place)| admits(*class, *place)))
+                admits(&entry) && pending.get(&address).is_none_or(|new| new.iter().all(admits))
             }
         }
     }
@@ -73,17 +110,44 @@ mod tests {
 
     #[test]
     fn unknown_references_and_pending_narrowings_shut_out() {
-        let pending = HashMap::from([(7, vec![(Some(ClassId(2)), Some(PlaceId(1)))])]);
+        let of = |class: Option<i64>, place: Option<i64>| Reference {
+            job: Some(JobId(1)),
+            class: class.map(ClassId),
+            place: place.map(PlaceId),
+        };
         let permitted = Permitted::Only {
             classes: [1].into_iter().collect(),
             places: [1, 200].into_iter().collect(),
-            pending,
+            narrow: Narrow::default(),
+            pending: HashMap::from([(7, vec![of(Some(2), Some(1))])]),
         };
-        assert!(permitted.permits(5, Some(ClassId(1)), Some(PlaceId(200))));
-        assert!(!permitted.permits(5, None, Some(PlaceId(1))));
-        assert!(!permitted.permits(5, Some(ClassId(1)), None));
-        assert!(!permitted.permits(5, Some(ClassId(-1)), Some(PlaceId(1))));
-        assert!(!permitted.permits(7, Some(ClassId(1)), Some(PlaceId(1))), "the new class does not admit");
-        assert!(Permitted::All.permits(7, None, None));
+        assert!(permitted.permits(5, of(Some(1), Some(200))));
+        assert!(!permitted.permits(5, of(None, Some(1))));
+        assert!(!permitted.permits(5, of(Some(1), None)));
+        assert!(!permitted.permits(5, of(Some(-1), Some(1))));
+        assert!(!permitted.permits(7, of(Some(1), Some(1))), "the new class does not admit");
+        assert!(Permitted::All.permits(7, Reference::default()));
+    }
+
+    #[test]
+    fn a_place_that_opened_stays_closed_for_what_a_job_has_not_looked_at() {
+        let permitted = Permitted::Only {
+            classes: [1].into_iter().collect(),
+            places: [1, 2].into_iter().collect(),
+            narrow: Narrow {
+                jobs: [4, 5].into_iter().collect(),
+                closed: HashMap::from([(4, [1].into_iter().collect()), (0, [2].into_iter().collect())]),
+            },
+            pending: HashMap::new(),
+        };
+        let permits = |job: Option<i64>, place| {
+            let of = Reference { job: job.map(JobId), class: Some(ClassId(1)), place: Some(PlaceId(place)) };
+            permitted.permits(9, of)
+        };
+        assert!(!permits(Some(4), 1), "this job has not looked since");
+        assert!(permits(Some(4), 2));
+        assert!(permits(Some(5), 1) && permits(Some(5), 2), "this one has");
+        assert!(permits(Some(3), 1) && !permits(Some(3), 2), "the job of the entry is gone");
+        assert!(!permits(None, 2), "nobody knows whose entry it is");
     }
 }

@@ -98,14 +98,20 @@ pub trait Repository: Send + Sync {
         }
     }
 
+    /// What a person should know of this source and has not decided about, after it was checked or listed: whole sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Identity of who reads (user, groups, credentials); when it changes, unreadable documents are tried again.
     fn reader(&self) -> String {
         String::new()
     }
 }
 
-/// Consumes the content of one document and completes its record.
-pub type ReadContent<'a> = dyn FnMut(&mut Record, &mut dyn Read) -> Result<(), Fault> + 'a;
+/// Consumes the content of one document and completes its record. The level is the document's own as it is opened, the same
+/// that the answer has when nothing changes meanwhile: content goes only where what is read for such documents goes.
+pub type ReadContent<'a> = dyn FnMut(&mut Record, &Level, &mut dyn Read) -> Result<(), Fault> + 'a;
 
 /// A listing under way. Dropping it ends it.
 pub trait Listing: Send {

@@ -21,15 +21,137 @@ where
     S: DeserializeOwned + Validate<Context = ()>,
 {
     let settings: S = serde_json::from_value(value.clone())
-        .map_err(|error| Fault::refused("settings", error.to_string()))?;
+        .map_err(|error| Fault::refused("settings", in_words(&error.to_string())))?;
     settings.validate().map_err(|report| {
-        let lines: Vec<String> = report.iter().map(|(path, error)| format!("{path}: {error}")).collect();
+        let said = |path: String, error: String| format!("{path} {}", bound_in_words(&error));
+        let lines: Vec<String> =
+            report.iter().map(|(path, error)| said(path.to_string(), error.to_string())).collect();
         Fault::refused("settings", lines.join("; "))
     })?;
     Ok(settings)
+}
+
+/// What a reader of JSON says is wrong, in words that need no knowledge of it.
+fn in_words(said: &str) -> String {
+    let list = |rest: &str| rest.trim_start_matches("one of ").replace('`', "").replace(" or ", ", ");
+    if let Some(rest) = said.strip_prefix("unknown field ") {
+        let (name, known) = rest.split_once(", ").unwrap_or((rest, ""));
+        return match known.strip_prefix("expected ") {
+            Some(known) => format!("{name} is no setting; there are {}", list(known)),
+            None => format!("{name} is no setting; there are none"),
+        };
+    }
+    if let Some(rest) = said.strip_prefix("unknown variant ") {
+        let (word, known) = rest.split_once(", expected ").unwrap_or((rest, ""));
+        return format!("{word} is not one of {}", list(known));
+    }
+    if let Some(name) = said.strip_prefix("missing field ") {
+        return format!("{name} is missing");
+    }
+    let wrong = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
+    match wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((given, expected)) => {
+            format!("it must be {}, not {}", kind_in_words(expected), given_in_words(given))
+        }
+        None => said.to_owned(),
+    }
+}
+
+fn kind_in_words(expected: &str) -> &str {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" | "a borrowed string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    }
+}
+
+fn given_in_words(given: &str) -> String {
+    let kinds = [("string ", ""), ("integer ", ""), ("floating point ", ""), ("boolean ", "")];
+    for (kind, word) in kinds {
+        if let Some(value) = given.strip_prefix(kind) {
+            return format!("{word}{value}");
+        }
+    }
+    match given {
+        "null" => "nothing".to_owned(),
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// What a validation says is wrong with a length or a number.
+fn bound_in_words(said: &str) -> String {
+    if said == "length is lower than 1" {
+        return "must not be empty".to_owned();
+    }
+    let bounds = [
+        ("length is lower than ", "must not be shorter than "),
+        ("length is greater than ", "must not be longer than "),
+        ("lower than ", "must be at least "),
+        ("greater than ", "must be at most "),
+    ];
+    let known =
+        bounds.iter().find_map(|(begins, word)| Some(format!("{word}{}", said.strip_prefix(begins)?)));
+    known.unwrap_or_else(|| said.to_owned())
 }
 
 /// No settings at all.
 #[derive(Debug, Default, Clone, serde::Deserialize, serde::Serialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct NoSettings {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema, Validate)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[garde(length(min = 1, max = 3))]
+        name: String,
+        #[serde(default)]
+        #[garde(range(max = 9))]
+        count: u64,
+        #[serde(default)]
+        #[garde(skip)]
+        word: Option<Word>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Word {
+        Yes,
+        No,
+    }
+
+    #[test]
+    fn what_is_wrong_with_settings_is_said_without_the_words_of_a_parser() {
+        let told = |value: serde_json::Value| read::<Sample>(&value).err().unwrap().reason().message;
+        assert_eq!(
+            told(json!({"name": "a", "size": 1})),
+            "`size` is no setting; there are name, count, word"
+        );
+        assert_eq!(told(json!({})), "`name` is missing");
+        assert_eq!(told(json!({"name": ""})), "name must not be empty");
+        assert_eq!(told(json!({"name": "a", "count": 10})), "count must be at most 9");
+        assert_eq!(
+            told(json!({"name": "a", "count": "ten"})),
+            "it must be a whole number, 0 or more, not \"ten\""
+        );
+        assert_eq!(told(json!({"name": 1})), "it must be a text, not `1`");
+        assert_eq!(told(json!({"name": "a", "word": "maybe"})), "`maybe` is not one of yes, no");
+        let good = Sample { name: "a".to_owned(), count: 9, word: Some(Word::No) };
+        assert_eq!(read::<Sample>(&json!({"name": "a", "count": 9, "word": "no"})), Ok(good));
+        let none = read::<NoSettings>(&json!({"file": "x"})).err().unwrap().reason().message;
+        assert_eq!(none, "`file` is no setting; there are none");
+    }
+}

@@ -32,6 +32,9 @@ pub enum Verdict {
     Pass,
     /// Is no entry itself, only what is in it; outputs lose what they hold of the item itself.
     PartsOnly,
+    /// Is an entry by its name and fields alone: its content cannot be read, and this is why. Later stages go on with the record.
+    /// The document counts as failed, or is tried again first as the fault says; what is in it is then incomplete.
+    Unread(Fault),
     /// Is not wanted; outputs lose what they hold of it.
     Decline(Reason),
 }
@@ -45,7 +48,15 @@ pub struct Item<'a> {
     pub content: &'a mut dyn Read,
     /// What the stage finds in the item; empty at first.
     pub parts: &'a mut Parts,
+    /// Who may see it; worked out when somebody asks, for most content is read in this process.
+    pub audience: &'a dyn Fn() -> Audience,
 }
+
+/// Equal for documents that the same people may see, now and after every change of what is above them. A stage that hands
+/// content to something that remembers, such as a process, keeps those apart that differ: what it remembers of one document
+/// could otherwise come back as another one's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Audience(pub i64);
 
 /// One stage, opened. Calls may come from several threads at once.
 pub trait Transform: Send + Sync {

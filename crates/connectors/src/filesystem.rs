@@ -4,18 +4,21 @@ mod explain;
 mod facts;
 mod folder;
 mod levels;
+mod made_up;
 mod reached;
 mod read;
 mod root;
 mod rules;
 mod settings;
+mod trust;
 mod uri;
 mod walk;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
+use ingather_connector::model::access::Level;
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
@@ -29,10 +32,12 @@ use rustix::io::Errno;
 
 use self::facts::{Facts, Grains};
 use self::levels::Right;
+use self::made_up::MadeUp;
 use self::reached::Reached;
 use self::root::{Root, RootPath, Spot, Stop};
 use self::rules::{Left, Rules};
 use self::settings::SourceSettings;
+use self::trust::Trust;
 use crate::unix::Owners;
 
 /// The `filesystem` repository.
@@ -57,6 +62,8 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         base: Mutex::new(None),
         reached: Reached::default(),
         grains: Mutex::default(),
+        made_up: MadeUp::default(),
+        trust: Trust::new(settings.trust_modes),
     };
     if let Ok(root) = root::open(&source.root, None) {
         *source.base() = Some(root.base());
@@ -76,6 +83,8 @@ struct Source {
     base: Mutex<Option<Base>>,
     reached: Reached,
     grains: Mutex<Grains>,
+    made_up: MadeUp,
+    trust: Trust,
 }
 
 /// What tells a root from another one under the same name.
@@ -87,6 +96,17 @@ struct Base {
 }
 
 impl Source {
+    /// What about a folder, open as `handle`, keeps the job out of it when it lies on another device than the folder above.
+    fn left_by_device(&self, facts: &Facts, above: u64, root: u64, handle: impl AsFd) -> Option<Left> {
+        if facts.dev == above {
+            return None;
+        }
+        if self.made_up.holds(facts, handle) {
+            return Some(Left::MadeUp);
+        }
+        (!self.rules.other_devices && facts.dev != root).then_some(Left::OtherDevice)
+    }
+
     fn is_own(&self, facts: &Facts) -> bool {
         self.own.binary_search(&facts.id()).is_ok()
     }
@@ -94,6 +114,33 @@ impl Source {
     /// The grain of the clock that stamps what is open as `handle`, milliseconds.
     fn grain(&self, facts: &Facts, handle: &OwnedFd) -> i64 {
         self.grains.lock().unwrap_or_else(PoisonError::into_inner).of(facts, handle)
+    }
+
+    /// Who may pass through a folder that is open as `handle`: those whom `level` says, if what it says counts.
+    fn of_folder(&self, facts: &Facts, handle: &OwnedFd, level: impl FnOnce() -> Level) -> Level {
+        if self.trust.of(facts, handle) { level() } else { levels::of_roots_alone() }
+    }
+
+    /// Who may read the document `key`. In a folder of the same device that decides alone, so that a change of mind about the
+    /// device changes its folders and no document.
+    fn of_document(
+        &self,
+        key: &str,
+        facts: &Facts,
+        handle: &OwnedFd,
+        level: impl FnOnce() -> Level,
+    ) -> Level {
+        if self.trust.of(facts, handle) {
+            return level();
+        }
+        let path = self.path(key);
+        let folder = path.rsplitn(2, |byte| *byte == b'/').nth(1).filter(|folder| !folder.is_empty());
+        let folder = rustix::fs::stat(folder.unwrap_or(b"/"));
+        if folder.is_ok_and(|folder| Facts::of(&folder).dev == facts.dev) {
+            level()
+        } else {
+            levels::of_roots_alone()
+        }
     }
 
     /// What about the file itself leaves it out, whatever its name.
@@ -206,6 +253,7 @@ impl Source {
                 let item = Item { name, content, access, identity: root.facts.identity() };
                 let place = first.places.last().map(|place: &PlaceReport| place.name.clone());
                 first.groups.push(Group { parent: String::new(), place, items: vec![item] });
+                self.trust.count(&root.facts, 1);
             }
         }
     }
@@ -225,6 +273,9 @@ impl Repository for Disk {
     fn check(&self, _call: &Call) -> Result<String, Fault> {
         let source = &self.0;
         let root = root::open(&source.root, None)?;
+        if !source.trust.of(&root.facts, &root.folder) {
+            source.trust.count(&root.facts, 0);
+        }
         let label = format!("`{}`", source.root.text());
         if root.is_file {
             let spot = Spot { folder: root.folder, name: source.root.name().to_vec(), left: None };
@@ -238,8 +289,9 @@ impl Repository for Disk {
     fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
         let source = &self.0;
         let now = call.now();
+        source.trust.begin();
         let mut places = Vec::new();
-        let root = match root::open(&source.root, Some(&mut places)) {
+        let root = match root::open(&source.root, Some((source, &mut places))) {
             Ok(root) => root,
             Err(fault) => return closed(places, fault),
         };
@@ -254,7 +306,9 @@ impl Repository for Disk {
                 name: source.root.text(),
                 parent: places.last().map(|place| place.name.clone()),
                 identity: root.facts.place_identity(),
-                level: levels::of_path(&root.folder, &root.facts, Right::Execute),
+                level: source.of_folder(&root.facts, &root.folder, || {
+                    levels::of_path(&root.folder, &root.facts, Right::Execute)
+                }),
                 folder: Some(String::new()),
             });
             return closed(places, root::fault(errno, &format!("folder `{}`", source.root.text())));
@@ -301,6 +355,10 @@ impl Repository for Disk {
 
     fn explain(&self, call: &Call, key: &str) -> Standing {
         explain::explain(&self.0, call, key)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.0.trust.notes()
     }
 
     fn reader(&self) -> String {

@@ -24,6 +24,7 @@ mod filter;
 mod flight;
 mod held;
 mod home;
+mod looking;
 mod lookup;
 mod query;
 mod rebuild;
@@ -32,18 +33,21 @@ mod search;
 mod snapshot;
 mod snippet;
 mod tongue;
+mod trouble;
 mod words;
 
 use entry::{Entry, Kept, Numbers};
 use flight::Flight;
 use held::HeldAddresses;
 use home::{Home, Payload};
+use looking::Holding;
 use lookup::Snapshot;
 use schema::Fields;
 use tongue::Tongue;
 
 pub use search::{Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy};
 pub use snapshot::snapshot;
+pub use trouble::catches_panics_here;
 
 /// The `index` output.
 pub const OUTPUT: OutputKind = OutputKind {
@@ -51,7 +55,12 @@ pub const OUTPUT: OutputKind = OutputKind {
     about: "The built-in search index, in the data directory; searched with `ingather search`.",
     can: OutputCan { commits: true, access: true, list: true },
     schema: settings::schema_of::<Settings>,
-    open: |value, place| Ok(Box::new(Opened::open(&settings::read::<Settings>(value)?, place)?)),
+    open: |value, place| {
+        let settings = settings::read::<Settings>(value)?;
+        trouble::guarded(&Home::of(&place.data).path, || Ok(Box::new(Opened::open(&settings, place)?) as _))
+    },
+    look: Some(|_, place| Ok(Holding::open(place)?.map(|holding| Box::new(holding) as _))),
+    discard: Some(|_, place| Home::of(&place.data).discard()),
 };
 
 /// Settings of the index.
@@ -95,8 +104,12 @@ struct Opened {
     held: HeldAddresses,
     /// Largest number of a change that was applied.
     seq: i64,
+    /// This opening.
+    session: i64,
     flight: Flight,
     detector: Detector,
+    /// Its files turned out to be damaged: nothing is applied or committed any more.
+    damaged: Option<Fault>,
 }
 
 /// What the last uncommitted change of an id did.
@@ -126,27 +139,26 @@ impl Opened {
         }
         let (index, payload) = home.open()?;
         if payload.store != place.store {
-            return Err(Fault::refused(
-                "foreign_index",
-                format!(
-                    "the search index {} belongs to another store; delete that directory to begin a new one, then \
-                     everything is sent again",
-                    home.path.display()
-                ),
-            ));
+            return Err(home.foreign());
         }
         if payload.format < schema::FORMAT {
             rebuild::rebuild(settings, &home, &index, &payload, &mut |done, all| {
                 tracing::info!(done, all, "rebuilding the search index for its new format");
             })?;
             let (index, payload) = home.open()?;
-            return Opened::write(settings, home, &index, payload);
+            return Opened::write(settings, place.session, home, &index, payload);
         }
-        Opened::write(settings, home, &index, payload)
+        Opened::write(settings, place.session, home, &index, payload)
     }
 
-    fn write(settings: &Settings, home: Home, index: &Index, payload: Payload) -> Result<Opened, Fault> {
-        let fault = |error| home::fault(error, &home.path);
+    fn write(
+        settings: &Settings,
+        session: i64,
+        home: Home,
+        index: &Index,
+        payload: Payload,
+    ) -> Result<Opened, Fault> {
+        let fault = |error| trouble::fault(error, &home.path);
         let memory = settings.memory_mib << 20;
         let writer = home::writer(index, settings.threads(), memory, &home.path)?;
         home.clear()?;
@@ -162,17 +174,19 @@ impl Opened {
             reader,
             snapshot,
             seq: payload.seq,
+            session,
             payload,
             recent: HashMap::new(),
             held,
             flight: Flight::new(limits::INDEX_WAITING_BYTES_MAX),
             detector: Detector::new(),
+            damaged: None,
             home,
         })
     }
 
     fn fault(&self, error: tantivy::TantivyError) -> Fault {
-        home::fault(error, &self.home.path)
+        trouble::fault(error, &self.home.path)
     }
 
     fn id_term(&self, id: &str) -> Term {
@@ -237,11 +251,11 @@ impl Opened {
             None => text.and_then(|text| language::detect(&self.detector, text)),
         };
         let language = record.language.as_deref().or(detected);
-        let kept = Kept::of(change, record, language);
+        let kept = Kept::of(folded.unwrap_or(change), record, language);
         let body = text.map(|text| entry::marked(language.map_or(Tongue::PLAIN, Tongue::of_code), text));
         let numbers = Numbers {
             address: change.address,
-            job: change.job,
+            job: folded.unwrap_or(change).job,
             seq: folded.unwrap_or(change).seq,
             version: version.0,
             class: class.map(|id| id.0),
@@ -263,8 +277,9 @@ impl Opened {
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
         let Some(found) = found else { return Err(Fault::Gone) };
         let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.home.path)?;
-        let numbers = Numbers { class, place, seq: change.seq, ..numbers };
-        self.add(&stored.kept, &numbers, stored.body.as_deref(), true)?;
+        let numbers = Numbers { job: change.job, class, place, seq: change.seq, ..numbers };
+        let kept = stored.kept.taken_over(change);
+        self.add(&kept, &numbers, stored.body.as_deref(), true)?;
         Ok(State::Moved)
     }
 
@@ -293,7 +308,7 @@ impl Opened {
 
     /// Writes out what was applied, and says `payload` about it.
     fn flush(&mut self, payload: Payload) -> Result<(), Fault> {
-        let payload = Payload { seq: self.seq, ..payload };
+        let payload = Payload { seq: self.seq, session: self.session, ..payload };
         let written = self.writer.prepare_commit().and_then(|mut commit| {
             commit.set_payload(&payload.text());
             commit.commit()
@@ -309,12 +324,24 @@ impl Opened {
         self.payload = payload;
         self.reader.reload().map_err(|error| self.fault(error))?;
         self.snapshot = Snapshot::of(&self.reader);
-        self.held.grow(self.snapshot.searcher()).map_err(|error| home::fault(error, &self.home.path))
+        self.held.grow(self.snapshot.searcher()).map_err(|error| trouble::fault(error, &self.home.path))
     }
 }
 
-impl Output for Opened {
-    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+impl Opened {
+    /// Does something with the library. Once that has shown damage nothing more is tried: no document is to blame, and the
+    /// run ends at its commit.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Opened) -> Result<T, Fault>) -> Result<T, Fault> {
+        if let Some(fault) = &self.damaged {
+            return Err(fault.clone());
+        }
+        let path = self.home.path.clone();
+        let done = trouble::guarded(&path, || work(self));
+        self.damaged = done.as_ref().err().filter(|fault| fault.reason().code == trouble::DAMAGED).cloned();
+        done
+    }
+
+    fn apply_all(&mut self, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let fresh =
             |change: &Change| self.recent.get(&change.id).is_some_and(|recent| recent.state == State::Fresh);
         let reads_back = |change: &Change| matches!(change.op, Op::Access { .. }) && fresh(change);
@@ -327,11 +354,27 @@ impl Output for Opened {
         let changes = batch.iter().enumerate();
         changes.map(|(at, change)| self.apply_one(change, folded.get(&at).map(|at| &batch[*at]))).collect()
     }
+}
+
+impl Output for Opened {
+    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+        let applied = self.guarded(|index| {
+            let answers = index.apply_all(batch);
+            let damaged = |fault: &&Fault| fault.reason().code == trouble::DAMAGED;
+            match answers.iter().filter_map(|answer| answer.as_ref().err()).find(damaged) {
+                Some(fault) => Err(fault.clone()),
+                None => Ok(answers),
+            }
+        });
+        applied.unwrap_or_else(|fault| vec![Err(fault); batch.len()])
+    }
 
     fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
-        let payload = Payload { number: self.payload.number + 1, ..self.payload.clone() };
-        self.flush(payload)?;
-        Ok(self.generation())
+        self.guarded(|index| {
+            let payload = Payload { number: index.payload.number + 1, ..index.payload.clone() };
+            index.flush(payload)?;
+            Ok(index.generation())
+        })
     }
 
     fn generation(&self) -> Generation {
@@ -340,13 +383,20 @@ impl Output for Opened {
 
     fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
         // The library's own way to drop everything gives numbers of earlier operations out again.
-        self.writer.delete_query(Box::new(AllQuery)).map_err(|error| self.fault(error))?;
-        self.seq = 0;
+        self.guarded(|index| {
+            let dropped = index.writer.delete_query(Box::new(AllQuery)).map_err(|error| index.fault(error));
+            if index.seq > limits::SEQ_MAX {
+                index.seq = 0;
+            }
+            dropped
+        })?;
         self.commit(call)
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
-        self.snapshot.list(self.fields.id, after, most).map_err(|error| self.fault(error))
+        self.guarded(|index| {
+            index.snapshot.list(index.fields.id, after, most).map_err(|error| index.fault(error))
+        })
     }
 }
 

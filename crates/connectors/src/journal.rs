@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use garde::Validate;
 use ingather_connector::call::Call;
@@ -27,7 +29,17 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false },
     schema: settings::schema_of::<JournalSettings>,
     open,
+    look: None,
+    discard: None,
 };
+
+/// Whether a journal may be a file that others can read.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// Lets journals be files that others than their owner can read: who may, is then the file's own matter.
+pub fn share_journals() {
+    SHARED.store(true, Ordering::Relaxed);
+}
 
 /// Settings of the journal.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]
@@ -60,6 +72,22 @@ struct Journal {
     torn: bool,
 }
 
+/// Takes the lock of a journal, and waits a little where a process that was just started holds a copy of it.
+fn lock(file: &File) -> rustix::io::Result<()> {
+    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
+    let until = Instant::now() + Duration::from_millis(limits::LOCK_WAIT_MS_MAX);
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            // clock: as above.
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => {
+                #[expect(clippy::disallowed_methods, reason = "a lock has no event to wait for")]
+                std::thread::sleep(Duration::from_millis(limits::LOCK_PAUSE_MS));
+            }
+            taken => return taken,
+        }
+    }
+}
+
 impl Journal {
     fn open(path: &Path, name: String) -> Result<Journal, Fault> {
         let trouble = |error: std::io::Error| Fault::passing("journal", format!("journal `{name}`: {error}"));
@@ -81,7 +109,7 @@ impl Journal {
         if !facts.is_file() {
             return Err(Fault::refused("journal", format!("journal `{name}` is not a file")));
         }
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
                 let sentence =
                     format!("journal `{name}` is held by another process; end that one or name another file");
@@ -93,6 +121,16 @@ impl Journal {
         if !begins_as_ours(&file, length).map_err(trouble)? {
             let sentence = format!("`{name}` is no journal: it holds something else; name another file");
             return Err(Fault::refused("journal", sentence));
+        }
+        // The bits of the group are also those of all whom an access list names.
+        if facts.mode() & 0o066 != 0 && !SHARED.load(Ordering::Relaxed) {
+            return Err(Fault::refused(
+                "journal",
+                format!(
+                    "others than its owner may read or write the journal `{name}`, which holds everybody's text: make it the \
+                     owner's alone (chmod 600), or say --shared-journal"
+                ),
+            ));
         }
         let end = end_of_last_line(&file, length).map_err(trouble)?;
         if end < length {
@@ -153,14 +191,11 @@ impl Output for Journal {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: 0, seq: 0 }
+        Generation { identity: self.identity.clone(), number: 0, seq: 0, session: 0 }
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
-        Err(Fault::refused(
-            "cannot_list",
-            "a journal holds changes, not entries, and cannot list what it holds",
-        ))
+        Err(Fault::refused("cannot_list", "a journal is append-only and cannot be verified"))
     }
 }
 
@@ -264,14 +299,14 @@ mod tests {
     }
 
     fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
-        let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into() };
+        let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into(), session: 1 };
         (OUTPUT.open)(&json!({ "file": path }), &place)
     }
 
     #[test]
     fn it_keeps_what_an_output_promises() {
         let folder = tempfile::tempdir().unwrap();
-        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into() };
+        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
         let settings = json!({ "file": folder.path().join("journal") });
         suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
     }
@@ -335,6 +370,7 @@ mod tests {
     fn a_torn_last_line_is_cut_off_and_the_rest_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).unwrap();
         let whole = format!("{}\n", json!({"op": "delete"}));
         // Longer than one read backwards.
         for rest in ["pu".to_owned(), "x".repeat(limits::READ_BUFFER_BYTES * 2 + 3)] {
@@ -373,7 +409,7 @@ mod tests {
         assert_eq!(open_at(folder.path()).err().unwrap().reason().code, "journal");
         assert_eq!(open_at(&folder.path().join("no/journal")).err().unwrap().reason().code, "journal");
         assert_eq!(open_at(Path::new("/dev/null")).err().unwrap().reason().code, "journal");
-        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into() };
+        let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
         assert_eq!((OUTPUT.open)(&json!({"file": "here"}), &place).err().unwrap().reason().code, "settings");
     }
 

@@ -17,8 +17,14 @@ mod stages;
 mod text;
 pub mod unix;
 
+pub use journal::share_journals;
 pub use stages::ocr::read_pictures_with;
-pub use text::read_files_with;
+pub use text::{read_files_with, readers_in_force};
+
+/// Bytes as people write them: a number, or one with a unit such as `10kb` or `1.5MiB` (1,024 each).
+pub fn bytes(text: &str) -> Option<u64> {
+    literal::size(text).and_then(|size| u64::try_from(size.start).ok())
+}
 
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use schemars::{Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer};
+
 const DAY_MS: i64 = 86_400_000;
 
 /// Bytes: a number with `b`, `k`, `m`, `g` or `t` (1,024 each), also `kb` or `kib`.
-#[cfg(feature = "index")]
 pub(crate) fn size(text: &str) -> Option<Range<i64>> {
     let text = text.to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -20,6 +22,39 @@ pub(crate) fn size(text: &str) -> Option<Range<i64>> {
     };
     let bytes = number.parse::<f64>().ok()? * f64::from(1u32 << 10).powi(power);
     (bytes < 9e18).then(|| bytes as i64..bytes as i64 + 1)
+}
+
+/// A size in settings: a number of bytes, or a text with a unit.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a size such as 4096 or \"20MB\"")]
+enum Size {
+    Bytes(u64),
+    Text(String),
+}
+
+/// Reads a size of settings.
+pub(crate) fn read_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    Size::deserialize(from)?.bytes()
+}
+
+impl Size {
+    fn bytes<E: serde::de::Error>(self) -> Result<u64, E> {
+        match self {
+            Size::Bytes(bytes) => Ok(bytes),
+            Size::Text(text) => crate::bytes(&text)
+                .ok_or_else(|| E::custom(format!("{text:?} is no size; write it like 4096 or \"20MB\""))),
+        }
+    }
+}
+
+/// Reads a size of settings that may be left out.
+pub(crate) fn read_size_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Option::<Size>::deserialize(from)?.map(Size::bytes).transpose()
+}
+
+/// The schema of a size in settings.
+pub(crate) fn size_schema(_generator: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({ "type": ["integer", "string"] })
 }
 
 /// Milliseconds since 1970 UTC: `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, or a day with `THH:MM` or `THH:MM:SS`, also with `Z`.
@@ -73,6 +108,16 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_of_settings_are_numbers_or_have_units() {
+        let read = |value: serde_json::Value| read_size(value).map_err(|error| error.to_string());
+        assert_eq!(read(serde_json::json!(4_096)), Ok(4_096));
+        assert_eq!(read(serde_json::json!("20kB")), Ok(20_480));
+        assert!(read(serde_json::json!("ten")).unwrap_err().contains("\"ten\" is no size"));
+        assert!(read(serde_json::json!([1])).unwrap_err().contains("a size such as"));
+        assert_eq!(read_size_if_any(serde_json::Value::Null).ok(), Some(None));
+    }
 
     #[test]
     fn sizes() {

@@ -16,6 +16,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false },
     schema: settings::schema_of::<NoSettings>,
     open,
+    look: None,
+    discard: None,
 };
 
 fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
@@ -35,7 +37,7 @@ impl Output for Null {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: "null".to_owned(), number: 0, seq: 0 }
+        Generation { identity: "null".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn it_keeps_what_an_output_promises() {
-        let place = OutputPlace { data: std::env::temp_dir(), store: "s".into() };
+        let place = OutputPlace { data: std::env::temp_dir(), store: "s".into(), session: 1 };
         suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), place, local: false });
     }
 

@@ -26,7 +26,7 @@ mod trial {
     use ingather_connector::call::{Call, Cancel};
     use ingather_connector::model::document::{Parts, Record};
     use ingather_connector::model::fault::Fault;
-    use ingather_connector::transform::{Item, TransformKind, Verdict};
+    use ingather_connector::transform::{Audience, Item, TransformKind, Verdict};
     use ingather_testkit::clock::HandClock;
     use serde_json::Value;
 
@@ -40,7 +40,8 @@ mod trial {
         let call = Call { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
         let mut parts = Parts::default();
         let stage = (kind.open)(settings).unwrap();
-        let verdict = stage.apply(&call, &mut Item { record, content, parts: &mut parts });
+        let verdict = stage
+            .apply(&call, &mut Item { record, content, parts: &mut parts, audience: &Audience::default });
         (verdict, parts)
     }
 

@@ -21,9 +21,9 @@ use ingather_extract::markdown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::files::read_files_with;
 #[cfg(feature = "tika")]
 pub(crate) use self::files::take;
+pub use self::files::{read_files_with, readers_in_force};
 
 /// The `text` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
@@ -148,7 +148,7 @@ impl Transform for Text {
 
 impl Text {
     fn read(&self, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
-        let Item { record, content, parts } = item;
+        let Item { record, content, parts, audience } = item;
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
@@ -156,14 +156,14 @@ impl Text {
             .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
         if let Some(media) = data {
             record.media_type = Some(media.to_owned());
-            return files::read(&self.settings, &name, record, &mut head.chain(content), parts);
+            return files::read(&self.settings, &name, (record, *audience), &mut head.chain(content), parts);
         }
         let mut text = decode::Text::new();
         text.push(head, ended);
         let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());
         if !detect::is_text(media) {
-            return files::read(&self.settings, &name, record, &mut head.chain(content), parts);
+            return files::read(&self.settings, &name, (record, *audience), &mut head.chain(content), parts);
         }
         while !ended && !text.is_full() {
             let length;
@@ -180,7 +180,7 @@ impl Text {
         if media == "text/markdown"
             && let Some(title) = markdown::title(&text.text)
         {
-            title.clone_into(&mut record.title);
+            record.title = title;
         }
         record.body = Some(text.text);
         Ok(Verdict::Pass)
@@ -220,6 +220,7 @@ mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
     use ingather_connector::model::document::Parts;
+    use ingather_connector::transform::Audience;
     use ingather_testkit::suites;
     use proptest::prelude::*;
 
@@ -234,7 +235,8 @@ mod tests {
     fn try_apply(name: &str, content: &mut dyn Read) -> Result<Record, Fault> {
         let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
         let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
-        let mut item = Item { record: &mut record, content, parts: &mut Parts::default() };
+        let parts = &mut Parts::default();
+        let mut item = Item { record: &mut record, content, parts, audience: &Audience::default };
         open(&serde_json::json!({}))?.apply(&call, &mut item).map(|verdict| {
             assert_eq!(verdict, Verdict::Pass);
             record
@@ -286,6 +288,7 @@ mod tests {
         assert_eq!(title("```sh\n# comment\n```\n# Real\n"), "Real");
         assert_eq!(title("## Only second level\n#hashtag\n# \n"), "a.md");
         assert_eq!(title(&format!("# {}", "ä".repeat(2_000))).len(), limits::TITLE_BYTES_MAX);
+        assert_eq!(title("# Head\u{1b}[2J \u{9b}word\n"), "Head [2J  word");
         assert_eq!(apply("a.txt", b"# not markdown").title, "a.txt");
     }
 

@@ -1,30 +1,30 @@
 //! Deliveries of one output: intent, batch, confirmation (design 4.7). One thread per output is its only sender.
 
+pub(crate) mod inherit;
+pub(crate) mod settle;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, JobId, PlaceId};
+use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op, OutputCan};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, StoreError, connections, documents};
 
+use self::inherit::Heir;
+use self::settle::{Outcome, Settling, Visit};
 use crate::error::{EngineError, Result};
 use crate::outputs::OutputSlot;
 use crate::run::Run;
-use crate::settle::{Outcome, Settling, Visit};
 use crate::visit;
 use crate::visit::holdings::Part;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
-
-/// Name of the counter of intents.
-pub(crate) const SEQ: &str = "seq";
 
 /// What is sent to one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +76,8 @@ struct Sent {
     intent: Intent,
     /// Another owner's entry is already just that, or has to stay: nothing is sent.
     settled: bool,
-    /// The entry stays for another owner, and nobody finds it until that one has sent its own.
-    hides: bool,
-    /// The owner who sends again because the entry that is held was this one's.
-    heir: Option<(i64, JobId)>,
+    /// Who has the entry from now on, when this owner leaves it.
+    heir: Option<Heir>,
     answer: std::result::Result<(), Fault>,
 }
 
@@ -151,17 +149,27 @@ impl<'r> Deliverer<'r> {
         let mut sent: Vec<Sent> = batch.into_iter().map(|prepared| self.entry(prepared)).collect();
         store.write(intent_durability(), |sql| {
             run.fence(sql)?;
-            // One counter for all: whoever sent to an address before, even if nothing is left of it, had a smaller number.
-            let first = documents::take_ids(sql, SEQ, sent.len())?;
+            let first = connections::take_numbers(sql, slot.id, slot.session, sent.len())?;
             for (entry, seq) in sent.iter_mut().zip(first..) {
                 entry.intent.seq = if planted(Mutation::OlderSeqWins) { -seq } else { seq };
             }
             if slot.shared {
+                // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
                 for entry in &mut sent {
                     let owners =
                         deliveries::owners(sql, slot.id, entry.intent.address_parent, entry.intent.address)?;
-                    settle_among(entry, &owners);
+                    settle_among(sql, slot.can, entry, &owners)?;
+                    entry
+                        .heir
+                        .iter()
+                        .try_for_each(|heir| heir.intend(sql, slot.id, &entry.intent, run.call.now()))?;
+                    if !planted(Mutation::BatchUnaware) {
+                        overwrite(sql, slot, entry)?;
+                    }
                 }
+            }
+            if slot.shared && planted(Mutation::BatchUnaware) {
+                sent.iter().try_for_each(|entry| overwrite(sql, slot, entry))?;
             }
             let now = run.call.now();
             // In order, so that the later of two changes of one document stands.
@@ -169,9 +177,6 @@ impl<'r> Deliverer<'r> {
             for like in sent.chunk_by(|a, b| is_access(a) == is_access(b)) {
                 let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
                 deliveries::intend(sql, slot.id, now, is_access(&like[0]), &intents)?;
-            }
-            if slot.shared {
-                overwrite(sql, slot, &sent)?;
             }
             deliveries::remember_components(sql, &named(&sent))?;
             documents::set_access(sql, &narrowed(&sent))?;
@@ -205,7 +210,7 @@ impl<'r> Deliverer<'r> {
         let document = prepared.visit.task.id;
         let component = prepared.part.id;
         let intent = Intent { document, component, address_parent, address, seq: 0, sent, sent_access };
-        Sent { prepared, intent, settled: false, hides: false, heir: None, answer: Ok(()) }
+        Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
     }
 
     fn apply(&mut self, mut sent: Vec<Sent>) {
@@ -224,13 +229,13 @@ impl<'r> Deliverer<'r> {
         if let Some(output) = self.slot.output().as_mut()
             && !changes.is_empty()
         {
-            let answers = output.apply(&self.run.call, &changes);
+            let answers = output.output.apply(&self.run.call, &changes);
             let missing = Fault::passing("output", "the output gave no answer for this change");
             let mut answers = answers.into_iter();
             for entry in sent.iter_mut().filter(|entry| !entry.settled) {
                 entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
-                if entry.hides && entry.answer == Err(Fault::Gone) {
-                    entry.answer = Ok(());
+                if let Some(heir) = &mut entry.heir {
+                    entry.answer = heir.answered(std::mem::replace(&mut entry.answer, Ok(())));
                 }
             }
         }
@@ -243,10 +248,9 @@ impl<'r> Deliverer<'r> {
                 Op::Put { record: record.clone(), version, class, place }
             }
             (Step::Access { .. }, _) => Op::Access { class, place },
-            (Step::Delete, _) if entry.hides => hidden(self.slot.can),
             (Step::Delete | Step::Put { .. }, _) => Op::Delete,
         };
-        Change {
+        let change = Change {
             id: entry.prepared.uri.clone(),
             address: entry.intent.address,
             job: self.run.job.id.0,
@@ -254,18 +258,22 @@ impl<'r> Deliverer<'r> {
             document: entry.prepared.visit.task.name.clone(),
             seq: entry.intent.seq,
             op,
+        };
+        match &entry.heir {
+            Some(heir) => heir.change(self.slot.can, change),
+            None => change,
         }
     }
 
     /// Makes durable what was applied, where the output has commits; `later`: for a planted fault, not yet.
     fn commit(&self, later: bool) -> Result<Option<Generation>> {
         let mut output = self.slot.output();
-        let Some(output) = output.as_mut().filter(|_| self.slot.can.commits) else { return Ok(None) };
+        let Some(output) = output.as_mut() else { return Ok(None) };
         if later {
-            return Ok(Some(output.generation()));
+            return Ok(output.can.commits.then(|| output.output.generation()));
         }
         let done = output.commit(&self.run.call);
-        done.map(Some).map_err(|fault| EngineError::Output { name: self.slot.name.clone(), fault })
+        done.map_err(|fault| EngineError::Output { name: self.slot.name.clone(), fault })
     }
 
     /// Commits, then writes what the output said, and settles the documents that waited for it last.
@@ -311,8 +319,8 @@ impl<'r> Deliverer<'r> {
                 &rows(|e| e.answer.is_ok() && matches!(e.prepared.step, Step::Access { .. })),
             )?;
             deliveries::remove(sql, slot.id, &rows(|e| e.answer.is_ok() && e.prepared.step == Step::Delete))?;
-            for (document, job) in sent.iter().filter_map(|entry| entry.heir) {
-                work::want(sql, job, 0, &[Wanted { document, due: now, cause: Cause::Resend }])?;
+            for entry in sent.iter().filter(|entry| entry.answer.is_ok()) {
+                entry.heir.iter().try_for_each(|heir| heir.settle(sql, slot.id, &entry.intent, now))?;
             }
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
             deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
@@ -320,7 +328,13 @@ impl<'r> Deliverer<'r> {
                 deliveries::forget_one(sql, slot.id, (&entry.intent).into())?;
             }
             if let Some(generation) = &generation {
-                connections::settle(sql, slot.id, &generation.identity, generation.number)?;
+                connections::settle(
+                    sql,
+                    slot.id,
+                    &generation.identity,
+                    generation.number,
+                    generation.session,
+                )?;
             }
             settling.write(run, sql)
         })?;
@@ -387,55 +401,46 @@ fn note(entry: &Sent) {
     });
 }
 
-/// Finds whether nothing has to be sent because of the other owners of an address.
-fn settle_among(entry: &mut Sent, owners: &[Owner]) {
+/// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
+fn settle_among(
+    sql: &mut ingather_store::Sql<'_>,
+    can: OutputCan,
+    entry: &mut Sent,
+    owners: &[Owner],
+) -> std::result::Result<(), StoreError> {
     let owners = if planted(Mutation::ExclusionByDocument) { &[] } else { owners };
     let mut others = owners.iter().filter(|owner| owner.document != entry.intent.document);
-    entry.settled = match entry.prepared.step {
-        Step::Put { version, access } => others.any(|owner| {
-            owner.holding.held == Some(version)
-                && owner.holding.sent == version
-                && (owner.holding.held_access == Some(access) && owner.holding.sent_access == access
-                    || planted(Mutation::SecondOwnerOnContentAlone))
-        }),
-        Step::Access { .. } => false,
+    match entry.prepared.step {
+        Step::Put { version, access } => {
+            entry.settled = others.any(|owner| {
+                owner.holding.held == Some(version)
+                    && owner.holding.sent == version
+                    && (owner.holding.held_access == Some(access) && owner.holding.sent_access == access
+                        || planted(Mutation::SecondOwnerOnContentAlone))
+            });
+        }
+        Step::Access { .. } => {}
         // What one owner does not want any more belongs to the others still.
         Step::Delete => {
-            let owned = others.clone().next().is_some();
-            entry.heir = others.find(|other| !other.holds_its_own()).map(|other| (other.document, other.job));
-            entry.hides = hides(owners, entry.intent.document);
-            owned && !entry.hides
+            entry.heir = Heir::of(sql, can, owners, entry.intent.document)?;
+            entry.settled = entry.heir.is_some() && planted(Mutation::LeftEntryStays);
         }
-    };
-}
-
-/// Whether the entry of a document that leaves has to be hidden until its heir sends its own: the access that is held is the
-/// leaving owner's, and not known to be that of those who stay.
-pub(crate) fn hides(owners: &[Owner], document: i64) -> bool {
-    let own = owners.iter().find(|owner| owner.document == document);
-    let held = own.and_then(|owner| owner.holding.held_access);
-    let others = || owners.iter().filter(|owner| owner.document != document);
-    !others().any(Owner::holds_its_own) && others().any(|other| held != Some(other.holding.sent_access))
-}
-
-/// What is sent of an entry that stays, but for its access.
-pub(crate) fn hidden(can: OutputCan) -> Op {
-    if can.access { Op::Access { class: None, place: None } } else { Op::Delete }
+    }
+    Ok(())
 }
 
 /// What is about to be sent may replace what other owners sent, whether it is confirmed or not.
 fn overwrite(
     sql: &mut ingather_store::Sql<'_>,
     slot: &OutputSlot,
-    sent: &[Sent],
+    entry: &Sent,
 ) -> std::result::Result<(), StoreError> {
-    for entry in sent.iter().filter(|entry| !entry.settled) {
-        match entry.prepared.step {
-            Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
-            Step::Access { .. } if planted(Mutation::AccessLeavesOtherOwners) => 0,
-            Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,
-            Step::Delete => 0,
-        };
-    }
+    match entry.prepared.step {
+        _ if entry.settled => 0,
+        Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
+        Step::Access { .. } if planted(Mutation::AccessLeavesOtherOwners) => 0,
+        Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,
+        Step::Delete => 0,
+    };
     Ok(())
 }

@@ -41,13 +41,14 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
     }
 }
 
-fn retry(run: &Run, ids: &[i64]) -> Result<()> {
+/// Hands documents that wait to the workers once more, as the inventory knows them.
+pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
     let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
     let by_id: HashMap<i64, (i64, Cause)> =
         wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
     // What nobody wants any more is not waited for.
     for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
-        run.was_waiting(*id, None);
+        run.was_waiting(*id, None, None);
     }
     let tasks = stored.into_iter().filter_map(|stored| {
         let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
@@ -55,7 +56,7 @@ fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             id: stored.known.id.0,
             name: stored.name,
             own: stored.known.own,
-            place: stored.known.place,
+            place: run.place_of_waiting(stored.known.id.0).or(stored.known.place),
             cause,
             wanted,
             version: stored.known.version,

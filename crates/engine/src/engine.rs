@@ -26,7 +26,9 @@ use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
+use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
+use crate::visit::refill;
 use crate::{sweep, visit};
 
 /// What a program needs to run jobs.
@@ -82,6 +84,8 @@ pub struct Report {
     pub stopped: bool,
     /// Why it ended early.
     pub error: Option<String>,
+    /// What a person should know of the source.
+    pub notes: Vec<String>,
     /// How long it took, milliseconds.
     pub millis: i64,
 }
@@ -147,6 +151,7 @@ impl Engine {
             blind,
             stopped,
             error,
+            notes: run.repository.notes(),
             millis: self.clock.now() - started,
         })
     }
@@ -171,9 +176,9 @@ impl Engine {
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let known = self.reader.read(|sql| Known::load(sql, job))?;
-        let (classes, places) = self
-            .reader
-            .read(|sql| Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository)?)))?;
+        let (classes, places) = self.reader.read(|sql| {
+            Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository, job.id)?))
+        })?;
         Ok(Run {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -204,8 +209,10 @@ impl Engine {
             fresh: Mutex::default(),
             unseen: Mutex::default(),
             failed_now: Mutex::default(),
+            refilled: Mutex::default(),
             classes: Mutex::new(classes),
             places: Mutex::new(places),
+            audiences: Audiences::default(),
             balance: Mutex::default(),
             aborted: Mutex::default(),
             lost_lease: std::sync::atomic::AtomicBool::new(false),
@@ -235,7 +242,7 @@ impl Engine {
                     connection.kind
                 ))
             })?;
-            let output = match &self.writer {
+            let opened = match &self.writer {
                 Some((store, lease)) if writes => Some(outputs::open(
                     (store, lease),
                     &self.registry,
@@ -247,7 +254,7 @@ impl Engine {
             };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
             let shared = self.shared(job, name)?;
-            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, output));
+            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, opened));
         }
         Ok(slots)
     }
@@ -289,6 +296,7 @@ impl Engine {
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
             failing(run, || lister.list());
+            failing(run, || refill::refill(run, &lister.shown));
             run.board.listing_done();
             run.outputs.iter().for_each(OutputSlot::notify);
             run.progress.waits_for("reading and delivering");
@@ -361,8 +369,8 @@ impl Engine {
         let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
         let mut targets = HashMap::new();
         for slot in &run.outputs {
-            if let Some(output) = slot.take_output() {
-                let target = Target { name: slot.name.clone(), can: slot.can, shared: slot.shared, output };
+            if let Some(opened) = slot.take_output() {
+                let target = Target { name: slot.name.clone(), shared: slot.shared, opened };
                 targets.insert(slot.id, target);
             }
         }
@@ -396,7 +404,7 @@ impl Engine {
             let left = remover.leave_output(connection.id)?;
             if left.nameless > 0 {
                 run.complain(&format!(
-                    "output {name} was taken out of the job and still holds {} documents whose names are lost; \
+                    "output {name} was removed from the job and still holds {} documents whose names are lost; \
                      `ingather verify {name} --repair` takes them out",
                     left.nameless
                 ));
@@ -421,14 +429,7 @@ impl Engine {
         if remover.targets.contains_key(&connection.id) {
             return Ok(());
         }
-        let kind = self.registry.output(&connection.kind);
-        let can = kind.map(|kind| kind.can).ok_or_else(|| {
-            EngineError::Refused(format!(
-                "output {}: unknown connector `{}`",
-                connection.name, connection.kind
-            ))
-        })?;
-        let output = outputs::open(
+        let opened = outputs::open(
             (&remover.store, &remover.lease),
             &self.registry,
             &self.data,
@@ -436,7 +437,7 @@ impl Engine {
             &remover.call,
         )?;
         let shared = self.shared(job, &connection.name)?;
-        let target = Target { name: connection.name.clone(), can, shared, output };
+        let target = Target { name: connection.name.clone(), shared, opened };
         remover.targets.insert(connection.id, target);
         Ok(())
     }

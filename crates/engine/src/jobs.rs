@@ -40,7 +40,8 @@ impl Engine {
         Ok((set.len(), names.into_iter().map(|(document, name)| Held { document, name }).collect()))
     }
 
-    /// Carries out the removals that run `number` holds: those that a single look still finds absent.
+    /// Carries out the removals that run `number` holds: those that a single look still finds absent, or left
+    /// out by a rule of the job.
     ///
     /// # Errors
     /// `Refused` when a later run has listed again, or nothing is held.
@@ -52,7 +53,10 @@ impl Engine {
             )));
         }
         let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, number))? else {
-            return Err(EngineError::Refused(format!("run {number} of {} holds nothing", job.name)));
+            return Err(EngineError::Refused(format!(
+                "no removals of run {number} of job {} are held; see `ingather job runs {}`",
+                job.name, job.name
+            )));
         };
         let mut remover = self.remover_for(job, kind, progress)?;
         let mut ids: Vec<i64> = marks::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
@@ -65,7 +69,10 @@ impl Engine {
             let names = self.reader.read(|sql| documents::names(sql, ids))?;
             let absent: Vec<i64> = names
                 .iter()
-                .filter(|(_, name)| remover.repository.probe(&remover.call, name) == Presence::Absent)
+                .filter(|(_, name)| {
+                    let presence = remover.repository.probe(&remover.call, name);
+                    matches!(presence, Presence::Absent | Presence::Excluded)
+                })
                 .map(|(id, _)| *id)
                 .collect();
             let done = remover.remove(&absent, None)?;
@@ -75,6 +82,7 @@ impl Engine {
         if !self.cancel.cancelled() {
             remover.store.write(Durability::Synced, |sql| {
                 remover.lease.fence(sql)?;
+                runs::count_removed(sql, job.id, number, removed.deleted)?;
                 runs::release(sql, job.id, number, "confirmed")
             })?;
         }

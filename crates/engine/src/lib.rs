@@ -18,7 +18,6 @@ mod places;
 pub mod progress;
 pub mod remove;
 mod run;
-mod settle;
 mod sweep;
 mod visit;
 pub mod who;

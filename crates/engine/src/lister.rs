@@ -97,11 +97,15 @@ impl<'r> Lister<'r> {
             match listing.next() {
                 Some(Ok(page)) => self.page(&page)?,
                 Some(Err(fault)) => {
+                    if planted(Mutation::BrokenListingProves) {
+                        self.shown.coverage.end();
+                    }
                     self.cannot_read_root(&fault);
                     return self.write_marks();
                 }
                 None => {
                     self.shown.complete = true;
+                    self.shown.coverage.end();
                     break;
                 }
             }
@@ -125,6 +129,9 @@ impl<'r> Lister<'r> {
 
     fn page(&mut self, page: &Page) -> Result<()> {
         self.places(page)?;
+        let places = self.run.places();
+        self.run.audiences.note(&page.places, |name| places.id(name));
+        drop(places);
         for scope in &page.proven {
             match scope {
                 Scope::Folder(name) if self.is_foreign(name) => {}

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Output, OutputCan, OutputPlace};
+use ingather_connector::output::{Generation, Output, OutputCan, OutputKind, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
@@ -15,7 +16,7 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents};
 
-use crate::deliver::{Prepared, SEQ};
+use crate::deliver::Prepared;
 use crate::error::{EngineError, Result};
 use crate::run::Run;
 
@@ -47,8 +48,10 @@ pub(crate) struct OutputSlot {
     pub(crate) settings: Digest,
     /// Other documents may claim the same addresses: owners are looked up before a send.
     pub(crate) shared: bool,
+    /// As in [`Opened::session`].
+    pub(crate) session: Option<i64>,
     /// None in a run that writes nothing, and once the sweep has taken it over.
-    output: Mutex<Option<Box<dyn Output>>>,
+    output: Mutex<Option<Opened>>,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -59,7 +62,7 @@ impl OutputSlot {
         can: OutputCan,
         settings: Digest,
         shared: bool,
-        output: Option<Box<dyn Output>>,
+        opened: Option<Opened>,
     ) -> OutputSlot {
         OutputSlot {
             id: connection.id,
@@ -67,19 +70,20 @@ impl OutputSlot {
             can,
             settings,
             shared,
-            output: Mutex::new(output),
+            session: opened.as_ref().and_then(|opened| opened.session),
+            output: Mutex::new(opened),
             queue: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
     /// The output itself, for the one who sends.
-    pub(crate) fn output(&self) -> MutexGuard<'_, Option<Box<dyn Output>>> {
+    pub(crate) fn output(&self) -> MutexGuard<'_, Option<Opened>> {
         self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the output over, once nothing is delivered any more.
-    pub(crate) fn take_output(&self) -> Option<Box<dyn Output>> {
+    pub(crate) fn take_output(&self) -> Option<Opened> {
         self.output().take()
     }
 
@@ -144,7 +148,8 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
 pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
     let (kind, settings) = builtin(registry, name)?;
     let Some(kind) = registry.output(kind) else { return Ok(()) };
-    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
+    let place =
+        OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session: new_session() };
     match (kind.open)(&settings, &place) {
         Ok(_) => Ok(()),
         Err(fault) => Err(EngineError::Output { name: name.to_owned(), fault }),
@@ -155,7 +160,17 @@ pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> 
 pub(crate) fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
     let (kind, settings) = builtin(registry, name)?;
     let (kind, name) = (kind.to_owned(), name.to_owned());
-    Ok(Connection { id: ConnectionId(0), kind, name, settings, identity: None, generation: 0 })
+    Ok(Connection {
+        id: ConnectionId(0),
+        kind,
+        name,
+        settings,
+        identity: None,
+        generation: 0,
+        session: 0,
+        next_session: 0,
+        ceiling: 0,
+    })
 }
 
 /// Kind and settings of an output that needs no connection of its own.
@@ -168,11 +183,96 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
         let names: Vec<&str> = registry.outputs.iter().map(|kind| kind.name).collect();
         EngineError::Refused(format!("there is no output `{name}`; this program has {}", names.join(", ")))
     })?;
-    let settings = match file {
-        Some(file) => serde_json::json!({ "file": file }),
-        None => serde_json::json!({}),
+    let schema = (known.schema)();
+    let has = |part: &str| match schema.get(part) {
+        Some(serde_json::Value::Object(properties)) => properties.contains_key("file"),
+        Some(serde_json::Value::Array(names)) => names.iter().any(|name| name == "file"),
+        _ => false,
     };
-    Ok((known.name, settings))
+    match file {
+        Some(_) if !has("properties") => Err(EngineError::Refused(format!(
+            "output `{name}` cannot be: {kind} takes no file; write `{kind}`"
+        ))),
+        None | Some("") if has("required") => {
+            Err(EngineError::Refused(format!("output `{name}` names no file; write {kind}:FILE")))
+        }
+        Some(file) => Ok((known.name, serde_json::json!({ "file": file }))),
+        None => Ok((known.name, serde_json::json!({}))),
+    }
+}
+
+/// An output that is open for writing.
+pub(crate) struct Opened {
+    pub(crate) can: OutputCan,
+    /// Number of this opening, where the output commits.
+    pub(crate) session: Option<i64>,
+    /// Where it stood when it was opened, or committed last.
+    pub(crate) stands: Generation,
+    pub(crate) output: Box<dyn Output>,
+}
+
+impl Opened {
+    /// Makes durable what was applied, where the output has commits.
+    ///
+    /// # Errors
+    /// Also when it is not the output any more that was opened: what was applied before is not in it.
+    pub(crate) fn commit(&mut self, call: &Call) -> std::result::Result<Option<Generation>, Fault> {
+        if !self.can.commits {
+            return Ok(None);
+        }
+        let done = self.output.commit(call)?;
+        let is_next = done.identity == self.stands.identity && done.number == self.stands.number + 1;
+        if !is_next && !planted(Mutation::ReplacedOutputConfirmed) {
+            return Err(Fault::passing(
+                "replaced",
+                "it was replaced by another one while it was written to; run again, and everything is sent",
+            ));
+        }
+        self.stands = done.clone();
+        Ok(Some(done))
+    }
+}
+
+/// A number that no other opening of an output has.
+fn new_session() -> i64 {
+    use std::hash::{BuildHasher, Hasher};
+    // Random keys of the standard library's maps; zero means that nobody has written yet.
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    (random >> 1).max(1) as i64
+}
+
+/// Why an output is not the one that the inventory speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// It was made anew, or another one was put in its place.
+    Replaced,
+    /// It has lost commits that were confirmed.
+    Older,
+    /// It holds changes that this store never noted: the store is of an earlier day.
+    Newer,
+    /// Both were put back, and went different ways since.
+    Parted,
+}
+
+/// Compares where an output stands with what the store knows of it (design 4.7).
+///
+/// It fits when it stands at the commit that was confirmed last, or when the opening that was noted before its first change
+/// was sent has written to it since; and when it knows no change above those that were noted.
+pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
+    let other = known.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
+    let by_numbers = planted(Mutation::SessionsIgnored) || planted(Mutation::OneCeilingForAll);
+    let is_of = |session: i64| stands.session == session || by_numbers;
+    let goes_on = is_of(known.next_session) && stands.number >= known.generation;
+    let is_confirmed = is_of(known.session) && stands.number == known.generation;
+    // Nothing was ever confirmed, and nothing is there.
+    let is_new = known.identity.is_none() && stands.seq == 0;
+    match () {
+        () if other => Some(Misfit::Replaced),
+        () if stands.seq > known.ceiling => Some(Misfit::Newer),
+        () if is_confirmed || goes_on || is_new => None,
+        () if stands.number < known.generation => Some(Misfit::Older),
+        () => Some(Misfit::Parted),
+    }
 }
 
 /// Opens an output for writing and checks that the books speak of it.
@@ -186,27 +286,65 @@ pub(crate) fn open(
     data: &Path,
     connection: &Connection,
     call: &Call,
-) -> Result<Box<dyn Output>> {
+) -> Result<Opened> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
-    let (can, mut output) = open_as_it_is(store, registry, data, connection)?;
-    let stands = output.generation();
-    let known = connection.identity.is_some();
-    let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
-    let given = store.reader().read(|sql| documents::next_id(sql, SEQ))?;
-    let lost = known && (other || stands.number < connection.generation);
-    // An intent is on disk before it is sent: a number that was never given out comes from a later day of this store.
-    let ahead = stands.seq >= given;
-    if can.commits && (lost || ahead) && !planted(Mutation::ForeignIndexAccepted) {
-        let why = if ahead { "knows changes that the store does not" } else { "has lost what was confirmed" };
-        tracing::warn!(output = connection.name, "{why}; it is emptied, and everything is sent again");
-        forget(store, lease, connection.id)?;
-        let stands = output.clear(call).map_err(failed)?;
-        store.write(Durability::Synced, |sql| {
-            lease.fence(sql)?;
-            connections::settle(sql, connection.id, &stands.identity, stands.number)
-        })?;
+    let mut opened = open_as_it_is(store, registry, data, connection)?;
+    if !opened.can.commits {
+        return Ok(opened);
     }
-    Ok(output)
+    let stands = opened.stands.clone();
+    let mut known = connection.clone();
+    if planted(Mutation::OneCeilingForAll) {
+        known.ceiling = store.reader().read(|sql| documents::next_id(sql, connections::SEQ))? - 1;
+    }
+    let misfit = misfit(&known, &stands).filter(|_| !planted(Mutation::ForeignIndexAccepted));
+    if let Some(misfit) = misfit {
+        let why = match misfit {
+            Misfit::Newer => "holds changes that the store does not know",
+            Misfit::Replaced | Misfit::Older | Misfit::Parted => "is new or was replaced",
+        };
+        tracing::warn!("{} {why}; filling it again", connection.name);
+        forget(store, lease, connection.id)?;
+        let now = opened.output.clear(call).map_err(failed)?;
+        settle(store, lease, (connection.id, opened.session), &now, now.seq)?;
+        opened.stands = now;
+    } else if (stands.number, stands.session) != (connection.generation, connection.session) {
+        // A process that died before it confirmed: from here on this is where the output stands.
+        settle(store, lease, (connection.id, None), &stands, 0)?;
+    }
+    Ok(opened)
+}
+
+/// Notes where an output stands, and that numbers up to `seen` are used up.
+fn settle(
+    store: &Store,
+    lease: &Lease,
+    (id, session): (ConnectionId, Option<i64>),
+    stands: &Generation,
+    seen: i64,
+) -> Result<()> {
+    store.write(Durability::Synced, |sql| {
+        lease.fence(sql)?;
+        if seen > 0 {
+            if !planted(Mutation::NumbersGoBack) {
+                connections::pass_number(sql, seen)?;
+            }
+            // The output is not ahead of this store any more.
+            connections::take_numbers(sql, id, session, 1)?;
+        }
+        connections::settle(sql, id, &stands.identity, stands.number, stands.session)
+    })?;
+    Ok(())
+}
+
+/// The connector of an output.
+pub(crate) fn kind<'r>(registry: &'r Registry, connection: &Connection) -> Result<&'r OutputKind> {
+    registry.output(&connection.kind).ok_or_else(|| {
+        EngineError::Refused(format!(
+            "output {}: this program has no connector `{}`",
+            connection.name, connection.kind
+        ))
+    })
 }
 
 /// Opens an output for writing, whether the books speak of it or not.
@@ -215,17 +353,14 @@ pub(crate) fn open_as_it_is(
     registry: &Registry,
     data: &Path,
     connection: &Connection,
-) -> Result<(OutputCan, Box<dyn Output>)> {
-    let kind = registry.output(&connection.kind).ok_or_else(|| {
-        EngineError::Refused(format!(
-            "output {}: this program has no connector `{}`",
-            connection.name, connection.kind
-        ))
-    })?;
-    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned() };
+) -> Result<Opened> {
+    let kind = kind(registry, connection)?;
+    let session = new_session();
+    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session };
     let output = (kind.open)(&connection.settings, &place)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
-    Ok((kind.can, output))
+    let stands = output.generation();
+    Ok(Opened { can: kind.can, session: kind.can.commits.then_some(session), stands, output })
 }
 
 fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
@@ -252,4 +387,40 @@ fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_fits_where_it_was_left_and_where_its_last_writer_left_it() {
+        let known = Connection {
+            id: ConnectionId(1),
+            kind: "k".to_owned(),
+            name: "n".to_owned(),
+            settings: serde_json::Value::Null,
+            identity: Some("i".to_owned()),
+            generation: 5,
+            session: 1,
+            next_session: 2,
+            ceiling: 100,
+        };
+        let stands = |number, session, seq| Generation { identity: "i".to_owned(), number, session, seq };
+        let judged = |stands: &Generation| misfit(&known, stands);
+        assert_eq!(judged(&stands(5, 1, 90)), None, "as it was confirmed");
+        assert_eq!(judged(&stands(5, 2, 95)), None, "the next opening wrote, and did not commit");
+        assert_eq!(judged(&stands(6, 2, 100)), None, "it committed, and its confirmation was lost");
+        assert_eq!(judged(&stands(6, 2, 101)), Some(Misfit::Newer), "a copy of the store, made meanwhile");
+        assert_eq!(judged(&stands(5, 1, 101)), Some(Misfit::Newer));
+        assert_eq!(judged(&stands(4, 1, 80)), Some(Misfit::Older));
+        assert_eq!(judged(&stands(4, 2, 80)), Some(Misfit::Older));
+        assert_eq!(judged(&stands(5, 3, 90)), Some(Misfit::Parted), "another commit of that number");
+        assert_eq!(judged(&stands(6, 1, 90)), Some(Misfit::Parted));
+        let other = Generation { identity: "j".to_owned(), ..stands(5, 1, 90) };
+        assert_eq!(judged(&other), Some(Misfit::Replaced));
+        let never = Connection { identity: None, generation: 0, session: 0, ceiling: 0, ..known };
+        assert_eq!(misfit(&never, &stands(0, 0, 0)), None, "nothing was ever sent");
+        assert_eq!(misfit(&never, &stands(3, 7, 9)), Some(Misfit::Newer), "the store is from before it");
+    }
 }

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::access::Level;
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, PlaceId};
+use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 use ingather_connector::model::scope::Coverage;
 use ingather_connector::repository::PlaceReport;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::places::{self, Place};
+use ingather_store::places::{self, Narrow, Place};
 use ingather_store::{Sql, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -71,12 +71,17 @@ impl Classes {
     }
 }
 
-/// Places of one connection.
+/// Places of one connection, as the runs of one job meet them.
 pub(crate) struct Places {
     connection: ConnectionId,
+    job: JobId,
     by_name: HashMap<String, Place>,
     /// Folder of keys that a place rules, for those met in this run; none above the source.
     folders: HashMap<PlaceId, Option<String>>,
+    /// Places that have opened, or may have, and are not proven for this job.
+    narrow: HashSet<PlaceId>,
+    /// The place above each, once it was asked for.
+    above: Option<HashMap<PlaceId, Option<PlaceId>>>,
     pretended: i64,
 }
 
@@ -85,10 +90,11 @@ fn device(identity: &str) -> &str {
 }
 
 impl Places {
-    pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Places> {
+    pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId, job: JobId) -> Result<Places> {
         let by_name =
             places::list(sql, connection)?.into_iter().map(|place| (place.name.clone(), place)).collect();
-        Ok(Places { connection, by_name, folders: HashMap::new(), pretended: 0 })
+        let narrow = places::narrow_of(sql, job)?.into_iter().map(|(place, _)| place).collect();
+        Ok(Places { connection, job, by_name, folders: HashMap::new(), narrow, above: None, pretended: 0 })
     }
 
     /// The place of that name, as met last.
@@ -102,7 +108,6 @@ impl Places {
         self.by_name.get(&report.name).is_some_and(|place| {
             place.identity == report.identity
                 && Some(place.level) == level
-                && place.wider.is_none()
                 && parent.is_none_or(|parent| parent == place.parent)
         })
     }
@@ -114,10 +119,11 @@ impl Places {
         Some(id)
     }
 
-    /// Takes a report in: narrowing rules at once, widening waits for [`Places::prove`].
+    /// Takes a report in: what is narrower rules at once and for all jobs, what is wider waits for [`Places::prove`].
     ///
-    /// True when the folder is on another device than at its last complete listing (design 4.5); `accept` takes that for
-    /// granted. `sql` is none in a run that writes nothing.
+    /// A folder of another identity, or below a folder of another identity, is another place: each document below it is looked
+    /// at before it belongs there. True when the folder is on another device than at its last complete listing (design 4.5);
+    /// `accept` takes that for granted. `sql` is none in a run that writes nothing.
     pub(crate) fn meet(
         &mut self,
         mut sql: Option<&mut Sql<'_>>,
@@ -129,28 +135,20 @@ impl Places {
         let parent = report.parent.as_deref().and_then(|name| self.id(name));
         let mut other_device = false;
         if let Some(place) = self.by_name.get_mut(&report.name) {
-            let same = place.identity == report.identity;
-            other_device = !same && !accept && device(&place.identity) != device(&report.identity);
-            if same && place.parent != parent {
-                place.parent = parent;
-                if let Some(sql) = sql.as_deref_mut() {
-                    places::move_to(sql, place.id, parent)?;
-                }
-            }
+            let same = place.identity == report.identity
+                && (place.parent == parent || planted(Mutation::MovedPlaceStays));
+            other_device = place.identity != report.identity
+                && !accept
+                && device(&place.identity) != device(&report.identity);
             // On another device, the old place stays the one that was listed completely last; both must admit.
             if same || other_device {
-                if planted(Mutation::PlaceWidenedBeforeItIsProven) && place.level != level {
-                    place.level = level;
-                    place.wider = None;
-                    if let Some(sql) = sql.as_deref_mut() {
-                        places::judge(sql, place)?;
-                    }
-                }
-                let wider = (place.level != level).then_some(level);
-                if place.wider != wider {
-                    place.wider = wider;
+                if place.level != level {
+                    let before = std::mem::replace(&mut place.level, level);
+                    self.narrow.insert(place.id);
                     if let Some(sql) = sql {
-                        places::judge(sql, place)?;
+                        let before =
+                            if planted(Mutation::PlaceWidenedBeforeItIsProven) { level } else { before };
+                        places::judge(sql, self.connection, place, before)?;
                     }
                 }
                 self.folders.insert(place.id, report.folder.clone());
@@ -167,73 +165,90 @@ impl Places {
                 PlaceId(self.pretended)
             }
         };
-        let place = Place {
-            id,
-            parent,
-            name: report.name.clone(),
-            identity: report.identity.clone(),
-            level,
-            wider: None,
-            also: Vec::new(),
-        };
-        self.by_name.insert(report.name.clone(), place);
+        self.above = None;
+        let (name, identity) = (report.name.clone(), report.identity.clone());
+        self.by_name.insert(report.name.clone(), Place { id, parent, name, identity, level });
         self.folders.insert(id, report.folder.clone());
         Ok(other_device)
     }
 
-    /// Opens the places that became wider, for what this run has proven (design 4.20).
+    /// Whether any place may open for this job.
+    pub(crate) fn some_may_open(&self) -> bool {
+        !self.narrow.is_empty()
+    }
+
+    /// Whether a place, or one above it, may open for this job at the end of the run: what outputs hold of an earlier reading
+    /// was never meant for whom it opens to. A place that was replaced may.
+    pub(crate) fn may_open(&mut self, place: Option<PlaceId>) -> bool {
+        if self.narrow.is_empty() {
+            return false;
+        }
+        let above = self
+            .above
+            .get_or_insert_with(|| self.by_name.values().map(|place| (place.id, place.parent)).collect());
+        let mut at = place;
+        while let Some(id) = at {
+            let Some(parent) = above.get(&id) else { return true };
+            if self.narrow.contains(&id) {
+                return true;
+            }
+            at = *parent;
+        }
+        false
+    }
+
+    /// Opens the places that became wider, for the documents of this run's job, where it has looked at all of them (design
+    /// 4.20). What other jobs have below them stays as it is.
     ///
-    /// `narrow` are places that rule documents which were kept or held: they stay as they are. Places below that were
-    /// not proven carry the old level on.
+    /// `unproven` are places that rule documents of which an output holds something else than was looked at: they stay as they
+    /// are. Places below that were not proven carry on what opens above them.
     pub(crate) fn prove(
-        &mut self,
+        &self,
         sql: &mut Sql<'_>,
         coverage: &Coverage,
-        narrow: &HashSet<PlaceId>,
+        unproven: &HashSet<PlaceId>,
     ) -> Result<()> {
         let root_proven = coverage.folder_proven("");
-        let proven: HashSet<PlaceId> = self
-            .folders
-            .iter()
-            .filter(|(id, folder)| {
-                !narrow.contains(id)
-                    && folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
-            })
-            .map(|(id, _)| *id)
-            .collect();
-        let opening: HashMap<PlaceId, ClassId> = self
-            .by_name
-            .values()
-            .filter(|place| place.wider.is_some() && proven.contains(&place.id))
-            .map(|place| (place.id, place.level))
-            .collect();
-        if opening.is_empty() && self.by_name.values().all(|place| place.also.is_empty()) {
+        let is_proven = |id: PlaceId| {
+            !unproven.contains(&id)
+                && self.folders.get(&id).is_some_and(|folder| {
+                    folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
+                })
+        };
+        let mut opening: HashMap<PlaceId, Vec<ClassId>> = HashMap::new();
+        for (place, class) in
+            places::narrow_of(sql, self.job)?.into_iter().filter(|(place, _)| is_proven(*place))
+        {
+            opening.entry(place).or_default().push(class);
+        }
+        if opening.is_empty() {
             return Ok(());
         }
-        let parents: HashMap<PlaceId, Option<PlaceId>> =
-            self.by_name.values().map(|place| (place.id, place.parent)).collect();
-        for place in self.by_name.values_mut() {
-            let before = place.clone();
-            if proven.contains(&place.id) {
-                place.also.clear();
-                if let Some(wider) = place.wider.take() {
-                    place.level = wider;
+        let names = places::names(sql, self.connection)?;
+        let above: HashMap<PlaceId, Option<PlaceId>> = names.iter().map(|(id, p, _)| (*id, *p)).collect();
+        for (id, parent, _) in
+            names.iter().filter(|(id, _, name)| !is_proven(*id) && self.is_below_root(name))
+        {
+            let mut at = *parent;
+            while let Some(place) = at.filter(|place| is_proven(*place)) {
+                for class in opening.get(&place).into_iter().flatten() {
+                    places::narrow(sql, Narrow { place: *id, job: self.job.0, class: *class })?;
                 }
-            } else {
-                let mut above = place.parent;
-                while let Some(id) = above {
-                    if let Some(old) = opening.get(&id)
-                        && !place.also.contains(old)
-                    {
-                        place.also.push(*old);
-                    }
-                    above = parents.get(&id).copied().flatten();
-                }
-            }
-            if *place != before {
-                places::judge(sql, place)?;
+                at = above.get(&place).copied().flatten();
             }
         }
-        Ok(())
+        if planted(Mutation::PlaceOpenForAllJobs) {
+            for narrow in places::all_narrow(sql)? {
+                places::open(sql, narrow.place, JobId(narrow.job))?;
+            }
+        }
+        opening.keys().try_for_each(|place| places::open(sql, *place, self.job))
+    }
+
+    /// Whether documents of this job may be below a place.
+    fn is_below_root(&self, name: &str) -> bool {
+        let is_root = |place: &&Place| self.folders.get(&place.id).is_some_and(|f| f.as_deref() == Some(""));
+        let root = self.by_name.values().find(is_root);
+        root.is_none_or(|root| name.starts_with(root.name.trim_end_matches('/')))
     }
 }

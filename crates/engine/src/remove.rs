@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Op, Output, OutputCan};
+use ingather_connector::output::{Change, Generation, Op};
 use ingather_connector::repository::Repository;
 use ingather_store::deliveries::{self, Answered, Delivery, Intent, Owner};
 use ingather_store::documents;
@@ -17,18 +16,19 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
-use crate::deliver::{SEQ, hidden, hides, intent_durability};
+use crate::deliver::inherit::Heir;
+use crate::deliver::intent_durability;
 use crate::error::{EngineError, Result};
+use crate::outputs::Opened;
 use crate::progress::Progress;
 use crate::visit::holdings::Part;
 
 /// An output that removals are sent to.
 pub(crate) struct Target {
     pub(crate) name: String,
-    pub(crate) can: OutputCan,
     /// Other documents may claim the same addresses.
     pub(crate) shared: bool,
-    pub(crate) output: Box<dyn Output>,
+    pub(crate) opened: Opened,
 }
 
 /// What became of documents that were to be removed.
@@ -74,12 +74,8 @@ struct Leaving {
     document: i64,
     change: Change,
     intent: Intent,
-    /// Somebody else claims the address: the entry stays.
-    owned: bool,
-    /// It stays hidden until the heir has sent its own.
-    hides: bool,
-    /// The owner whose version is sent again, since the one that is held goes.
-    heir: Option<(i64, JobId)>,
+    /// Who has the entry from now on, when somebody else claims the address.
+    heir: Option<Heir>,
     done: bool,
 }
 
@@ -105,22 +101,19 @@ impl Remover {
         self.store.write(intent_durability(), |sql| {
             self.lease.fence(sql)?;
             for (output, leaving) in &mut leaving {
-                let first = documents::take_ids(sql, SEQ, leaving.len())?;
+                let session = self.targets.get(output).and_then(|target| target.opened.session);
+                let first = connections::take_numbers(sql, *output, session, leaving.len())?;
                 for (one, seq) in leaving.iter_mut().zip(first..) {
                     one.intent.seq = seq;
                     one.change.seq = seq;
                 }
-                if self.targets.get(output).is_some_and(|target| target.shared) {
+                if let Some(can) = self.targets.get(output).filter(|t| t.shared).map(|t| t.opened.can) {
                     for one in leaving.iter_mut() {
                         let owners =
                             deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?;
                         let owners = self.known_owners(sql, owners, one)?;
-                        let mut others = owners.iter().filter(|owner| owner.document != one.document);
-                        one.owned = others.clone().next().is_some();
-                        one.hides = hides(&owners, one.document);
-                        one.heir = others
-                            .find(|other| !other.holds_its_own())
-                            .map(|other| (other.document, other.job));
+                        one.heir = Heir::of(sql, can, &owners, one.document)?;
+                        one.heir.iter().try_for_each(|heir| heir.intend(sql, *output, &one.intent, now))?;
                     }
                 }
                 let intents: Vec<Intent> = leaving.iter().map(|one| one.intent).collect();
@@ -206,56 +199,43 @@ impl Remover {
             seq: intent.seq,
             op: Op::Delete,
         };
-        Leaving {
-            document: delivery.document,
-            change,
-            intent,
-            owned: false,
-            hides: false,
-            heir: None,
-            done: false,
-        }
+        Leaving { document: delivery.document, change, intent, heir: None, done: false }
     }
 
     fn send(
         &mut self,
         output: ConnectionId,
         leaving: &mut [Leaving],
-    ) -> Result<Option<(ConnectionId, String, i64)>> {
+    ) -> Result<Option<(ConnectionId, Generation)>> {
         let Some(target) = self.targets.get_mut(&output) else {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
-        let can = target.can;
-        let change = |one: &Leaving| match one.hides {
-            true => Change { op: hidden(can), ..one.change.clone() },
-            false => one.change.clone(),
+        let can = target.opened.can;
+        let change = |one: &Leaving| match &one.heir {
+            Some(heir) => heir.change(can, one.change.clone()),
+            None => one.change.clone(),
         };
-        let stays = |one: &Leaving| one.owned && !one.hides;
+        let stays = |one: &Leaving| one.heir.is_some() && planted(Mutation::LeftEntryStays);
         let changes: Vec<Change> = leaving.iter().filter(|one| !stays(one)).map(change).collect();
-        let mut answers = target.output.apply(&self.call, &changes).into_iter();
+        let mut answers = target.opened.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
             one.done = stays(one)
-                || match answers.next() {
-                    Some(Ok(())) => true,
-                    // There is nothing to hide.
-                    Some(Err(Fault::Gone)) => one.hides,
-                    _ => false,
-                };
+                || answers.next().is_some_and(|answer| match &mut one.heir {
+                    Some(heir) => heir.answered(answer).is_ok(),
+                    None => answer.is_ok(),
+                });
             one.done |= planted(Mutation::DeleteBeforeConfirm);
         }
-        if !target.can.commits {
-            return Ok(None);
-        }
-        let done = target.output.commit(&self.call);
+        let done = target.opened.commit(&self.call);
         let done = done.map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;
-        Ok(Some((output, done.identity, done.number)))
+        Ok(done.map(|done| (output, done)))
     }
 
     fn confirm(
         &self,
         ids: &[i64],
         (leaving, nameless): (&Plan, &HashSet<i64>),
-        generations: &[(ConnectionId, String, i64)],
+        generations: &[(ConnectionId, Generation)],
         held: &HashSet<i64>,
         only: Option<ConnectionId>,
     ) -> Result<Removed> {
@@ -274,12 +254,12 @@ impl Remover {
                 let rows: Vec<Answered> =
                     leaving.iter().filter(|one| one.done).map(|one| (&one.intent).into()).collect();
                 deliveries::remove(sql, *output, &rows)?;
-                for (document, job) in leaving.iter().filter_map(|one| one.heir) {
-                    work::want(sql, job, 0, &[Wanted { document, due: now, cause: Cause::Resend }])?;
+                for one in leaving.iter().filter(|one| one.done) {
+                    one.heir.iter().try_for_each(|heir| heir.settle(sql, *output, &one.intent, now))?;
                 }
             }
-            for (output, identity, number) in generations {
-                connections::settle(sql, *output, identity, *number)?;
+            for (output, done) in generations {
+                connections::settle(sql, *output, &done.identity, done.number, done.session)?;
             }
             if only.is_none() {
                 documents::forget(sql, self.job, &gone)?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
-use ingather_connector::model::ids::Digest;
+use ingather_connector::model::ids::{Digest, PlaceId};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::key::Hasher;
 use ingather_connector::model::limits;
@@ -23,6 +23,7 @@ use crate::marks;
 use crate::outputs::OutputSlot;
 use crate::places::{Classes, Places};
 use crate::progress::Progress;
+use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 
 /// One run under way, shared by its threads.
@@ -55,13 +56,16 @@ pub(crate) struct Run {
     pub(crate) unreadable: RoaringTreemap,
     pub(crate) reader_changed: bool,
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
-    /// Documents that are tried again, and when.
-    pub(crate) waiting: Mutex<HashMap<i64, i64>>,
+    /// Documents that are tried again, when, and the place that this run has met them in.
+    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<PlaceId>)>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
     pub(crate) unseen: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
+    /// Documents that no listing met and that outputs were sent from what is kept of them.
+    pub(crate) refilled: Mutex<RoaringTreemap>,
     pub(crate) classes: Mutex<Classes>,
     pub(crate) places: Mutex<Places>,
+    pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
     pub(crate) lost_lease: AtomicBool,
@@ -105,6 +109,11 @@ impl Run {
             || lock(&self.attempts).contains_key(&id)
     }
 
+    /// Attempts that were counted so far.
+    pub(crate) fn attempts_made(&self, id: i64) -> u32 {
+        lock(&self.attempts).get(&id).copied().unwrap_or_default()
+    }
+
     /// Counts an attempt, those of earlier runs included; the first is 1.
     pub(crate) fn attempt(&self, id: i64) -> u32 {
         let mut attempts = lock(&self.attempts);
@@ -114,10 +123,10 @@ impl Run {
     }
 
     /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
-    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>) -> bool {
+    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, place: Option<PlaceId>) -> bool {
         let mut waiting = lock(&self.waiting);
         match again_at {
-            Some(at) => waiting.insert(id, at),
+            Some(at) => waiting.insert(id, (at, place)),
             None => waiting.remove(&id),
         }
         .is_some()
@@ -132,13 +141,24 @@ impl Run {
     /// Documents that are to be tried again now, at most a claim of them; and when the next one is.
     pub(crate) fn due_again(&self, now: i64) -> (Vec<i64>, i64) {
         let waiting = lock(&self.waiting);
-        let due = waiting.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id);
-        (due.take(limits::CLAIM_MAX).collect(), waiting.values().min().copied().unwrap_or(i64::MAX))
+        let due = waiting.iter().filter(|(_, (at, _))| *at <= now).map(|(id, _)| *id);
+        let soonest = waiting.values().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        (due.take(limits::CLAIM_MAX).collect(), soonest)
+    }
+
+    /// The place of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
+    pub(crate) fn place_of_waiting(&self, id: i64) -> Option<PlaceId> {
+        lock(&self.waiting).get(&id).and_then(|(_, place)| *place)
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.
     pub(crate) fn unsee(&self, id: i64) {
         lock(&self.unseen).insert(id as u64);
+    }
+
+    /// Whether this document was sent from what is kept of it, although its place could not be looked at.
+    pub(crate) fn was_refilled(&self, id: i64) -> bool {
+        lock(&self.refilled).contains(id as u64)
     }
 
     /// Whether new names may still be unconfirmed.

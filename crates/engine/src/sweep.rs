@@ -10,7 +10,8 @@ use ingather_connector::model::scope::Absence;
 use ingather_connector::repository::Presence;
 use ingather_store::documents::{self, Stored};
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::{Durability, runs};
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Durability, Store, runs};
 use roaring::RoaringTreemap;
 
 use crate::error::Result;
@@ -35,6 +36,8 @@ pub(crate) struct Judged {
     kept: u64,
     /// Places of documents that stay although they were not met: these places must not open (design 4.20).
     narrow: HashSet<PlaceId>,
+    /// Places of those that are to go: they must not open either while the removals are held or not confirmed.
+    narrow_until_gone: HashSet<PlaceId>,
 }
 
 /// Judges everything that the run did not meet.
@@ -66,7 +69,7 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
 fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
     let keep = |judged: &mut Judged| {
-        judged.kept += 1;
+        judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
         judged.narrow.extend(stored.known.place);
     };
     if shown.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
@@ -80,6 +83,7 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
         Presence::Present | Presence::Unknown => keep(judged),
         Presence::Excluded => {
             judged.filtered.insert(id);
+            judged.narrow_until_gone.extend(stored.known.place);
         }
         Presence::Absent => {
             let moved = shown.arrived.as_ref().is_some_and(|arrived| arrived.contains(&stored.identity));
@@ -87,7 +91,7 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
                 judged.moved.insert(id);
             } else {
                 judged.absent.insert(id);
-                judged.narrow.extend(stored.known.place);
+                judged.narrow_until_gone.extend(stored.known.place);
             }
         }
     }
@@ -101,11 +105,16 @@ pub(crate) fn sweep(
     known: u64,
     remover: Option<Remover>,
 ) -> Result<()> {
-    let Judged { absent, moved, filtered, kept, mut narrow } = judged;
+    let Judged { absent, moved, filtered, kept, mut narrow, narrow_until_gone } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
-    // The root's emptiness is news only where something was before.
-    let to_go = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { absent.len() };
-    let held = guard.holds(to_go, known, shown.root_empty && known > 0);
+    // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too.
+    let to_go = &absent | &filtered;
+    // What no output holds costs nothing, as files that came and went while they were listed.
+    let to_go = held_somewhere(run, &to_go)?;
+    let never_held = (&absent | &filtered) - &to_go;
+    let counted = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { to_go.len() };
+    // The root's emptiness is news only where something was before, and a first run has nothing to lose.
+    let held = known > 0 && guard.holds(counted, known, shown.root_empty);
     let mut kept = kept;
     let settled = if run.unsettled() && !planted(Mutation::MovedBeforeItsNewName) {
         moved_to_unsettled(run, &moved)?
@@ -113,22 +122,21 @@ pub(crate) fn sweep(
         RoaringTreemap::new()
     };
     kept += settled.len();
-    let mut leaving: Vec<i64> =
-        (&moved - &settled).iter().chain(filtered.iter()).map(|id| id as i64).collect();
+    let mut leaving: Vec<i64> = ((&moved - &settled) | never_held).iter().map(|id| id as i64).collect();
     if held {
-        run.tally(|balance| balance.held = absent.len());
+        run.tally(|balance| balance.held = to_go.len());
     } else {
-        leaving.extend(absent.iter().map(|id| id as i64));
-        narrow.clear();
+        leaving.extend(to_go.iter().map(|id| id as i64));
     }
     run.tally(|balance| balance.kept = kept);
     let (Some(store), Some(mut remover)) = (&run.store, remover) else {
-        let deleted = delivered(run, &leaving)?;
+        let leaving: RoaringTreemap = leaving.iter().map(|id| *id as u64).collect();
+        let deleted = held_somewhere(run, &leaving)?.len();
         run.tally(|balance| balance.deleted = deleted);
         return Ok(());
     };
     if held {
-        let bytes = marks::to_bytes(&absent);
+        let bytes = marks::to_bytes(&to_go);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             runs::hold(sql, run.job.id, run.number, &bytes)
@@ -139,28 +147,47 @@ pub(crate) fn sweep(
         balance.deleted = deleted;
         balance.kept += not_confirmed;
     });
+    if held || not_confirmed > 0 || run.sweep_stops() {
+        narrow.extend(narrow_until_gone);
+    }
     if not_confirmed > 0 {
         run.complain(&format!(
             "{not_confirmed} removals were not confirmed by an output; the next run tries again"
         ));
     }
-    if shown.complete && !run.sweep_stops() {
-        store.write(Durability::Relaxed, |sql| {
-            run.fence(sql)?;
-            run.places().prove(sql, &shown.coverage, &narrow)
-        })?;
-    }
+    if shown.complete && !run.sweep_stops() { open_places(run, store, shown, narrow) } else { Ok(()) }
+}
+
+/// Opens what this run has proven, but for what outputs hold of earlier readings.
+fn open_places(run: &Run, store: &Store, shown: &Shown, mut narrow: HashSet<PlaceId>) -> Result<()> {
+    let now = run.call.now();
+    store.write(Durability::Relaxed, |sql| {
+        run.fence(sql)?;
+        let mut places = run.places();
+        if places.some_may_open() && !planted(Mutation::OldTextOpens) {
+            let unproven = documents::unproven(sql, run.job.id)?;
+            // The next run looks at them, and hides what it cannot send again.
+            let look = |document| Wanted { document, due: now, cause: Cause::Access };
+            let closed = unproven.iter().filter(|(_, place)| places.may_open(Some(*place)));
+            let wanted: Vec<Wanted> = closed.map(|(document, _)| look(*document)).collect();
+            work::want(sql, run.job.id, run.number, &wanted)?;
+            narrow.extend(unproven.into_iter().map(|(_, place)| place));
+        }
+        places.prove(sql, &shown.coverage, &narrow)?;
+        ingather_store::places::sent_again(sql)
+    })?;
     Ok(())
 }
 
-/// How many of these documents some output may hold: the others are forgotten without a word.
-fn delivered(run: &Run, ids: &[i64]) -> Result<u64> {
-    let mut count = 0;
+/// Those documents that some output may hold: the others are forgotten without a word.
+fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreemap> {
+    let mut held = RoaringTreemap::new();
+    let ids: Vec<i64> = documents.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(JUDGED_AT_ONCE) {
-        let held = run.reader.read(|sql| ingather_store::deliveries::holdings(sql, ids))?;
-        count += held.iter().map(|delivery| delivery.document).collect::<HashSet<i64>>().len() as u64;
+        let deliveries = run.reader.read(|sql| ingather_store::deliveries::holdings(sql, ids))?;
+        held.extend(deliveries.iter().map(|delivery| delivery.document as u64));
     }
-    Ok(count)
+    Ok(held)
 }
 
 /// Moved documents whose new name is not confirmed yet: they stay until it is (design 4.11).

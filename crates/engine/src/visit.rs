@@ -1,13 +1,17 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
+pub(crate) mod audience;
+mod earlier;
 pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
+pub(crate) mod refill;
+mod unread;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, Found, Holding, decide};
+use ingather_connector::model::decision::{Found, Holding, NOBODY};
 use ingather_connector::model::document::{EXTRACTION, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
@@ -19,13 +23,13 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::Cause;
 
 use crate::board::Task;
+use crate::deliver::settle::{Made, Outcome, Settling, Visit};
 use crate::deliver::{Prepared, Step};
 use crate::error::Result;
 use crate::outputs::OutputSlot;
 use crate::run::Run;
-use crate::settle::{Made, Outcome, Settling, Visit};
 
-use self::holdings::{Finding, Holdings, NOBODY, Part, Telling, access_of_kept};
+use self::holdings::{Finding, Holdings, Part, Telling};
 use self::pipeline::Passed;
 
 /// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
@@ -47,6 +51,11 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             Looked::Reads(visiting) => reading.push(visiting),
         }
     }
+    // What the same people may see follows each other: the stages read it with one process.
+    reading.sort_by_key(|visiting| {
+        let task = &visiting.task;
+        (task.place, task.known.as_ref().and_then(|known| known.class))
+    });
     // No change of access waits for the content of another document.
     for visiting in reading {
         if run.stops() {
@@ -122,7 +131,7 @@ struct Read {
 
 impl<'r> Visiting<'r> {
     /// Looks at a document whose access may have changed; all others are to be read.
-    fn look(self) -> Result<Looked<'r>> {
+    fn look(mut self) -> Result<Looked<'r>> {
         if self.task.cause != Cause::Access || self.task.known.is_none() {
             return Ok(Looked::Reads(self));
         }
@@ -135,7 +144,8 @@ impl<'r> Visiting<'r> {
         if by_reference && self.content_is_as_known(&observed, class) {
             let visited = self.visited(&observed, class);
             let access = access_digest(Some(class), self.task.place);
-            let findings = self.held.parts().map(|part| self.looked(part, access)).collect();
+            let kept = self.access_of_kept(access);
+            let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
             return self.send(visited, findings, Made::default()).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
@@ -147,15 +157,17 @@ impl<'r> Visiting<'r> {
         if let Some((visited, record, passed)) = self.kept()? {
             return self.made(visited, record, passed);
         }
+        if self.run.was_refilled(self.task.id) {
+            let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
+            return self.fault(Fault::passing("away", sentence), None);
+        }
         match self.read() {
             Ok(Read { observed, passed }) => {
                 let class = self.class(&observed)?;
                 let visited = self.visited(&observed, class);
                 self.made(visited, observed.record, passed)
             }
-            Err(fault) if fault.reason().code == "unreadable" && self.held.is_held() => {
-                self.unreadable(fault)
-            }
+            Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
         }
     }
@@ -205,8 +217,10 @@ impl<'r> Visiting<'r> {
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
         let observed =
-            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, content| {
-                passed = Some(self.run.pipeline.pass(&self.run.call, record, content)?);
+            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, level, content| {
+                let run = self.run;
+                let audience = || run.audiences.of(self.task.place, &run.pipeline.access(level));
+                passed = Some(run.pipeline.pass(&run.call, &audience, record, content)?);
                 Ok(())
             })?;
         let passed = passed.ok_or_else(|| Fault::broken("connector", "the connector gave no content"))?;
@@ -218,7 +232,9 @@ impl<'r> Visiting<'r> {
     fn kept(&self) -> Result<Option<(Visited, Record, Passed)>> {
         let Some(known) = &self.task.known else { return Ok(None) };
         let same = self.task.version.same(known.version) && self.task.access.same(known.access);
-        if !same || known.class.is_none() || self.run.failed.contains(self.task.id as u64) {
+        let id = self.task.id as u64;
+        let failed = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
+        if !same || known.class.is_none() || failed {
             return Ok(None);
         }
         let visited = Visited {
@@ -235,14 +251,28 @@ impl<'r> Visiting<'r> {
     }
 
     fn made(self, visited: Visited, record: Record, passed: Passed) -> Result<Option<Visit>> {
+        self.made_as(visited, record, passed, None)
+    }
+
+    /// `outcome`: what becomes of the document, whatever outputs have to be told.
+    fn made_as(
+        self,
+        visited: Visited,
+        record: Record,
+        passed: Passed,
+        outcome: Option<Outcome>,
+    ) -> Result<Option<Visit>> {
         let access = access_digest(visited.class, self.task.place);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
         }
+        if let Verdict::Unread(fault) = passed.verdict {
+            return self.unread(visited, record, passed.parts, passed.content, fault);
+        }
         let extract = extracts::of(self.run, visited.version, &record, &passed).map(Box::new);
         let partial = is_partial(&record, &passed.parts);
         let (mut findings, kept) = self.inside(passed.parts, access);
-        let is_entry = |finding: &Finding| finding.record.is_some() || finding.part.id != 0;
+        let is_entry = |finding: &Finding| finding.record.is_some() || kept.contains(&finding.part.id);
         findings.push(match passed.verdict {
             Verdict::Pass => self.finding(Part::whole(), Arc::new(record), passed.content, access),
             _ if findings.iter().any(is_entry) => Finding::same(Part::whole(), Found::Absent),
@@ -251,11 +281,9 @@ impl<'r> Visiting<'r> {
                 Finding::same(Part::whole(), Found::Declined(reason))
             }
         });
-        self.send(visited, findings, Made { kept: Some(kept), extract, partial })
-    }
-
-    fn looked(&self, part: Part, access: Digest) -> Finding {
-        Finding::looked(part, &self.held, &self.run.outputs, access)
+        let made = Made { kept: Some(kept), extract, partial };
+        let (tellings, decided) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        self.hand_over(visited, tellings, outcome.unwrap_or(decided), made)
     }
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
@@ -267,7 +295,7 @@ impl<'r> Visiting<'r> {
     }
 
     /// What was found in a document, and what became of that which was in it before (`push-side.md` CMP-2): what could not
-    /// be read this time stays, and is told beside; what is not there any more goes.
+    /// be read this time stays where it is known to be held, and is told beside; what is not there any more goes.
     fn inside(&self, parts: Parts, access: Digest) -> (Vec<Finding>, Vec<i64>) {
         let mut kept = Vec::new();
         let mut findings = Vec::with_capacity(parts.list.len() + 1);
@@ -283,62 +311,21 @@ impl<'r> Visiting<'r> {
             }
         }
         for part in self.held.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
-            // A removal that was decided once is carried out: nobody knows any more what is held.
             let unread = parts.incomplete || unread.contains(&part.id);
-            let stays = unread && !self.held.is_leaving(&part) && !planted(Mutation::UnreadComponentGoes);
-            if stays || planted(Mutation::VanishedComponentStays) {
-                kept.push(part.id);
-                findings.push(self.looked(Part { kept: true, ..part }, access));
+            if (unread && !planted(Mutation::UnreadComponentGoes))
+                || planted(Mutation::VanishedComponentStays)
+            {
+                let kept_access = self.access_of_kept(access);
+                let finding = Finding::looked(Part { kept: true, ..part }, access, kept_access);
+                if finding.stays(&self.held, &self.run.outputs) {
+                    kept.push(finding.part.id);
+                }
+                findings.push(finding);
             } else {
                 findings.push(Finding::same(part, Found::Absent));
             }
         }
         (findings, kept)
-    }
-
-    /// A known document that cannot be read now keeps its content and gets its new access at once.
-    ///
-    /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
-    fn unreadable(self, fault: Fault) -> Result<Option<Visit>> {
-        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
-            Ok(observed) => observed,
-            Err(Fault::Gone) => return self.fault(Fault::Gone, None),
-            Err(_) => return self.fault(fault, None),
-        };
-        let class = self.class(&observed)?;
-        let mut visited = self.visited(&observed, class);
-        let access = self.access_of_old_content(&visited);
-        if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
-            // Asked for again in the next run: what outputs hold is of that version still.
-            visited.version = known.version;
-        }
-        let tellings = self.access_tellings(access, |output, access| {
-            // Without the record such an output cannot be told: it must not show it to the wrong people.
-            Some(if output.can.access { Step::Access { access } } else { Step::Delete })
-        });
-        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
-    }
-
-    /// What outputs that hold the document or something in it with other access have to be told.
-    fn access_tellings(
-        &self,
-        access: Digest,
-        step: impl Fn(&OutputSlot, Digest) -> Option<Step>,
-    ) -> Vec<Telling> {
-        let mut tellings = Vec::new();
-        for part in self.held.parts() {
-            for (place, output) in self.run.outputs.iter().enumerate() {
-                let holding = self.held.of(&part, output.id);
-                let access = if part.kept { access_of_kept(holding, access) } else { access };
-                if decide(holding.as_ref(), &Found::Looked { access }) == Decision::DeliverAccess
-                    && let Some(step) = step(output, access)
-                    && !is_held(holding, step)
-                {
-                    tellings.push(Telling { place, part: part.clone(), record: None, step });
-                }
-            }
-        }
-        tellings
     }
 
     fn fault(self, fault: Fault, visited: Option<Visited>) -> Result<Option<Visit>> {
@@ -352,7 +339,13 @@ impl<'r> Visiting<'r> {
         };
         // What failed is tried again when it changes: the versions that were listed are the ones that failed.
         let visited = visited.or_else(|| self.listed());
-        Ok(Some(Visit::new(self.task, visited, outcome, 0)))
+        match visited {
+            Some(visited) if outcome != Outcome::Vanished && self.may_open() => {
+                let hidings = self.hidings();
+                self.hand_over(visited, hidings, outcome, Made::default())
+            }
+            visited => Ok(Some(Visit::new(self.task, visited, outcome, 0))),
+        }
     }
 
     fn listed(&self) -> Option<Visited> {
@@ -379,42 +372,6 @@ impl<'r> Visiting<'r> {
         let declined = Found::Declined(reason);
         let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
         self.send(visited, findings, Made::default())
-    }
-
-    /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
-    fn send_access_ahead(&self, observed: &Observed, class: ClassId) -> Result<()> {
-        if self.run.store.is_none() {
-            return Ok(());
-        }
-        let visited = self.visited(observed, class);
-        let access = self.access_of_old_content(&visited);
-        let now = access_digest(Some(class), self.task.place);
-        let tellings = self.access_tellings(now, |output, told| {
-            // What is not for the old content is for nobody.
-            let access = if told == now { access } else { told };
-            output.can.access.then_some(Step::Access { access })
-        });
-        // A visit of its own: it settles nothing, the one that follows does.
-        let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
-        for telling in tellings {
-            let place = telling.place;
-            self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));
-        }
-        Ok(())
-    }
-
-    /// Access for the content that outputs hold while the new one was not read: as the document has it now, if its content
-    /// is as it was; otherwise nobody's, for the new access was never meant for the old content.
-    fn access_of_old_content(&self, visited: &Visited) -> Digest {
-        let hidden = self.holds_old_content(visited) && !planted(Mutation::NewAccessOnOldContent);
-        if hidden { NOBODY } else { access_digest(visited.class, visited.place) }
-    }
-
-    fn holds_old_content(&self, visited: &Visited) -> bool {
-        let id = self.task.id as u64;
-        // What failed has the version of what was not sent, unless it could only not be read.
-        let unsent = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
-        unsent || !self.task.known.as_ref().is_some_and(|known| visited.version.same(known.version))
     }
 
     fn prepared(&self, visit: &Arc<Visit>, telling: Telling, visited: &Visited) -> Prepared {

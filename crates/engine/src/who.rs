@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use ingather_connector::model::access::Tokens;
 use ingather_connector::model::ids::{ClassId, ConnectionId, PlaceId};
 use ingather_connector::model::limits;
-use ingather_connector::permitted::{IdSet, Permitted};
-use ingather_store::{Reader, deliveries, places};
+use ingather_connector::permitted::{IdSet, Narrow, Permitted, Reference};
+use ingather_store::{Reader, Sql, StoreError, deliveries, jobs, places};
 
 use crate::error::{EngineError, Result};
 
@@ -22,36 +22,60 @@ pub fn permitted(reader: &Reader, output: Option<ConnectionId>, tokens: &Tokens)
                 .filter(|(_, level)| level.admits(tokens))
                 .map(|(id, _)| id)
                 .collect();
-            let mut judged: HashMap<PlaceId, (bool, Option<PlaceId>)> = HashMap::new();
+            let mut judged = Judged::new();
             for place in places::all(sql)? {
-                let own = place.classes.iter().all(|class| admits.contains(class));
-                judged.insert(place.id, (own, place.parent));
+                judged.insert(place.id, (admits.contains(&place.level), place.parent));
             }
             let open = judged.keys().filter(|id| open(&judged, **id)).map(|id| id.0).collect::<IdSet>();
+            let narrow = narrow(sql, &admits, &judged)?;
             let rows = match output {
                 Some(output) => deliveries::pending_access(sql, output, limits::PENDING_ACCESS_MAX + 1)?,
                 None => Vec::new(),
             };
-            Ok((admits.into_iter().map(|id| id.0).collect::<IdSet>(), open, rows))
+            Ok((admits.into_iter().map(|id| id.0).collect::<IdSet>(), open, narrow, rows))
         })
         .map_err(EngineError::from)
-        .and_then(|(classes, places, rows)| {
+        .and_then(|(classes, places, narrow, rows)| {
             if rows.len() > limits::PENDING_ACCESS_MAX {
                 return Err(EngineError::Refused(
                     "more access changes are on their way than a search can take into account; let `ingather sync` finish"
                         .to_owned(),
                 ));
             }
-            let mut pending: HashMap<i64, Vec<(Option<ClassId>, Option<PlaceId>)>> = HashMap::new();
-            for (address, class, place) in rows {
-                pending.entry(address).or_default().push((class, place));
+            let mut pending: HashMap<i64, Vec<Reference>> = HashMap::new();
+            for (address, job, class, place) in rows {
+                pending.entry(address).or_default().push(Reference { job: Some(job), class, place });
             }
-            Ok(Permitted::Only { classes, places, pending })
+            Ok(Permitted::Only { classes, places, narrow, pending })
         })
 }
 
+/// Places: whether each admits by itself, and the place above it.
+type Judged = HashMap<PlaceId, (bool, Option<PlaceId>)>;
+
+/// What opened and was not looked at since by some jobs.
+fn narrow(
+    sql: &mut Sql<'_>,
+    admits: &HashSet<ClassId>,
+    judged: &Judged,
+) -> std::result::Result<Narrow, StoreError> {
+    let mut shut: HashMap<i64, HashSet<PlaceId>> = HashMap::new();
+    for narrow in places::all_narrow(sql)?.into_iter().filter(|narrow| !admits.contains(&narrow.class)) {
+        shut.entry(narrow.job).or_default().insert(narrow.place);
+    }
+    if shut.is_empty() {
+        return Ok(Narrow::default());
+    }
+    let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
+    let closed = shut.into_iter().map(|(job, shut)| {
+        let above: Judged = judged.iter().map(|(id, (_, p))| (*id, (!shut.contains(id), *p))).collect();
+        (job, above.keys().filter(|id| !open(&above, **id)).map(|id| id.0).collect::<IdSet>())
+    });
+    Ok(Narrow { jobs, closed: closed.collect() })
+}
+
 /// Whether a place and every place above it admit; a chain that is broken or longer than any path does not.
-fn open(judged: &HashMap<PlaceId, (bool, Option<PlaceId>)>, place: PlaceId) -> bool {
+fn open(judged: &Judged, place: PlaceId) -> bool {
     const CHAIN_MAX: usize = 100_000;
     let mut at = Some(place);
     for _ in 0..CHAIN_MAX {

@@ -4,6 +4,7 @@
 //! output is a scratch file without a name. So it needs no file of its own, and is allowed none.
 
 pub mod confine;
+mod end;
 mod frames;
 pub(crate) mod pool;
 pub mod worker;

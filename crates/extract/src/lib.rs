@@ -40,15 +40,24 @@ pub struct Extracted {
     pub parts: Vec<Extracted>,
     /// Why there is no text, or not all of it.
     pub reason: Option<String>,
-    /// The reader came to no end: it crashed, or took too much of something.
-    #[serde(default)]
-    pub lost: bool,
+    /// The reader came to no end; no reader says so of itself.
+    #[serde(skip)]
+    pub lost: Option<Loss>,
     /// Reading broke off: there may be more parts than those that are told.
     #[serde(default)]
     pub broken_off: bool,
     /// Of the document as a whole: it has more parts, or expands to more bytes, than are read.
     #[serde(default)]
     pub over_limit: bool,
+}
+
+/// How a document came to lose its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// It crashed, or took too much of something: it would again.
+    ByItself,
+    /// The reader was ended by somebody else, or kept from its work: another one may come to an end.
+    ByOthers,
 }
 
 impl Extracted {
@@ -69,6 +78,10 @@ pub struct Request {
     pub options: Options,
     /// Bounds.
     pub limits: Limits,
+    /// Who may see what comes out; equal numbers are the same people. A child never reads for others than those that it has
+    /// read for before.
+    #[serde(skip)]
+    pub audience: i64,
 }
 
 /// What people may want differently.

@@ -2,7 +2,7 @@
 
 use ingather_model::limits;
 
-use crate::decode;
+use crate::{decode, page};
 
 /// What stands before and after the number of a page.
 const PAGE: (&str, &str) = ("<!-- page ", " -->");
@@ -25,8 +25,9 @@ pub fn heading(line: &str) -> Option<(usize, &str)> {
     Some((level, words.trim_end().trim_end_matches('#').trim()))
 }
 
-/// The first heading of the first level that is not inside a block of code, at most [`limits::TITLE_BYTES_MAX`] bytes of it.
-pub fn title(text: &str) -> Option<&str> {
+/// The first heading of the first level that is not inside a block of code, at most [`limits::TITLE_BYTES_MAX`] bytes of it,
+/// without control characters.
+pub fn title(text: &str) -> Option<String> {
     let mut fence: Option<&str> = None;
     for line in text.lines() {
         let line = line.trim_end();
@@ -36,8 +37,10 @@ pub fn title(text: &str) -> Option<&str> {
             (Some(open), Some(mark)) if open == mark => fence = None,
             (None, None) => {
                 let title = line.strip_prefix("# ").map(|title| title.trim_end_matches('#').trim());
-                if let Some(title) = title.filter(|title| !title.is_empty()) {
-                    return Some(&title[..decode::boundary(title, limits::TITLE_BYTES_MAX)]);
+                let title = title
+                    .map(|title| page::clean(&title[..decode::boundary(title, limits::TITLE_BYTES_MAX)]));
+                if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
+                    return Some(title.trim().to_owned());
                 }
             }
             _ => {}

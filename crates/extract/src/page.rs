@@ -164,9 +164,9 @@ impl<R: Read> Read for Expanding<'_, R> {
     }
 }
 
-/// Without control characters, which are nobody's words and take six bytes each in an answer.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c < ' ' { ' ' } else { c }).collect()
+/// Without control characters, which are nobody's words, take six bytes each in an answer, and are orders to a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The name of a part that has none, by how many parts come before it.
@@ -261,12 +261,13 @@ impl<'b> Page<'b> {
             }
         };
         self.budget.text.set(if kept.len() < text.len() { 0 } else { left - kept.len() });
-        // Zero bytes and other control characters are nobody's words.
-        if kept.bytes().any(|byte| byte < 0x20 && !matches!(byte, b'\t' | b'\n')) {
+        // Zero bytes and other control characters are nobody's words. Those above ASCII begin with 0xC2 in UTF-8.
+        let may_control = |byte| matches!(byte, 0..=0x08 | 0x0B..=0x1F | 0x7F | 0xC2);
+        if kept.bytes().any(may_control) {
             self.out.text.extend(kept.chars().filter_map(|c| match c {
-                '\r' | '\u{b}' | '\u{c}' => Some('\n'),
+                '\r' | '\u{b}' | '\u{c}' | '\u{85}' => Some('\n'),
                 '\t' | '\n' => Some(c),
-                c if c < ' ' => None,
+                c if c.is_control() => None,
                 c => Some(c),
             }));
         } else {

@@ -12,13 +12,17 @@ use std::time::Duration;
 use ingather_model::limits;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    Scope, path_beneath_rules,
+    RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::process::{Resource, Rlimit};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
+use crate::isolation::confine;
+
 /// The word after the program's name by which it becomes the one that reads pictures.
 pub const COMMAND: &str = "picture-worker";
+/// The option by which it refuses to be held by a part of the rules only.
+pub const STRICT: &str = "--require-sandbox";
 /// What may be read: programs, libraries, and the data of languages.
 const READABLE: &[&str] = &["/usr", "/lib", "/lib64", "/bin", "/opt", "/etc/ld.so.cache", "/etc/ld.so.conf"];
 /// Bytes of what the program says when it fails.
@@ -29,6 +33,8 @@ const COMPLAINT_BYTES_MAX: u64 = 4 << 10;
 pub struct Recognizer {
     /// This program, which confines itself and becomes the other one.
     own: PathBuf,
+    /// Whether a picture may be read where the kernel does not hold the other program in full.
+    may_be_loose: bool,
 }
 
 impl Recognizer {
@@ -36,8 +42,8 @@ impl Recognizer {
     ///
     /// # Errors
     /// When the program's own path cannot be told.
-    pub fn of_this_program() -> io::Result<Self> {
-        Ok(Self { own: std::env::current_exe()? })
+    pub fn of_this_program(may_be_loose: bool) -> io::Result<Self> {
+        Ok(Self { own: std::env::current_exe()?, may_be_loose })
     }
 
     /// The words in a picture.
@@ -47,6 +53,7 @@ impl Recognizer {
     pub fn read(&self, program: &Path, languages: &str, picture: &[u8]) -> Result<String, String> {
         let mut child = Command::new(&self.own)
             .arg(COMMAND)
+            .args((!self.may_be_loose).then_some(STRICT))
             .arg(program)
             .arg(languages)
             .env_clear()
@@ -124,9 +131,13 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// Confines this process and becomes `program`, which reads a picture from standard input. Only returns when it cannot.
-pub fn become_program(program: &OsStr, languages: &OsStr) -> String {
-    if let Err(error) = confine() {
-        return format!("the reader of pictures cannot be confined: {error}");
+pub fn become_program(program: &OsStr, languages: &OsStr, may_be_loose: bool) -> String {
+    match hold() {
+        Ok(RulesetStatus::NotEnforced) if !may_be_loose => {
+            return "this kernel does not confine the reader of pictures: Landlock missing".to_owned();
+        }
+        Ok(_) => {}
+        Err(error) => return format!("the reader of pictures cannot be confined: {error}"),
     }
     let error = Command::new(program)
         .args([OsStr::new("stdin"), OsStr::new("stdout"), OsStr::new("-l"), languages])
@@ -138,7 +149,8 @@ pub fn become_program(program: &OsStr, languages: &OsStr) -> String {
     format!("{} cannot be started: {error}", Path::new(program).display())
 }
 
-fn confine() -> Result<(), Box<dyn std::error::Error>> {
+fn hold() -> Result<RulesetStatus, Box<dyn std::error::Error>> {
+    confine::close_inherited()?;
     let limit = |resource: Resource, most: u64| {
         rustix::process::setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
     };
@@ -146,8 +158,9 @@ fn confine() -> Result<(), Box<dyn std::error::Error>> {
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Cpu, limits::PICTURE_MS_MAX.div_ceil(1_000))?;
+    confine::drop_capabilities()?;
     rustix::thread::set_no_new_privs(true)?;
-    Ruleset::default()
+    let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V5))?
         .handle_access(AccessNet::from_all(ABI::V5))?
@@ -161,7 +174,7 @@ fn confine() -> Result<(), Box<dyn std::error::Error>> {
         SeccompFilter::new(calls, SeccompAction::Allow, refused, std::env::consts::ARCH.try_into()?)?;
     let program: BpfProgram = filter.try_into()?;
     seccompiler::apply_filter(&program)?;
-    Ok(())
+    Ok(status.ruleset)
 }
 
 /// System calls that reading a picture does not need: other processes, networks, and what changes the system.

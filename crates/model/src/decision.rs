@@ -17,6 +17,16 @@ pub struct Holding {
     pub held_access: Option<Digest>,
 }
 
+impl Holding {
+    /// Whether the output is known to hold just the record that it was sent last, whatever its access.
+    pub fn is_confirmed(&self) -> bool {
+        self.sent.is_some() && self.held == Some(self.sent)
+    }
+}
+
+/// Access digest of an entry that nobody finds.
+pub const NOBODY: Digest = Digest(1);
+
 /// What a visit found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -30,6 +40,11 @@ pub enum Found {
     /// Only its access was looked at: content is as it was or cannot be read now.
     Looked {
         /// Digest of class and place.
+        access: Digest,
+    },
+    /// It could not be read this time, and may still be there: what is in a document whose other parts could be read.
+    Unread {
+        /// Digest of class and place, as the document has them now.
         access: Digest,
     },
     /// The pipeline or a rule of the job does not want it in this output.
@@ -47,6 +62,8 @@ pub enum Decision {
     Deliver,
     /// Send the access alone.
     DeliverAccess,
+    /// Send that nobody may find the entry.
+    Hide,
     /// Take the entry out.
     Remove,
     /// Remember the outcome; nothing is sent.
@@ -57,16 +74,11 @@ pub enum Decision {
 pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
     let holds_something = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
     match (found, holding) {
-        (Found::Made { record, access }, Some(h)) => {
-            let confirmed = h.held == Some(h.sent) && h.sent.is_some();
-            match () {
-                () if !confirmed || h.sent != *record => Decision::Deliver,
-                () if h.sent_access != *access || h.held_access != Some(h.sent_access) => {
-                    Decision::DeliverAccess
-                }
-                () => Decision::Skip,
-            }
-        }
+        (Found::Made { record, access }, Some(h)) => match () {
+            () if !h.is_confirmed() || h.sent != *record => Decision::Deliver,
+            () if h.sent_access != *access || h.held_access != Some(h.sent_access) => Decision::DeliverAccess,
+            () => Decision::Skip,
+        },
         (Found::Made { .. }, None) => Decision::Deliver,
         (Found::Looked { access }, Some(h)) if holds_something && h.held.is_some_and(Digest::is_some) => {
             if h.sent_access != *access || h.held_access != Some(*access) {
@@ -77,6 +89,14 @@ pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
         }
         // Nothing is there whose access could change; the content visit brings it.
         (Found::Looked { .. }, _) => Decision::Skip,
+        // It stays where it is known to be held, for those who might see it before: the new access was never meant for
+        // content of an earlier day. Elsewhere nobody could say what its entry is, or ever confirm it: there it goes.
+        (Found::Unread { access }, Some(h)) if h.is_confirmed() => {
+            let is_held = |access: Digest| h.sent_access == access && h.held_access == Some(access);
+            if is_held(*access) || is_held(NOBODY) { Decision::Skip } else { Decision::Hide }
+        }
+        (Found::Unread { .. }, Some(_)) if holds_something => Decision::Remove,
+        (Found::Unread { .. }, _) => Decision::Skip,
         (Found::Declined(_) | Found::Absent, Some(_)) if holds_something => Decision::Remove,
         (Found::Declined(reason), _) => Decision::Record(reason.clone()),
         (Found::Absent, _) => Decision::Skip,
@@ -116,6 +136,24 @@ mod tests {
         let reason = Reason::new("size", "too large");
         assert_eq!(decide(Some(&settled), &Found::Declined(reason.clone())), Decision::Remove);
         assert_eq!(decide(None, &Found::Declined(reason.clone())), Decision::Record(reason));
+    }
+
+    #[test]
+    fn what_could_not_be_read_stays_only_where_it_is_known_to_be_held() {
+        let unread = Found::Unread { access: Digest(6) };
+        let decided = |sent, sent_access, held, held_access| {
+            decide(Some(&holding(sent, sent_access, held, held_access)), &unread)
+        };
+        assert_eq!(decided(5, 6, Some(5), Some(6)), Decision::Skip);
+        assert_eq!(decided(5, 7, Some(5), Some(7)), Decision::Hide, "the new access is not for the old text");
+        assert_eq!(decided(5, 6, Some(5), Some(7)), Decision::Hide, "what was told is not confirmed");
+        assert_eq!(decided(5, NOBODY.0, Some(5), Some(NOBODY.0)), Decision::Skip);
+        assert_eq!(decided(5, NOBODY.0, Some(5), Some(6)), Decision::Hide);
+        assert_eq!(decided(5, 6, None, None), Decision::Remove, "it may have been sent");
+        assert_eq!(decided(5, 6, Some(4), Some(6)), Decision::Remove, "it holds one or the other");
+        assert_eq!(decided(0, 0, Some(5), Some(6)), Decision::Remove, "its removal was decided before");
+        assert_eq!(decided(0, 0, Some(0), None), Decision::Skip);
+        assert_eq!(decide(None, &unread), Decision::Skip);
     }
 
     #[test]

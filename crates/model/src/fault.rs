@@ -11,6 +11,8 @@ pub enum Fault {
         reason: Reason,
         /// Earliest sensible time for another attempt, milliseconds from now; none: the retry rule decides.
         retry_in_ms: Option<i64>,
+        /// How many attempts are sensible; none: as many as at any document.
+        attempts_max: Option<u32>,
         /// What happens when the attempts are used up.
         when_exhausted: Exhausted,
     },
@@ -56,7 +58,26 @@ impl Fault {
         Fault::Passing {
             reason: Reason::new(code, message),
             retry_in_ms: None,
+            attempts_max: None,
             when_exhausted: Exhausted::Skip,
+        }
+    }
+
+    /// A passing fault that goes by within a few attempts or lasts.
+    pub fn passing_soon(code: &str, message: impl Into<String>, attempts_max: u32) -> Fault {
+        Fault::Passing {
+            reason: Reason::new(code, message),
+            retry_in_ms: None,
+            attempts_max: Some(attempts_max),
+            when_exhausted: Exhausted::Skip,
+        }
+    }
+
+    /// How many attempts may be made, where `most` may be made at any document.
+    pub fn attempts_max(&self, most: u32) -> u32 {
+        match self {
+            Fault::Passing { attempts_max: Some(max), .. } => most.min(*max),
+            _ => most,
         }
     }
 

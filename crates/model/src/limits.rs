@@ -30,6 +30,9 @@ pub const SWEEP_ROWS: usize = 65_536;
 pub const REMOVE_BATCH: usize = 4_096;
 /// Attempts at one document before it counts as failed.
 pub const ATTEMPTS_MAX: u32 = 8;
+/// Attempts at a document whose reader somebody else ended, or had no time: memory may have been short for a moment, but a
+/// document may also be why.
+pub const READER_ATTEMPTS_MAX: u32 = 3;
 /// First wait before another attempt, milliseconds.
 pub const RETRY_WAIT_MS_MIN: i64 = 1_000;
 /// Longest wait before another attempt, milliseconds.
@@ -174,6 +177,9 @@ pub const EXTRACT_MS_MAX: u64 = 60_000;
 pub const EXTRACT_ANSWER_BYTES_MAX: usize = 24 << 20;
 /// Documents that a child reads before another one takes its place, so that what leaks stays small.
 pub const EXTRACT_DOCUMENTS_MAX: u32 = 1_000;
+/// Time of the processor for all documents of a child, seconds: what they may take one by one, so that none is cut short for
+/// those before it.
+pub const EXTRACT_CHILD_SECONDS_MAX: u64 = (EXTRACT_DOCUMENTS_MAX as u64 + 1) * (EXTRACT_MS_MAX / 1_000 + 2);
 /// Bytes that a child is given at once.
 pub const EXTRACT_CHUNK_BYTES: usize = 256 << 10;
 /// Stack of the thread that reads in a child, bytes: formats nest, and nesting is bounded in readers of ours only.
@@ -189,6 +195,22 @@ pub const STORE_CONNECT_MS_MAX: u64 = 10_000;
 /// Longest time in which the machine of a database server need not answer at all, milliseconds, where its URL does not say; a
 /// server that is alive and slow is waited for.
 pub const STORE_SILENCE_MS_MAX: u64 = 60_000;
+/// Longest wait for an answer of a database server whose machine is alive, milliseconds, where its URL does not say: longer
+/// than the server itself lets a statement run.
+pub const STORE_ANSWER_MS_MAX: u64 = 330_000;
+/// Longest time that a database server works on one statement, milliseconds: the largest ones look at a whole inventory.
+pub const STORE_STATEMENT_MS_MAX: u64 = 300_000;
+/// Longest wait of a statement for what somebody else has locked, milliseconds.
+pub const STORE_LOCK_MS_MAX: u64 = 60_000;
+/// Bytes of a file with passwords.
+pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Documents that are counted when a search says how many of a job wait to be sent again.
+pub const RESENDS_COUNTED_MAX: i64 = 100_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output
 /// that knows a larger one was written by somebody else.
 pub const SEQ_MAX: i64 = 1 << 62;
+/// Longest wait for the lock of a local output, milliseconds: a process that this one starts holds a copy of the lock until it runs
+/// its own program, which a loaded machine may put off.
+pub const LOCK_WAIT_MS_MAX: u64 = 2_000;
+/// Wait between two attempts at such a lock, milliseconds.
+pub const LOCK_PAUSE_MS: u64 = 20;

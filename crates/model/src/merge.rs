@@ -61,9 +61,11 @@ pub enum Met {
 /// Compares one item with what is known of it (design 4.18); `settings` is the digest of the run's settings.
 pub fn meet(listed: &Listed, known: Option<&Known>, settings: Digest) -> Met {
     let Some(known) = known.copied() else { return Met::New };
-    let content = !listed.version.same(known.version) || known.leaving;
-    // A document that was never visited has no class yet: its first visit brings it.
-    let access = known.class.is_some() && (!listed.access.same(known.access) || listed.place != known.place);
+    let moved = !listed.access.same(known.access) || listed.place != known.place;
+    // A document that was never read has no class yet: its first visit brings it. When its access changed it may be
+    // readable now.
+    let access = known.class.is_some() && moved;
+    let content = !listed.version.same(known.version) || known.leaving || moved;
     match () {
         () if access => Met::Access(known),
         () if content => Met::Content(known),
@@ -111,6 +113,13 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_read_is_read_when_its_access_changed() {
+        let row = Known { class: None, ..known(5) };
+        assert_eq!(meet(&listed(5), Some(&row), SETTINGS), Met::Same(row));
+        assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
+    }
+
+    #[test]
     fn each_difference_has_its_own_outcome() {
         let row = known(5);
         assert_eq!(meet(&listed(5), None, SETTINGS), Met::New);
@@ -138,12 +147,6 @@ mod tests {
             meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&racy), SETTINGS),
             Met::Content(racy)
         );
-    }
-
-    #[test]
-    fn a_document_that_was_never_visited_waits_for_its_content_only() {
-        let row = Known { class: None, ..known(5) };
-        assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Same(row));
     }
 
     proptest! {

@@ -38,7 +38,7 @@ pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
         Fault::Gone => Next::Vanish,
         Fault::Refused(_) | Fault::Broken(_) => Next::Fail,
         Fault::Passing { retry_in_ms, when_exhausted, .. } => {
-            if attempts.made >= attempts.most {
+            if attempts.made >= fault.attempts_max(attempts.most) {
                 return match when_exhausted {
                     Exhausted::Skip => Next::Fail,
                     Exhausted::Keep => Next::Keep,
@@ -79,6 +79,13 @@ mod tests {
                 }
             }
             prop_assert_eq!(made, most);
+        }
+
+        #[test]
+        fn a_fault_may_ask_for_fewer(most in 1u32..50, fewer in 1u32..50) {
+            let fault = Fault::passing_soon("reader", "ended", fewer);
+            let made = (1..).find(|made| after(&fault, Attempts { made: *made, most }, 0) == Next::Fail);
+            prop_assert_eq!(made, Some(most.min(fewer)));
         }
 
         #[test]

@@ -62,6 +62,8 @@ pub struct Coverage {
     intervals: BTreeMap<String, Option<String>>,
     /// Intervals that could not be read.
     blind: Vec<(String, Option<String>)>,
+    /// The listing came to its end.
+    ended: bool,
 }
 
 impl Coverage {
@@ -85,6 +87,11 @@ impl Coverage {
         }
     }
 
+    /// Takes note that the listing came to its end: whatever folder it did not speak of is not there.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
     /// Whether the folder itself was listed completely.
     pub fn folder_proven(&self, name: &str) -> bool {
         self.folders.get(name) == Some(&true)
@@ -93,17 +100,17 @@ impl Coverage {
     /// Judges the absence of the document named `key`.
     ///
     /// The deepest folder above it that the listing speaks of decides: a folder that is gone was named by its parent
-    /// before, and is not any more. Without folders, the intervals decide.
+    /// before, and is not any more. Before the end of the listing it may still come to that folder, so that only the folder
+    /// itself proves anything. Without folders, the intervals decide.
     pub fn judge(&self, key: &str) -> Absence {
-        let mut end = key.len();
-        while let Some(slash) = key[..end].rfind('/') {
-            if let Some(proven) = self.folders.get(&key[..=slash]) {
-                return if *proven { Absence::Proven } else { Absence::Blind };
+        let above = key.match_indices('/').rev().map(|(at, _)| &key[..=at]).chain([""]);
+        for (n, folder) in above.enumerate() {
+            match self.folders.get(folder) {
+                Some(false) => return Absence::Blind,
+                Some(true) if n == 0 || self.ended => return Absence::Proven,
+                Some(true) => return Absence::Unknown,
+                None => {}
             }
-            end = slash;
-        }
-        if let Some(proven) = self.folders.get("") {
-            return if *proven { Absence::Proven } else { Absence::Blind };
         }
         let inside = |from: &str, until: &Option<String>| {
             from < key && until.as_deref().is_none_or(|until| key <= until)
@@ -169,6 +176,8 @@ mod tests {
         assert_eq!(coverage.judge("x.txt"), Absence::Proven);
         assert_eq!(coverage.judge("a/x.txt"), Absence::Proven);
         assert_eq!(coverage.judge("a/closed/deep/x.txt"), Absence::Blind);
+        assert_eq!(coverage.judge("a/gone/deep/x.txt"), Absence::Unknown, "the listing may still come to it");
+        coverage.end();
         assert_eq!(
             coverage.judge("a/gone/deep/x.txt"),
             Absence::Proven,

@@ -3,49 +3,71 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ingather_simulator::play::{self, trace, wrong};
+use ingather_simulator::play::{self, Seeds, trace, wrong, wrong_in_other_orders};
 use ingather_simulator::shrink::shrink;
 use ingather_simulator::worlds;
+use ingather_testkit::database::Kind;
 
 const USE: &str =
-    "use: cargo x simulate [--seeds N] [--from S] [--seed S] [--repeat N] [--at-once N] [--play FILE]
+    "use: cargo x simulate [--seeds N] [--from S | --fresh] [--minutes M] [--repeat N] [--postgres] [--at-once N]
+       cargo x simulate --seed S | --play FILE [--repeat N]
 
   --seeds N     how many seeds (100); --from S: the first (0)
-  --seed S      that one alone, with a trace
-  --repeat N    a seed decides the deeds, not how threads take turns: plays it up to N times until it fails
+  --fresh       the first is drawn from the clock, so that nobody has repaired anything against them
+  --minutes M   no further world is begun after so long
+  --repeat N    each tenth world is played N times, with threads that wait here and there: a seed decides the deeds, not how
+                threads take turns. With --seed or --play: that world, until it fails
+  --postgres    on the cluster of INGATHER_TEST_POSTGRES: scripts/postgres.sh cargo x simulate --postgres
   --at-once N   worlds at a time (8)
+  --seed S      that one alone, with a trace
   --play FILE   plays the text of a file, with a trace";
 
 /// Plays that shrinking may cost.
 const SHRINK_PLAYS: usize = 400;
+/// Failures after which no further world is begun.
+const FAILURES_MAX: usize = 20;
 
 struct Arguments {
-    from: u64,
-    seeds: u64,
+    seeds: Seeds,
     seed: Option<u64>,
-    repeat: u64,
-    at_once: usize,
     play: Option<String>,
 }
 
 fn arguments() -> Option<Arguments> {
-    let mut given = Arguments { from: 0, seeds: 100, seed: None, repeat: 1, at_once: 8, play: None };
+    let mut seeds = Seeds { failures_max: FAILURES_MAX, ..Seeds::of(0, 100) };
+    let mut given = (None, None);
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        match word.as_str() {
+            "--fresh" => {
+                // clock: only to draw seeds that were never played.
+                seeds.from = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_millis() as u64;
+                continue;
+            }
+            "--postgres" => {
+                seeds.kind = Kind::Postgres;
+                continue;
+            }
+            _ => {}
+        }
         let value = words.next()?;
         let number = value.parse::<u64>();
         match word.as_str() {
-            "--seeds" => given.seeds = number.ok()?,
-            "--from" => given.from = number.ok()?,
-            "--seed" => given.seed = Some(number.ok()?),
-            "--repeat" => given.repeat = number.ok()?,
-            "--at-once" => given.at_once = usize::try_from(number.ok()?).ok()?,
-            "--play" => given.play = Some(value),
+            "--seeds" => seeds.count = number.ok()?,
+            "--from" => seeds.from = number.ok()?,
+            "--seed" => given.0 = Some(number.ok()?),
+            "--repeat" => seeds.repeat = number.ok()?.max(1),
+            "--at-once" => seeds.at_once = usize::try_from(number.ok()?).ok()?,
+            // clock: how long worlds are begun; what happens in them goes by their own time.
+            "--minutes" => seeds.until = Instant::now().checked_add(Duration::from_secs(60 * number.ok()?)),
+            "--play" => given.1 = Some(value),
             _ => return None,
         }
     }
-    Some(given)
+    let (seed, play) = given;
+    Some(Arguments { seeds, seed, play })
 }
 
 fn main() -> ExitCode {
@@ -55,7 +77,7 @@ fn main() -> ExitCode {
     };
     if let Some(file) = &given.play {
         return match std::fs::read_to_string(file) {
-            Ok(text) => one("the text", &text, given.repeat),
+            Ok(text) => one("the text", &text, &given.seeds),
             Err(error) => {
                 eprintln!("{file}: {error}");
                 ExitCode::from(2)
@@ -63,29 +85,34 @@ fn main() -> ExitCode {
         };
     }
     match given.seed {
-        Some(seed) => one(&format!("seed {seed}"), &worlds::of_seed(seed), given.repeat),
-        None => many(&given),
+        Some(seed) => one(&format!("seed {seed}"), &worlds::of_seed(seed), &given.seeds),
+        None => many(&given.seeds),
     }
 }
 
-fn one(name: &str, text: &str, repeat: u64) -> ExitCode {
-    for _ in 0..repeat.max(1) {
-        let found = wrong(text);
+fn one(name: &str, text: &str, seeds: &Seeds) -> ExitCode {
+    let mut found = wrong(text);
+    for _ in 1..seeds.repeat {
         if !found.is_empty() {
-            println!("{name} failed\n{}", found.concat());
-            tell(text);
-            return ExitCode::FAILURE;
+            break;
         }
+        found = wrong_in_other_orders(seeds.kind, text);
     }
-    println!("{}\n{name}: nothing is wrong", trace(text));
-    ExitCode::SUCCESS
+    if found.is_empty() {
+        println!("{}\n{name}: nothing is wrong", trace(text));
+        return ExitCode::SUCCESS;
+    }
+    println!("{name} failed\n{}", found.concat());
+    tell(text);
+    ExitCode::FAILURE
 }
 
-fn many(given: &Arguments) -> ExitCode {
+fn many(seeds: &Seeds) -> ExitCode {
+    println!("seeds from {} on", seeds.from);
     let done = AtomicU64::new(0);
-    let (played, failures) = play::seeds(given.from, given.seeds, given.at_once, &|_| {
+    let (played, failures) = play::seeds(seeds, &|_| {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done.is_multiple_of(100) {
+        if done.is_multiple_of(1_000) {
             println!("{done} seeds");
         }
     });
@@ -94,10 +121,16 @@ fn many(given: &Arguments) -> ExitCode {
     }
     if let Some(failure) = failures.first() {
         tell(&worlds::of_seed(failure.seed));
-        println!("repeat it with: cargo x simulate --seed {}", failure.seed);
+        println!(
+            "{played} seeds from {} on: {} failed: {:?}; repeat one with: cargo x simulate --seed {}",
+            seeds.from,
+            failures.len(),
+            failures.iter().map(|failure| failure.seed).collect::<Vec<u64>>(),
+            failure.seed
+        );
         return ExitCode::FAILURE;
     }
-    println!("{played} seeds from {} on: nothing is wrong", given.from);
+    println!("{played} seeds from {} on: nothing is wrong", seeds.from);
     ExitCode::SUCCESS
 }
 

@@ -3,9 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use ingather_testkit::database::Kind;
-use ingather_testkit::scenario::{play_and_tell, play_on};
+use ingather_testkit::scenario::{play_in, play_on};
+use ingather_testkit::world::World;
 
 use crate::worlds;
 
@@ -18,9 +20,58 @@ pub struct Failure {
     pub found: Vec<String>,
 }
 
+/// Which seeds are played, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds {
+    /// The first one.
+    pub from: u64,
+    /// How many.
+    pub count: u64,
+    /// Worlds at a time.
+    pub at_once: usize,
+    /// Each tenth world is played so often, with threads that wait here and there; 1: once, as all others.
+    pub repeat: u64,
+    /// The database.
+    pub kind: Kind,
+    /// Failures after which no further world is begun.
+    pub failures_max: usize,
+    /// Time after which no further world is begun.
+    pub until: Option<Instant>,
+}
+
+impl Seeds {
+    /// So many seeds, once, on SQLite, until one fails.
+    pub fn of(from: u64, count: u64) -> Seeds {
+        Seeds { from, count, at_once: 8, repeat: 1, kind: Kind::Sqlite, failures_max: 1, until: None }
+    }
+
+    fn wrong(&self, seed: u64) -> Vec<String> {
+        let text = worlds::of_seed(seed);
+        let repeats = seed.is_multiple_of(10) && self.repeat > 1;
+        let other_orders = (1..self.repeat).filter(|_| repeats);
+        let mut found = wrong_in(|| play_on(self.kind, &text));
+        for _ in other_orders {
+            if !found.is_empty() {
+                break;
+            }
+            found = wrong_in_other_orders(self.kind, &text);
+        }
+        found
+    }
+}
+
 /// Plays a text: what was wrong.
 pub fn wrong(text: &str) -> Vec<String> {
-    catch_unwind(AssertUnwindSafe(|| play_on(Kind::Sqlite, text))).unwrap_or_else(|panic| {
+    wrong_in(|| play_on(Kind::Sqlite, text))
+}
+
+/// Plays a text with several workers, and threads that wait here and there: what was wrong.
+pub fn wrong_in_other_orders(kind: Kind, text: &str) -> Vec<String> {
+    wrong_in(|| play_in(World::new(kind).in_other_orders(), text, &mut |_, _| {}))
+}
+
+fn wrong_in(play: impl FnOnce() -> Vec<String>) -> Vec<String> {
+    catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));
         vec![format!("it panicked: {}\n", said.unwrap_or_default())]
@@ -32,7 +83,7 @@ pub fn trace(text: &str) -> String {
     let mut lines = String::new();
     let mut number = 0;
     let played = catch_unwind(AssertUnwindSafe(|| {
-        play_and_tell(Kind::Sqlite, text, &mut |line, told| {
+        play_in(World::new(Kind::Sqlite), text, &mut |line, told| {
             number += 1;
             lines.push_str(&format!("{number:>3} {line}\n"));
             if !told.is_empty() {
@@ -43,25 +94,30 @@ pub fn trace(text: &str) -> String {
     lines + &played.unwrap_or_else(|_| vec!["it panicked\n".to_owned()]).concat()
 }
 
-/// Plays seeds from `from` on until `seeds` were played, or one failed: how many were played, and the failures.
-pub fn seeds(from: u64, seeds: u64, at_once: usize, played: &(dyn Fn(u64) + Sync)) -> (u64, Vec<Failure>) {
+/// Plays seeds, several at a time: how many were played, and the failures.
+pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64) + Sync)) -> (u64, Vec<Failure>) {
     let next = AtomicU64::new(0);
+    let done = AtomicU64::new(0);
     let failures: Mutex<Vec<Failure>> = Mutex::default();
+    // clock: how long worlds are begun; what happens in them goes by their own time.
+    let in_time = || seeds.until.is_none_or(|until| Instant::now() < until);
+    let goes_on = || failures.lock().is_ok_and(|failures| failures.len() < seeds.failures_max) && in_time();
     std::thread::scope(|scope| {
-        for _ in 0..at_once {
+        for _ in 0..seeds.at_once {
             scope.spawn(|| {
-                while failures.lock().is_ok_and(|failures| failures.is_empty()) {
+                while goes_on() {
                     let nth = next.fetch_add(1, Ordering::Relaxed);
-                    if nth >= seeds {
+                    if nth >= seeds.count {
                         return;
                     }
-                    let seed = from + nth;
-                    let found = wrong(&worlds::of_seed(seed));
+                    let seed = seeds.from + nth;
+                    let found = seeds.wrong(seed);
                     if !found.is_empty()
                         && let Ok(mut failures) = failures.lock()
                     {
                         failures.push(Failure { seed, found });
                     }
+                    done.fetch_add(1, Ordering::Relaxed);
                     played(seed);
                 }
             });
@@ -69,5 +125,5 @@ pub fn seeds(from: u64, seeds: u64, at_once: usize, played: &(dyn Fn(u64) + Sync
     });
     let mut failures = failures.into_inner().unwrap_or_default();
     failures.sort_by_key(|failure| failure.seed);
-    (next.into_inner().min(seeds), failures)
+    (done.into_inner(), failures)
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+mod rare;
+
 use crate::dice::Dice;
 
 const FILES: &[&str] = &["a", "b", "s/c", "s/d", "s/t/e", "s/t/f", "d/g", "d/h", "d"];
@@ -138,7 +140,7 @@ impl World {
     }
 
     fn deed(&mut self) {
-        match self.dice.below(40) {
+        match self.dice.below(46) {
             0..10 => self.source(),
             10..13 => self.source_fault(),
             13..22 => self.run(),
@@ -148,7 +150,10 @@ impl World {
             35 => self.time(),
             36 => self.settings(),
             37 => self.broken_listing(),
-            38 => self.books(),
+            38 | 39 => self.books(),
+            40..43 => self.day_of_parts(),
+            43 => self.held_and_broken_off(),
+            44 => self.forgotten_while_written(),
             _ if self.dice.once_in(3) => self.tell("quiet"),
             _ => self.confirm(),
         }
@@ -397,9 +402,15 @@ impl World {
     }
 
     fn books(&mut self) {
-        match self.dice.below(3) {
-            0 if self.all_commit => self.tell("backup"),
-            1 if self.all_commit => self.tell("restore"),
+        let at = self.dice.below(self.outputs.len());
+        let (output, kind) = self.outputs[at];
+        match self.dice.below(8) {
+            0 | 1 if self.all_commit => self.tell("backup"),
+            2 if self.all_commit => self.tell("restore"),
+            3 if self.all_commit => self.tell("backup all"),
+            4 if self.all_commit => self.tell("restore all"),
+            5 if kind == "committing" => self.tell(&format!("backup {output}")),
+            6 if kind == "committing" => self.tell(&format!("restore {output}")),
             _ => {
                 let keep = self.dice.below(9);
                 self.tell(&format!("power {keep}"));

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ingather_simulator::play::{self, wrong};
+use ingather_simulator::play::{self, Seeds, wrong};
 use ingather_store::mutations::{ALL, Mutation, plant};
 use ingather_store::{Durability, Store, work};
 use ingather_testkit::database::{Database, Kind};
@@ -39,6 +39,18 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::VanishedComponentStays, Check::Scenario("components")),
     (Mutation::NewAccessOnKeptComponent, Check::Scenario("components")),
     (Mutation::UnreadComponentGoes, Check::Scenario("components")),
+    (Mutation::IntentNotDurable, Check::Scenario("power_lost_after_a_send")),
+    (Mutation::UncertainComponentStays, Check::Scenario("unread_and_unconfirmed")),
+    (Mutation::OneCeilingForAll, Check::Scenario("store_put_back")),
+    (Mutation::SessionsIgnored, Check::Scenario("store_put_back")),
+    (Mutation::NumbersGoBack, Check::Scenario("numbers_never_go_back")),
+    (Mutation::ReplacedOutputConfirmed, Check::Scenario("replaced_while_written")),
+    (Mutation::BatchUnaware, Check::Scenario("two_owners_one_batch")),
+    (Mutation::MovedPlaceStays, Check::Scenario("replaced_above")),
+    (Mutation::BrokenListingProves, Check::Scenario("held_by_a_broken_listing")),
+    (Mutation::PlaceOpenForAllJobs, Check::Scenario("openings_by_job")),
+    (Mutation::OldTextOpens, Check::Scenario("old_text_opens")),
+    (Mutation::LeftEntryStays, Check::Scenario("left_entries")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.
@@ -78,7 +90,7 @@ fn caught(mutation: Mutation) -> Option<String> {
         Check::Suite(name, finds) => finds().then(|| format!("the suite `{name}`")),
     });
     named.or_else(|| {
-        let (played, failures) = play::seeds(0, SEEDS, 8, &|_| {});
+        let (played, failures) = play::seeds(&Seeds::of(0, SEEDS), &|_| {});
         let failure = failures.first()?;
         let what = failure.found[0].lines().nth(1).unwrap_or_default().trim();
         Some(format!("the simulator, after {played} seeds (seed {}: {what})", failure.seed))

@@ -3,7 +3,7 @@
 use ingather_model::ids::ConnectionId;
 
 use crate::db::{Row, Sql, Value};
-use crate::documents::take_ids;
+use crate::documents::{next_id, take_ids};
 use crate::error::{Result, StoreError};
 use crate::queries;
 
@@ -41,6 +41,12 @@ pub struct Connection {
     pub identity: Option<String>,
     /// Number of the last commit that the books know of.
     pub generation: i64,
+    /// The opening of the output that made it.
+    pub session: i64,
+    /// The opening that made what was committed after it, if anything was.
+    pub next_session: i64,
+    /// Largest number of a change that may have been sent to it.
+    pub ceiling: i64,
 }
 
 fn settings(text: &str) -> Result<serde_json::Value> {
@@ -56,6 +62,9 @@ fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
         settings: settings(&row.text(from + 2)?)?,
         identity: row.opt_text(from + 3)?,
         generation: row.int(from + 4)?,
+        session: row.int(from + 5)?,
+        next_session: row.int(from + 6)?,
+        ceiling: row.int(from + 7)?,
     })
 }
 
@@ -103,14 +112,47 @@ pub fn add(
         settings: settings.clone(),
         identity: None,
         generation: 0,
+        session: 0,
+        next_session: 0,
+        ceiling: 0,
     })
 }
 
 /// Notes where an output stands, in the transaction that confirms what its commit holds.
-pub fn settle(sql: &mut Sql<'_>, id: ConnectionId, identity: &str, generation: i64) -> Result<()> {
-    sql.execute(
-        &queries::CONNECTION_SETTLE,
-        &[Value::Int(id.0), Value::Text(identity), Value::Int(generation)],
-    )?;
+pub fn settle(
+    sql: &mut Sql<'_>,
+    id: ConnectionId,
+    identity: &str,
+    generation: i64,
+    session: i64,
+) -> Result<()> {
+    let values = [Value::Int(id.0), Value::Text(identity), Value::Int(generation), Value::Int(session)];
+    sql.execute(&queries::CONNECTION_SETTLE, &values)?;
+    Ok(())
+}
+
+/// Name of the counter of changes. One for all outputs: whoever sent to an address before, even if nothing is left of it, had
+/// a smaller number.
+pub const SEQ: &str = "seq";
+
+/// Takes numbers for changes that are about to be sent to an output: the first one. Must be synced before they are.
+///
+/// `session` is the opening that sends them, where the output commits: it and the last number are noted, so that an output
+/// which holds more than was ever noted tells of a store from an earlier day (design 4.7).
+pub fn take_numbers(sql: &mut Sql<'_>, id: ConnectionId, session: Option<i64>, count: usize) -> Result<i64> {
+    let first = take_ids(sql, SEQ, count)?;
+    if let Some(session) = session {
+        let last = first + count as i64 - 1;
+        sql.execute(&queries::CONNECTION_SEND, &[Value::Int(id.0), Value::Int(last), Value::Int(session)])?;
+    }
+    Ok(first)
+}
+
+/// Numbers that are given out from now on are larger than `seen`, which an output knows and this store may not.
+pub fn pass_number(sql: &mut Sql<'_>, seen: i64) -> Result<()> {
+    let given = next_id(sql, SEQ)?;
+    if seen >= given {
+        take_ids(sql, SEQ, usize::try_from(seen - given + 1).unwrap_or_default())?;
+    }
     Ok(())
 }

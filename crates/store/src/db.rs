@@ -1,14 +1,17 @@
 //! The only file that knows there are two databases: opening, transactions, statements, rows.
 
+pub(crate) mod postgres;
+
 use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Result, StoreError};
-use crate::postgres::Postgres;
 use crate::queries::Statement;
 use crate::sqlite::Sqlite;
-use crate::{migrate, postgres, sqlite};
+use crate::{migrate, sqlite};
+
+use self::postgres::Postgres;
 
 /// Where the store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -301,7 +304,7 @@ pub enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     /// PostgreSQL.
     #[doc(hidden)]
-    Postgres(&'r ::postgres::Row),
+    Postgres(&'r tokio_postgres::Row),
 }
 
 impl Sql<'_> {

@@ -331,6 +331,12 @@ pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, int
     sql.execute(&queries::DELIVERY_OVERWRITE, &values)
 }
 
+/// How many documents of `job` stand in an output as `other` sent them.
+pub fn overwritten(sql: &mut Sql<'_>, output: ConnectionId, job: JobId, other: JobId) -> Result<u64> {
+    let values = [Value::Int(job.0), Value::Int(other.0), Value::Int(output.0)];
+    Ok(sql.one(&queries::DELIVERY_OVERWRITTEN, &values, |row| row.int(0))?.unwrap_or_default() as u64)
+}
+
 /// Documents of a job of which an output holds something, after `after`; found among at most `most` deliveries.
 pub fn of_output(
     sql: &mut Sql<'_>,
@@ -374,13 +380,13 @@ pub fn all_of_output(
     Ok(documents)
 }
 
-/// Access that is on its way.
-pub type Pending = (i64, Option<ClassId>, Option<PlaceId>);
+/// Access that is on its way: address, job, class, place.
+pub type Pending = (i64, JobId, Option<ClassId>, Option<PlaceId>);
 
 /// Addresses of an output whose new access is known and not confirmed, at most `most`.
 pub fn pending_access(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
     sql.query(&queries::DELIVERY_PENDING_ACCESS, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
-        Ok((row.int(0)?, row.opt_int(1)?.map(ClassId), row.opt_int(2)?.map(PlaceId)))
+        Ok((row.int(0)?, JobId(row.int(1)?), row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId)))
     })
 }
 

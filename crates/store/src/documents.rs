@@ -266,3 +266,11 @@ fn count(sql: &mut Sql<'_>, job: JobId, change: i64) -> Result<()> {
     }
     Ok(())
 }
+
+/// Documents of a job, each with its place, of which some output holds, or may hold, something else than the source was seen to
+/// hold: their places must not open.
+pub fn unproven(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(i64, PlaceId)>> {
+    sql.query(&queries::DOCUMENT_UNPROVEN, &[Value::Int(job.0)], |row| {
+        Ok((row.int(0)?, PlaceId(row.int(1)?)))
+    })
+}

@@ -11,6 +11,21 @@ pub enum StoreError {
         /// What the database said.
         message: String,
     },
+    /// There is no room.
+    #[error(
+        "there is no room for the store ({0}); make room on its disk, then run the same command again, which goes on"
+    )]
+    Full(String),
+    /// The disk takes no writes, or this user may not write.
+    #[error(
+        "the store cannot be written ({0}); make it and its folder writable, or name another data directory with --data"
+    )]
+    ReadOnly(String),
+    /// Its file is not as it was written.
+    #[error(
+        "the store is damaged ({0}); restore a backup, or move the data directory away and run `ingather sync` again"
+    )]
+    Damaged(String),
     /// The database server was stopped, or the way to it is broken.
     #[error(
         "the database server went away ({0}); what was confirmed stands: start it, and run the same command again"

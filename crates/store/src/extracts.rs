@@ -68,6 +68,11 @@ pub fn of_job(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<
     sql.query(&queries::EXTRACT_OF_JOB, &values, |row| row.int(0))
 }
 
+/// Those of documents of which something is kept that was made of the known version, by these stages.
+pub fn kept(sql: &mut Sql<'_>, ids: &[i64], stages: Digest) -> Result<Vec<i64>> {
+    sql.query(&queries::EXTRACT_KEPT, &[Value::Ints(ids), Value::Int(stages.0)], |row| row.int(0))
+}
+
 fn digests(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
     sql.query(&queries::EXTRACT_DIGESTS, &[Value::Ints(ids)], |row| row.int(0))
 }

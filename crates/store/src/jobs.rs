@@ -144,7 +144,13 @@ pub fn delete(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
 
 /// Forgets a deleted job with its runs and counters, once its documents are gone.
 pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
-    for statement in [&queries::RUN_REMOVE, &queries::TALLY_REMOVE, &queries::JOB_FORGET] {
+    for statement in [
+        &queries::RUN_REMOVE,
+        &queries::TALLY_REMOVE,
+        &queries::PLACE_NARROW_LEAVE,
+        &queries::PLACE_NARROW_REMOVE,
+        &queries::JOB_FORGET,
+    ] {
         sql.execute(statement, &[Value::Int(id.0)])?;
     }
     for statement in [&queries::SEEN_DROP, &queries::BLIND_SPOT_DROP] {

@@ -18,7 +18,6 @@ pub mod leases;
 pub mod migrate;
 pub mod mutations;
 pub mod places;
-mod postgres;
 pub mod queries;
 pub mod runs;
 mod sqlite;

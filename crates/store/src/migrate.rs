@@ -7,7 +7,11 @@ use crate::error::{Result, StoreError};
 use crate::queries;
 
 /// Every step: number, name, text. A step that was released is never changed.
-const STEPS: &[(i64, &str, &str)] = &[(1, "start", include_str!("../migrations/0001_start.sql"))];
+const STEPS: &[(i64, &str, &str)] = &[
+    (1, "start", include_str!("../migrations/0001_start.sql")),
+    (2, "sessions", include_str!("../migrations/0002_sessions.sql")),
+    (3, "openings", include_str!("../migrations/0003_openings.sql")),
+];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
                       checksum BIGINT NOT NULL) /*clustered*/;";

@@ -35,6 +35,17 @@ pub enum Mutation {
     VanishedComponentStays,
     NewAccessOnKeptComponent,
     UnreadComponentGoes,
+    UncertainComponentStays,
+    OneCeilingForAll,
+    SessionsIgnored,
+    NumbersGoBack,
+    ReplacedOutputConfirmed,
+    BatchUnaware,
+    MovedPlaceStays,
+    BrokenListingProves,
+    PlaceOpenForAllJobs,
+    OldTextOpens,
+    LeftEntryStays,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -68,6 +79,17 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::VanishedComponentStays, "what a document does not hold any more keeps its entry"),
     (Mutation::NewAccessOnKeptComponent, "a component that could not be read gets the new access of its document"),
     (Mutation::UnreadComponentGoes, "a component that could not be read counts as gone"),
+    (Mutation::UncertainComponentStays, "a component that could not be read stays where nobody knows what the output holds of it"),
+    (Mutation::OneCeilingForAll, "an output that knows more than the store is told by the numbers of all outputs together"),
+    (Mutation::SessionsIgnored, "an output that was put back with its store and went another way is told by numbers alone"),
+    (Mutation::NumbersGoBack, "numbers that an emptied output has seen are given out again"),
+    (Mutation::ReplacedOutputConfirmed, "an output that was made anew during a run confirms what it never held"),
+    (Mutation::MovedPlaceStays, "a folder that is below another folder now stays below the one that was there"),
+    (Mutation::BrokenListingProves, "a listing that broke off proves folders that it did not come to"),
+    (Mutation::PlaceOpenForAllJobs, "a folder that one job has looked at opens for the documents of all jobs"),
+    (Mutation::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),
+    (Mutation::LeftEntryStays, "an entry that a job leaves behind is not sent by the next owner"),
+    (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 
 #[cfg(feature = "mutations")]

@@ -1,11 +1,11 @@
 //! Classes and places: interned levels of access, by connection (design 4.20).
 
 use ingather_model::access::Level;
-use ingather_model::ids::{ClassId, ConnectionId, Digest, PlaceId};
+use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::queries;
 
 /// A place as stored. Levels are classes: equal levels are kept once.
@@ -19,12 +19,8 @@ pub struct Place {
     pub name: String,
     /// Device and inode, or what else makes it another one under the same name.
     pub identity: String,
-    /// What rules now.
+    /// What it was listed with last.
     pub level: ClassId,
-    /// What it opens to once its range is proven; until then both must admit.
-    pub wider: Option<ClassId>,
-    /// Levels of places above that opened before this one was proven again; they must admit too.
-    pub also: Vec<ClassId>,
 }
 
 /// What is needed to judge a place.
@@ -34,13 +30,19 @@ pub struct Ruled {
     pub id: PlaceId,
     /// The place above.
     pub parent: Option<PlaceId>,
-    /// Classes that must all admit.
-    pub classes: Vec<ClassId>,
+    /// What it was listed with last.
+    pub level: ClassId,
 }
 
-fn also(text: Option<String>) -> Result<Vec<ClassId>> {
-    let broken = |e: serde_json::Error| StoreError::Refused(format!("a stored place cannot be read: {e}"));
-    Ok(text.map(|text| serde_json::from_str(&text).map_err(broken)).transpose()?.unwrap_or_default())
+/// A class that has to admit, too, before documents of a job at a place or below it are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrow {
+    /// The place.
+    pub place: PlaceId,
+    /// Handle of the job; 0: entries of jobs that are gone.
+    pub job: i64,
+    /// The class.
+    pub class: ClassId,
 }
 
 /// All places of a connection that were not replaced.
@@ -52,8 +54,6 @@ pub fn list(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<Place>> {
             name: row.text(2)?,
             identity: row.text(3)?,
             level: ClassId(row.int(4)?),
-            wider: row.opt_int(5)?.map(ClassId),
-            also: also(row.opt_text(6)?)?,
         })
     })
 }
@@ -61,10 +61,15 @@ pub fn list(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<Place>> {
 /// Every place, parents before children, for judging a user.
 pub fn all(sql: &mut Sql<'_>) -> Result<Vec<Ruled>> {
     sql.query(&queries::PLACE_ALL, &[], |row| {
-        let mut classes = vec![ClassId(row.int(2)?)];
-        classes.extend(row.opt_int(3)?.map(ClassId));
-        classes.extend(also(row.opt_text(4)?)?);
-        Ok(Ruled { id: PlaceId(row.int(0)?), parent: row.opt_int(1)?.map(PlaceId), classes })
+        let (id, parent) = (PlaceId(row.int(0)?), row.opt_int(1)?.map(PlaceId));
+        Ok(Ruled { id, parent, level: ClassId(row.int(2)?) })
+    })
+}
+
+/// Every place of a connection, replaced ones included: id, place above, name.
+pub fn names(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<(PlaceId, Option<PlaceId>, String)>> {
+    sql.query(&queries::PLACE_NAMES, &[Value::Int(connection.0)], |row| {
+        Ok((PlaceId(row.int(0)?), row.opt_int(1)?.map(PlaceId), row.text(2)?))
     })
 }
 
@@ -90,28 +95,54 @@ pub fn add(
     Ok(PlaceId(id))
 }
 
-/// Writes what rules at a place.
-pub fn judge(sql: &mut Sql<'_>, place: &Place) -> Result<()> {
-    let also = (!place.also.is_empty()).then(|| serde_json::json!(place.also).to_string());
-    let values = [
-        Value::Int(place.id.0),
-        Value::Int(place.level.0),
-        Value::OptInt(place.wider.map(|class| class.0)),
-        Value::OptText(also.as_deref()),
-    ];
-    sql.execute(&queries::PLACE_JUDGE, &values)?;
+/// A place was listed with another level. What it was before rules on for the documents of every job of its connection,
+/// until a run of that job proves what is below.
+pub fn judge(sql: &mut Sql<'_>, connection: ConnectionId, place: &Place, before: ClassId) -> Result<()> {
+    sql.execute(&queries::PLACE_JUDGE, &[Value::Int(place.id.0), Value::Int(place.level.0)])?;
+    let values = [Value::Int(place.id.0), Value::Int(connection.0), Value::Int(before.0)];
+    sql.execute(&queries::PLACE_NARROW_ADD_FOR_ALL, &values)?;
+    Ok(())
+}
+
+/// Adds what has to admit before documents of a job are shown.
+pub fn narrow(sql: &mut Sql<'_>, narrow: Narrow) -> Result<()> {
+    let values = [Value::Int(narrow.place.0), Value::Int(narrow.job), Value::Int(narrow.class.0)];
+    sql.execute(&queries::PLACE_NARROW_ADD, &values)?;
+    Ok(())
+}
+
+/// What rules beside the levels of places, for all jobs.
+pub fn all_narrow(sql: &mut Sql<'_>) -> Result<Vec<Narrow>> {
+    sql.query(&queries::PLACE_NARROW_ALL, &[], |row| {
+        Ok(Narrow { place: PlaceId(row.int(0)?), job: row.int(1)?, class: ClassId(row.int(2)?) })
+    })
+}
+
+/// What rules beside the levels of places for the documents of one job.
+pub fn narrow_of(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(PlaceId, ClassId)>> {
+    sql.query(&queries::PLACE_NARROW_OF_JOB, &[Value::Int(job.0)], |row| {
+        Ok((PlaceId(row.int(0)?), ClassId(row.int(1)?)))
+    })
+}
+
+/// A run of the job has looked at everything below the place.
+pub fn open(sql: &mut Sql<'_>, place: PlaceId, job: JobId) -> Result<()> {
+    sql.execute(&queries::PLACE_NARROW_OPEN, &[Value::Int(place.0), Value::Int(job.0)])?;
+    Ok(())
+}
+
+/// What rules entries of jobs that are gone ends once other jobs have sent all of them.
+pub fn sent_again(sql: &mut Sql<'_>) -> Result<()> {
+    if narrow_of(sql, JobId(0))?.is_empty() {
+        return Ok(());
+    }
+    sql.execute(&queries::PLACE_NARROW_SENT_AGAIN, &[])?;
     Ok(())
 }
 
 /// A place was replaced by another under its name: it stays for the documents that still refer to it.
 pub fn leave(sql: &mut Sql<'_>, id: PlaceId, now: i64) -> Result<()> {
     sql.execute(&queries::PLACE_LEAVE, &[Value::Int(id.0), Value::Int(now)])?;
-    Ok(())
-}
-
-/// A place has another place above it.
-pub fn move_to(sql: &mut Sql<'_>, id: PlaceId, parent: Option<PlaceId>) -> Result<()> {
-    sql.execute(&queries::PLACE_MOVE, &[Value::Int(id.0), Value::OptInt(parent.map(|parent| parent.0))])?;
     Ok(())
 }
 

@@ -113,6 +113,7 @@ queries! {
     shared CONNECTION_FIND = "connection/find";
     shared CONNECTION_LIST = "connection/list";
     shared CONNECTION_BY_HANDLE = "connection/by_handle";
+    shared CONNECTION_SEND = "connection/send";
     shared CONNECTION_SETTLE = "connection/settle";
     shared JOB_ADD = "job/add";
     shared JOB_LIST = "job/list";
@@ -134,6 +135,8 @@ queries! {
     shared RUN_HOLD = "run/hold";
     shared RUN_RELEASE = "run/release";
     shared RUN_END = "run/end";
+    shared RUN_COUNTS = "run/counts";
+    shared RUN_COUNT = "run/count";
     shared RUN_LIST = "run/list";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
@@ -151,7 +154,16 @@ queries! {
     shared PLACE_ALL = "place/all";
     shared PLACE_ADD = "place/add";
     shared PLACE_JUDGE = "place/judge";
-    shared PLACE_MOVE = "place/move";
+    shared PLACE_NAMES = "place/names";
+    shared PLACE_NARROW_ADD = "place_narrow/add";
+    shared PLACE_NARROW_ADD_FOR_ALL = "place_narrow/add_for_all";
+    shared PLACE_NARROW_ALL = "place_narrow/all";
+    shared PLACE_NARROW_OF_JOB = "place_narrow/of_job";
+    shared PLACE_NARROW_OPEN = "place_narrow/open";
+    shared PLACE_NARROW_LEAVE = "place_narrow/leave";
+    shared PLACE_NARROW_REMOVE = "place_narrow/remove";
+    shared PLACE_NARROW_SENT_AGAIN = "place_narrow/sent_again";
+    shared DOCUMENT_UNPROVEN = "document/unproven";
     shared PLACE_LEAVE = "place/leave";
     split DOCUMENT_SCAN_PARENTS = "document/scan_parents";
     shared DOCUMENT_FIND = "document/find";
@@ -171,11 +183,15 @@ queries! {
     split WORK_AGAIN = "work/again";
     shared WORK_REMOVE = "work/remove";
     shared WORK_OF_JOB = "work/of_job";
+    shared WORK_RESENDS = "work/resends";
     shared WORK_GET = "work/get";
+    shared WORK_OVERDUE = "work/overdue";
     split TROUBLE_PUT = "trouble/put";
     shared TROUBLE_OVER = "trouble/over";
     shared TROUBLE_OF_JOB = "trouble/of_job";
+    shared TROUBLE_COUNT = "trouble/count";
     shared DELIVERY_HOLDINGS = "delivery/holdings";
+    shared DELIVERY_OVERWRITTEN = "delivery/overwritten";
     shared DELIVERY_LEAVING = "delivery/leaving";
     split DELIVERY_INTEND = "delivery/intend";
     split DELIVERY_INTEND_ACCESS = "delivery/intend_access";
@@ -210,6 +226,7 @@ queries! {
     shared EXTRACT_DIGESTS = "extract/digests";
     shared EXTRACT_REMOVE = "extract/remove";
     shared EXTRACT_ANY = "extract/any";
+    shared EXTRACT_KEPT = "extract/kept";
     shared EXTRACT_OF_JOB = "extract/of_job";
     shared EXTRACT_TEXT_PUT = "extract_text/put";
     shared EXTRACT_TEXT_DROP = "extract_text/drop";
@@ -230,7 +247,7 @@ queries! {
     shared DOCTOR_COMPONENTS_OF_NOTHING = "doctor/components_of_nothing";
     shared DOCTOR_DROP_COMPONENTS = "doctor/drop_components";
     shared DOCTOR_NAMELESS_COMPONENTS = "doctor/nameless_components";
-    shared DOCTOR_UNCONFIRMED = "doctor/unconfirmed";
+    split DOCTOR_UNCONFIRMED = "doctor/unconfirmed";
     shared DOCTOR_FORGOTTEN = "doctor/forgotten";
     shared DOCTOR_CONFIRMED_BEFORE_INTENT = "doctor/confirmed_before_intent";
     shared DOCTOR_OWNERS_DIFFER = "doctor/owners_differ";

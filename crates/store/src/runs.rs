@@ -1,5 +1,6 @@
 //! Runs: one pass of a job, its marks, its blind spots and what it holds back.
 
+use ingather_model::balance::Balance;
 use ingather_model::ids::JobId;
 use ingather_model::scope::BlindSpot;
 
@@ -101,6 +102,18 @@ pub fn held(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Option<Vec<u8>
 /// The held set of a run is settled: `confirmed`, or `void` because a later run listed again.
 pub fn release(sql: &mut Sql<'_>, job: JobId, number: i64, how: &str) -> Result<bool> {
     Ok(sql.execute(&queries::RUN_RELEASE, &[Value::Int(job.0), Value::Int(number), Value::Text(how)])? == 1)
+}
+
+/// Adds removals that were confirmed to the counters of the run that had held them.
+pub fn count_removed(sql: &mut Sql<'_>, job: JobId, number: i64, removed: u64) -> Result<()> {
+    let of_run = [Value::Int(job.0), Value::Int(number)];
+    let counts = sql.one(&queries::RUN_COUNTS, &of_run, |row| row.opt_text(0))?.flatten();
+    let mut counts: Balance =
+        counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    counts.deleted += removed;
+    let text = serde_json::to_string(&counts).unwrap_or_default();
+    sql.execute(&queries::RUN_COUNT, &[Value::Int(job.0), Value::Int(number), Value::Text(&text)])?;
+    Ok(())
 }
 
 /// Ends a run with its counters as JSON.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
 use crate::db::{Column, Durability, Row, Sql, Value};
 use crate::error::{Result, StoreError};
@@ -24,7 +24,16 @@ pub(crate) struct Sqlite {
 }
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
-    StoreError::Database { statement, message: error.to_string() }
+    let message = error.to_string();
+    let extended = error.sqlite_error().map(|error| error.extended_code);
+    match error.sqlite_error_code() {
+        // The memory that readers and writers share is a file, which could not be made large enough.
+        _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(message),
+        Some(ErrorCode::DiskFull) => StoreError::Full(message),
+        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly(message),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(message),
+        _ => StoreError::Database { statement, message },
+    }
 }
 
 impl Sqlite {
@@ -131,25 +140,33 @@ fn open_writer(path: &Path) -> Result<Connection> {
 
 fn open_reader(path: &Path) -> Result<Connection> {
     let readers = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = match on_read_only_disk(path) {
-        false => Connection::open_with_flags(path, readers),
-        true => {
+    let opened = Connection::open_with_flags(path, readers).and_then(|connection| {
+        // The first look makes files beside the store.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    });
+    let connection = match opened {
+        Err(error) if takes_no_files(&error) && has_no_log(path) => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
+        opened => opened,
     };
     let connection = connection.map_err(|e| failed("open", &e))?;
     prepare(&connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
     Ok(connection)
 }
 
-/// Whether nobody can be writing to the store, because its disk takes no writes. With changes in the log that are not in
-/// the store yet, it cannot be read there.
-fn on_read_only_disk(path: &Path) -> bool {
-    let opened = std::fs::OpenOptions::new().append(true).open(path);
-    let log = path.with_extension("db-wal");
-    opened.is_err_and(|error| error.kind() == std::io::ErrorKind::ReadOnlyFilesystem)
-        && log.metadata().map_or(0, |facts| facts.len()) == 0
+/// Whether a file cannot be made or grow beside the store: its disk is full, takes no writes, or is not this user's.
+fn takes_no_files(error: &rusqlite::Error) -> bool {
+    let codes = [ErrorCode::SystemIoFailure, ErrorCode::CannotOpen, ErrorCode::DiskFull, ErrorCode::ReadOnly];
+    error.sqlite_error_code().is_some_and(|code| codes.contains(&code))
+}
+
+/// Whether no change is in the log that is not in the store yet: then nobody is writing where no file can be made, and the
+/// store can be read alone.
+fn has_no_log(path: &Path) -> bool {
+    path.with_extension("db-wal").metadata().map_or(0, |facts| facts.len()) == 0
 }
 
 /// The name of a store that no process changes: SQLite then needs no files beside it.

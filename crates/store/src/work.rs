@@ -1,6 +1,7 @@
 //! What waits, and what is wrong: rows that exist only while there is something to do or to tell.
 
 use ingather_model::ids::JobId;
+use ingather_model::limits;
 
 use crate::db::{Column, Sql, Value};
 use crate::error::Result;
@@ -112,6 +113,12 @@ pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::WORK_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
 }
 
+/// How many documents of a job wait to be sent again because an output lost them; of very many so many are counted.
+pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
+    let values = [Value::Int(job.0), Value::Int(limits::RESENDS_COUNTED_MAX)];
+    Ok(sql.query(&queries::WORK_RESENDS, &values, |row| row.int(0))?.len() as u64)
+}
+
 /// Documents of a job of which a removal was sent and not confirmed.
 pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::DELIVERY_LEAVING, &[Value::Int(job.0)], |row| row.int(0))
@@ -176,4 +183,17 @@ pub fn troubled(
     sql.query(&queries::TROUBLE_OF_JOB, &values, |row| {
         Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?))
     })
+}
+
+/// How many documents of a job have trouble of one kind.
+pub fn count_troubled(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
+    let counted =
+        sql.one(&queries::TROUBLE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
+    Ok(counted.unwrap_or_default() as u64)
+}
+
+/// How many visits of a job were due by `now` and were not made.
+pub fn count_overdue(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<u64> {
+    let counted = sql.one(&queries::WORK_OVERDUE, &[Value::Int(job.0), Value::Int(now)], |row| row.int(0))?;
+    Ok(counted.unwrap_or_default() as u64)
 }

@@ -1,8 +1,9 @@
 //! Death at a named place: from there on nothing that the process does has any effect.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use ingather_connector::call::Cancel;
 
@@ -34,6 +35,8 @@ pub struct Crash {
     taken_over: AtomicBool,
     /// What the process wrote after it had lost its lease.
     pub late_writes: Mutex<Vec<String>>,
+    /// Longest random delay at each place, microseconds; 0: none.
+    delay_us_max: AtomicU64,
 }
 
 impl Crash {
@@ -55,6 +58,20 @@ impl Crash {
     /// Asks `cancel` to stop at that place instead.
     pub fn stop_at(&self, place: &str, nth: u64, cancel: Cancel) {
         self.set(Some((place.to_owned(), nth, Deed::Stop(cancel))));
+    }
+
+    /// From now on threads wait for a random time at each place, at most so long, so that they take turns in other orders.
+    pub fn delay(&self, us_max: u64) {
+        self.delay_us_max.store(us_max, Ordering::Relaxed);
+    }
+
+    fn wait(&self) {
+        let most = self.delay_us_max.load(Ordering::Relaxed);
+        if most > 0 {
+            let wait = Duration::from_micros(fastrand::u64(0..=most));
+            // Nothing is waited for: other orders of threads are what this is for.
+            std::thread::park_timeout(wait);
+        }
     }
 
     fn set(&self, armed: Option<(String, u64, Deed)>) {
@@ -100,6 +117,7 @@ impl Crash {
 
     /// A place is met; true when the process is dead from here on.
     pub fn reach(&self, place: &str) -> bool {
+        self.wait();
         if self.dead() {
             return true;
         }

@@ -39,14 +39,39 @@ impl Database {
         let url = std::env::var("INGATHER_TEST_POSTGRES")
             .expect("INGATHER_TEST_POSTGRES names no cluster: run the tests with `make test`");
         let name = format!("world_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("the test cluster answers");
-        client
-            .batch_execute(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)"))
-            .and_then(|()| client.batch_execute(&format!("CREATE DATABASE \"{name}\"")))
-            .expect("the test cluster makes databases");
+        make(&url, &name, "template1");
         let (server, _) = url.rsplit_once('/').expect("the address of the test cluster names a database");
         Database { target: Target::Postgres(format!("{server}/{name}")), folder, drop: Some((url, name)) }
     }
+
+    /// A copy of it in the same cluster; nobody may have it open.
+    ///
+    /// # Panics
+    /// When it is not in a cluster.
+    pub fn copy(&self) -> Database {
+        let copy = Database::fresh(Kind::Postgres);
+        copy.put_back(self);
+        copy
+    }
+
+    /// Becomes a copy of another one; nobody may have either open.
+    ///
+    /// # Panics
+    /// When they are not in a cluster.
+    pub fn put_back(&self, copy: &Database) {
+        let ((url, name), (_, copy)) =
+            self.drop.as_ref().zip(copy.drop.as_ref()).expect("databases of a cluster are copied");
+        make(url, name, copy);
+    }
+}
+
+/// Makes a database that holds what another one holds; what there was of its name goes.
+fn make(url: &str, name: &str, from: &str) {
+    let mut client = postgres::Client::connect(url, postgres::NoTls).expect("the test cluster answers");
+    client
+        .batch_execute(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)"))
+        .and_then(|()| client.batch_execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{from}\"")))
+        .expect("the test cluster makes databases");
 }
 
 impl Drop for Database {

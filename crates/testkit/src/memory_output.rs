@@ -7,7 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    AsOpened, Change, Generation, Held, Holdings, Op, Output, OutputCan, OutputKind, OutputPlace,
+};
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::clock::HandClock;
@@ -20,6 +22,8 @@ pub static MEMORY: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: false, access: true, list: true }),
+    look: Some(|settings, place| look(&MEMORY, settings, place)),
+    discard: None,
 };
 
 /// Keeps what was committed.
@@ -29,6 +33,8 @@ pub static COMMITTING: OutputKind = OutputKind {
     can: OutputCan { commits: true, access: true, list: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: true, access: true, list: true }),
+    look: Some(|settings, place| look(&COMMITTING, settings, place)),
+    discard: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -38,7 +44,17 @@ pub static PLAIN: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: false, list: false },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: false, access: false, list: false }),
+    look: None,
+    discard: None,
 };
+
+fn look(
+    kind: &OutputKind,
+    settings: &serde_json::Value,
+    place: &OutputPlace,
+) -> Result<Option<Box<dyn Holdings>>, Fault> {
+    Ok(Some(Box::new(AsOpened((kind.open)(settings, place)?))))
+}
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +71,8 @@ pub struct Entry {
     pub class: Option<ClassId>,
     /// Its place.
     pub place: Option<PlaceId>,
+    /// The job that sent it.
+    pub job: i64,
 }
 
 /// Calls that were made.
@@ -92,24 +110,35 @@ pub enum Effect {
     Late,
 }
 
+/// What an output holds from a commit on, and what it says about it.
+#[derive(Clone, Debug, Default)]
+struct Commit {
+    identity: u64,
+    number: i64,
+    session: i64,
+    entries: BTreeMap<String, Entry>,
+    seq: i64,
+    newest: HashMap<String, i64>,
+}
+
 /// What one output holds; it outlives every engine.
 #[derive(Debug)]
 pub struct Shelf {
     /// Entries as they would be found now.
     pub entries: BTreeMap<String, Entry>,
-    committed: BTreeMap<String, Entry>,
-    earlier: BTreeMap<String, Entry>,
-    identity: u64,
-    number: i64,
-    /// Largest number of a change that each of the three holds.
+    /// Largest number of a change that was seen, and the last number of each address.
     seq: i64,
-    committed_seq: i64,
-    earlier_seq: i64,
+    newest: HashMap<String, i64>,
+    /// The opening that writes.
+    session: i64,
+    committed: Commit,
+    earlier: Commit,
+    backup: Option<Commit>,
     late: Vec<Change>,
     /// It or the books were not put back since it was opened last: whoever opens it finds out.
     pub fits: bool,
-    /// How often it was emptied because it did not fit the books.
-    pub cleared: u32,
+    /// How often it lost everything: it was emptied because it did not fit the books, or forgot.
+    pub emptied: u32,
     /// What goes wrong, the first that fits.
     pub troubles: Vec<Trouble>,
     /// The next answers are one too few.
@@ -118,6 +147,8 @@ pub struct Shelf {
     pub double_answers: u32,
     /// The next commits fail.
     pub failing_commits: u32,
+    /// It forgets everything after so many changes, while it is open.
+    pub forgets_after: Option<u32>,
     /// Time that each call takes, milliseconds.
     pub slow_ms: i64,
     /// Calls since they were asked for last.
@@ -126,7 +157,6 @@ pub struct Shelf {
     pub told: Vec<String>,
     /// Broken promises of the engine.
     pub violations: Vec<String>,
-    newest: HashMap<String, i64>,
     commits: bool,
     /// Where the world dies.
     pub crash: Arc<Crash>,
@@ -138,25 +168,24 @@ impl Default for Shelf {
     fn default() -> Shelf {
         Shelf {
             entries: BTreeMap::new(),
-            committed: BTreeMap::new(),
-            earlier: BTreeMap::new(),
-            identity: 1,
-            number: 0,
             seq: 0,
-            committed_seq: 0,
-            earlier_seq: 0,
+            newest: HashMap::new(),
+            session: 0,
+            committed: Commit { identity: 1, ..Commit::default() },
+            earlier: Commit { identity: 1, ..Commit::default() },
+            backup: None,
             late: Vec::new(),
             fits: true,
-            cleared: 0,
+            emptied: 0,
             troubles: Vec::new(),
             short_answers: 0,
             double_answers: 0,
             failing_commits: 0,
+            forgets_after: None,
             slow_ms: 0,
             calls: Calls::default(),
             told: Vec::new(),
             violations: Vec::new(),
-            newest: HashMap::new(),
             commits: false,
             crash: Arc::default(),
             clock: HandClock::at(0),
@@ -167,40 +196,84 @@ impl Default for Shelf {
 impl Shelf {
     /// It loses everything, and is another one from now on.
     pub fn forget(&mut self) {
-        self.entries.clear();
-        self.committed.clear();
-        self.earlier.clear();
-        self.late.clear();
-        self.fits = false;
-        self.identity += 1;
-        self.number = 0;
-        (self.seq, self.committed_seq, self.earlier_seq) = (0, 0, 0);
+        let other = Commit { identity: self.committed.identity + 1, ..Commit::default() };
+        self.earlier = other.clone();
+        self.emptied += 1;
+        self.stand_at(other);
     }
 
     /// Nothing goes wrong from now on; what was late has arrived.
     pub fn heal(&mut self) {
+        if self.commits {
+            // Nobody has it open, and what was not committed is lost.
+            self.late.clear();
+        }
         self.take_late();
         self.troubles.clear();
         (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
+        self.forgets_after = None;
+    }
+
+    /// A change comes in: it may be the one before which everything is forgotten.
+    fn count_down(&mut self) {
+        match self.forgets_after {
+            Some(0) => {
+                self.forgets_after = None;
+                self.forget();
+            }
+            Some(left) => self.forgets_after = Some(left - 1),
+            None => {}
+        }
     }
 
     /// The process that had it open is gone: what was not committed is lost.
     pub fn lose_uncommitted(&mut self) {
         if self.commits {
-            self.entries = self.committed.clone();
-            self.seq = self.committed_seq;
-            self.late.clear();
+            self.stand_at_commit();
+        }
+    }
+
+    fn stand_at_commit(&mut self) {
+        self.entries = self.committed.entries.clone();
+        self.newest = self.committed.newest.clone();
+        self.seq = self.committed.seq;
+        self.late.clear();
+    }
+
+    /// It was put back, or another one was put in its place: whoever opens it next finds out.
+    fn stand_at(&mut self, commit: Commit) {
+        self.fits = false;
+        self.committed = commit;
+        self.stand_at_commit();
+    }
+
+    fn make_commit(&mut self) {
+        let commit = Commit {
+            identity: self.committed.identity,
+            number: self.committed.number + 1,
+            session: self.session,
+            entries: self.entries.clone(),
+            seq: self.seq,
+            newest: self.newest.clone(),
+        };
+        self.earlier = std::mem::replace(&mut self.committed, commit);
+    }
+
+    /// Keeps a copy of what it holds now.
+    pub fn back_up(&mut self) {
+        self.backup = Some(self.committed.clone());
+    }
+
+    /// Puts the copy back, if there is one.
+    pub fn restore(&mut self) {
+        if let Some(backup) = self.backup.clone() {
+            self.stand_at(backup);
         }
     }
 
     /// It stands as before its last commit: a backup was restored.
     pub fn go_back(&mut self) {
-        self.fits = false;
-        self.committed = self.earlier.clone();
-        self.entries = self.committed.clone();
-        self.committed_seq = self.earlier_seq;
-        self.seq = self.committed_seq;
-        self.number -= 1;
+        self.stand_at(self.earlier.clone());
     }
 
     fn take_late(&mut self) {
@@ -226,6 +299,7 @@ impl Shelf {
                     version: *version,
                     class: *class,
                     place: *place,
+                    job: change.job,
                 };
                 self.entries.insert(change.id.clone(), entry);
             }
@@ -233,7 +307,7 @@ impl Shelf {
                 self.calls.access += 1;
                 self.told.push(format!("access {}", change.id));
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.class, entry.place) = (*class, *place);
+                (entry.class, entry.place, entry.job) = (*class, *place, change.job);
             }
             Op::Delete => {
                 self.calls.delete += 1;
@@ -258,17 +332,14 @@ pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open(
-    settings: &serde_json::Value,
-    _place: &OutputPlace,
-    can: OutputCan,
-) -> Result<Box<dyn Output>, Fault> {
+fn open(settings: &serde_json::Value, place: &OutputPlace, can: OutputCan) -> Result<Box<dyn Output>, Fault> {
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let shelf = shared(&text("world"), &text("name"));
     {
         let mut shelf = locked(&shelf);
         shelf.commits = can.commits;
         shelf.fits = true;
+        shelf.session = place.session;
         shelf.lose_uncommitted();
     }
     Ok(Box::new(MemoryOutput { shelf, can }))
@@ -286,6 +357,8 @@ impl MemoryOutput {
             shelf.violations.push(format!("{}: number {} after {earlier}", change.id, change.seq));
         }
         shelf.newest.insert(change.id.clone(), change.seq);
+        // Seen is enough, whatever becomes of it.
+        shelf.seq = shelf.seq.max(change.seq);
         if matches!(change.op, Op::Access { .. }) && !self.can.access {
             shelf.violations.push(format!("{}: access without the ability", change.id));
         }
@@ -319,6 +392,7 @@ impl Output for MemoryOutput {
             if n > 0 && n == batch.len() / 2 && crash.reach("mid send") {
                 return batch.iter().map(|_| dead()).collect();
             }
+            shelf.count_down();
             answers.push(self.one(&mut shelf, change));
         }
         if crash.reach("after send") {
@@ -346,10 +420,7 @@ impl Output for MemoryOutput {
             shelf.lose_uncommitted();
             return Err(Fault::passing("commit", format!("the disk was full at {}", call.clock.now())));
         }
-        shelf.earlier = shelf.committed.clone();
-        shelf.committed = shelf.entries.clone();
-        (shelf.earlier_seq, shelf.committed_seq) = (shelf.committed_seq, shelf.seq);
-        shelf.number += 1;
+        shelf.make_commit();
         drop(shelf);
         if crash.reach("after commit") {
             return Err(Fault::passing("dead", "the process is dead"));
@@ -358,12 +429,8 @@ impl Output for MemoryOutput {
     }
 
     fn generation(&self) -> Generation {
-        let shelf = locked(&self.shelf);
-        Generation {
-            identity: format!("shelf {}", shelf.identity),
-            number: shelf.number,
-            seq: shelf.committed_seq,
-        }
+        let Commit { identity, number, seq, session, .. } = locked(&self.shelf).committed;
+        Generation { identity: format!("shelf {identity}"), number, seq, session }
     }
 
     fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
@@ -374,12 +441,9 @@ impl Output for MemoryOutput {
                 return Err(Fault::passing("dead", "the process is dead"));
             }
             shelf.entries.clear();
-            shelf.committed.clear();
-            shelf.earlier.clear();
-            shelf.newest.clear();
-            (shelf.seq, shelf.committed_seq, shelf.earlier_seq) = (0, 0, 0);
-            shelf.number += 1;
-            shelf.cleared += 1;
+            shelf.make_commit();
+            shelf.earlier = shelf.committed.clone();
+            shelf.emptied += 1;
         }
         Ok(self.generation())
     }

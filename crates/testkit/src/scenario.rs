@@ -11,6 +11,7 @@
 //!                                  opens; with the power, what was not synced is lost but for some commits
 //! takeover after intent            another process takes the lease there
 //! backup | restore | power K       the store is copied, put back, or loses power between two deeds
+//! backup one | restore one         the same for an output that commits; `all`: store and outputs together
 //! watch                            from here on every deed is judged: see `watch`
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
@@ -75,13 +76,13 @@ pub fn play(file: &str, text: &str) {
 
 /// Plays a text on one database: what differs, each with its line.
 pub fn play_on(kind: Kind, text: &str) -> Vec<String> {
-    play_and_tell(kind, text, &mut |_, _| {})
+    play_in(World::new(kind), text, &mut |_, _| {})
 }
 
-/// The same, and tells after each line what it led to.
-pub fn play_and_tell(kind: Kind, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<String> {
+/// Plays a text in an empty world, and tells after each line what it led to.
+pub fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<String> {
     let mut play = Play {
-        world: World::new(kind),
+        world,
         answer: Answer::Nothing,
         watching: false,
         watch: watch::Watch::default(),
@@ -136,9 +137,6 @@ impl Play {
         let before = (self.watching && asks).then(|| self.before(rest));
         self.deed(word, rest)?;
         self.note_source();
-        if word == "restore" {
-            self.books_restored();
-        }
         if self.watching && !matches!(word, "output" | "job" | "source" | "fault" | "quiet") {
             self.judge(before.as_ref(), word, rest);
         }

@@ -291,7 +291,7 @@ impl Repository for ScriptRepository {
         }
         let mut observed = self.observed(key, &file);
         observed.record.body = Some(file.content.clone());
-        read(&mut observed.record, &mut file.content.as_bytes())?;
+        read(&mut observed.record, &observed.level, &mut file.content.as_bytes())?;
         Ok(observed)
     }
 

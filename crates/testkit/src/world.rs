@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use ingather_connector::call::{Cancel, Clock as _};
 use ingather_connector::model::access::Tokens;
-use ingather_connector::model::ids::ConnectionId;
+use ingather_connector::model::ids::{ConnectionId, JobId};
 use ingather_connector::model::job::{Definition, RunKind};
+use ingather_connector::permitted::Reference;
 use ingather_connector::registry::Registry;
 use ingather_connector::repository::Surroundings;
 use ingather_engine::progress::Progress;
@@ -39,6 +40,9 @@ pub static REGISTRY: Registry = Registry {
 /// A call that takes longer than this hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
+/// Longest random delay of a thread at one place: of the order of a transaction.
+const DELAY_US_MAX: u64 = 300;
+
 /// One world.
 pub struct World {
     /// Its name, in which its source and its shelves are found.
@@ -59,9 +63,15 @@ pub struct World {
     pub outputs: HashMap<String, ConnectionId>,
     processes: u64,
     power: Arc<Power>,
-    backup: Option<Copy>,
+    backup: Option<Backup>,
     /// Its store.
     pub database: Database,
+}
+
+/// A store from an earlier day.
+enum Backup {
+    Files(Copy),
+    Database(Database),
 }
 
 /// All or what is new; written.
@@ -69,6 +79,14 @@ pub const FULL: Options =
     Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false, accepts_devices: false };
 
 impl World {
+    /// The same, with several workers, and threads that wait for a random time here and there.
+    pub fn in_other_orders(mut self) -> World {
+        self.threads = 3;
+        self.crash.delay(DELAY_US_MAX);
+        self.reopen();
+        self
+    }
+
     /// An empty world on a fresh database.
     pub fn new(kind: Kind) -> World {
         static MADE: AtomicU64 = AtomicU64::new(0);
@@ -169,33 +187,32 @@ impl World {
         })
     }
 
-    /// Keeps a copy of the store as it stands.
-    ///
-    /// # Errors
-    /// Only files can be copied.
-    pub fn back_up(&mut self) -> Result<(), String> {
-        let Target::Sqlite(path) = &self.database.target else {
-            return Err("only SQLite is copied".to_owned());
-        };
-        self.backup = Some(Copy::of(path));
-        Ok(())
+    /// Keeps a copy of the store as it stands; on PostgreSQL the process ends for it.
+    pub fn back_up(&mut self) {
+        self.backup = Some(match &self.database.target {
+            Target::Sqlite(path) => Backup::Files(Copy::of(path)),
+            Target::Postgres(_) => {
+                self.engine = None;
+                Backup::Database(self.database.copy())
+            }
+        });
+        if self.engine.is_none() {
+            self.reopen();
+        }
     }
 
-    /// Puts the copy back and opens it; nothing happens when there is none.
-    ///
-    /// # Errors
-    /// Only files can be copied.
-    pub fn restore(&mut self) -> Result<(), String> {
-        let Target::Sqlite(path) = self.database.target.clone() else {
-            return Err("only SQLite is copied".to_owned());
-        };
-        if let Some(copy) = &self.backup {
+    /// Puts the copy back and opens it; only a new process begins when there is none.
+    pub fn restore(&mut self) {
+        if let Some(backup) = &self.backup {
             self.engine = None;
-            copy.put(&path);
+            match (backup, &self.database.target) {
+                (Backup::Files(copy), Target::Sqlite(path)) => copy.put(path),
+                (Backup::Database(copy), _) => self.database.put_back(copy),
+                (Backup::Files(_), Target::Postgres(_)) => unreachable!("a world keeps its database"),
+            }
             self.shelves.values().for_each(|shelf| memory_output::locked(shelf).fits = false);
         }
         self.reopen();
-        Ok(())
     }
 
     /// The engine of the process that lives now.
@@ -327,7 +344,10 @@ impl World {
             who::permitted(&self.engine().reader, id, &tokens).expect("few changes are on their way");
         let entries = self.entries(output).into_iter();
         entries
-            .filter(|(_, e)| permitted.permits(e.address, e.class, e.place))
+            .filter(|(_, e)| {
+                let of = Reference { job: Some(JobId(e.job)), class: e.class, place: e.place };
+                permitted.permits(e.address, of)
+            })
             .map(|(name, _)| name)
             .collect()
     }

@@ -95,7 +95,7 @@ impl Repository for __Type__ {
     fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let text = self.text(key)?;
         let mut observed = self.observed(key, &text);
-        read(&mut observed.record, &mut text.as_bytes())?;
+        read(&mut observed.record, &observed.level, &mut text.as_bytes())?;
         Ok(observed)
     }
 
@@ -209,6 +209,7 @@ impl Transform for __Type__ {
 mod tests {
     use ingather_connector::call::Cancel;
     use ingather_connector::model::document::{Parts, Record};
+    use ingather_connector::transform::Audience;
     use ingather_testkit::clock::HandClock;
     use ingather_testkit::suites;
 
@@ -227,7 +228,8 @@ mod tests {
         let before = Record { title: "title".into(), uri: "x:1".into(), ..Record::default() };
         let mut record = before.clone();
         let mut parts = Parts::default();
-        let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut parts };
+        let content = &mut std::io::empty();
+        let mut item = Item { record: &mut record, content, parts: &mut parts, audience: &Audience::default };
         assert_eq!(stage.apply(&call, &mut item).unwrap(), Verdict::Pass);
         assert_eq!(record, Record { title: "tit".into(), ..before });
     }
@@ -251,7 +253,9 @@ use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace,
+};
 use ingather_connector::settings;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -263,6 +267,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true },
     schema: settings::schema_of::<Settings>,
     open,
+    look: Some(|value, place| Ok(Some(Box::new(AsOpened(open(value, place)?))))),
+    discard: None,
 };
 
 /// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.
@@ -330,7 +336,7 @@ impl Output for __Type__ {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: "__name__".to_owned(), number: 0, seq: 0 }
+        Generation { identity: "__name__".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
@@ -352,7 +358,7 @@ mod tests {
     #[test]
     fn it_keeps_what_an_output_promises() {
         let folder = tempfile::tempdir().unwrap();
-        let place = OutputPlace { data: folder.path().to_owned(), store: "store".to_owned() };
+        let place = OutputPlace { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 };
         let settings = serde_json::json!({ "file": folder.path().join("entries") });
         suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
     }

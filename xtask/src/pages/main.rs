@@ -11,8 +11,24 @@ type Page = (&'static str, fn() -> String);
 /// of the model are reached as `ingather_connector::model`.
 const PAGES: &[Page] = &[
     ("docs/generated/connectors.md", connectors::overview),
+    ("docs/generated/doctor.md", doctor),
     ("docs/generated/lifecycle.md", ingather_connector::model::lifecycle::markdown),
 ];
+
+/// What the doctor finds in the inventory, from the table that it goes by.
+fn doctor() -> String {
+    let rows = ingather_store::doctor::CHECKS.iter().map(|check| {
+        format!("| `{}` | {} | {} | {} |\n", check.name, check.number, check.found, check.advice)
+    });
+    format!(
+        "# What `ingather doctor` finds in the inventory\n\n\
+         Each check is a query in `crates/store/sql/doctor`. `ingather doctor` names what it finds with some examples; what \
+         `--repair` can repair without a loss it repairs, and the next run sends what has to be sent. What the doctor says \
+         about outputs, jobs and the machine is in [Troubleshooting](../manual/troubleshooting.md).\n\n\
+         | Check | Number | What it says | What to do |\n|---|---|---|---|\n{}",
+        rows.collect::<String>()
+    )
+}
 
 fn main() {
     let fixed = PAGES.iter().map(|(path, make)| ((*path).to_owned(), make()));

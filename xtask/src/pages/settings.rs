@@ -61,7 +61,7 @@ mod tests {
         });
         let page = table(&schema);
         for row in [
-            "| `root` | string | required | length at most 9 | The folder. Absolute \\| relative. |",
+            "| `root` | string | required | up to 9 characters | The folder. Absolute \\| relative. |",
             "| `mode` | `\"fast\"` or `\"exact\"` or `\"slow\"` | `\"fast\"` |  |  |",
             "| `more` | object | none |  |  |",
             "| `users` | names with boolean | none |  |  |",

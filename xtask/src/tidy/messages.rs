@@ -1,4 +1,4 @@
-//! Log messages read alike: lower case, no full stop.
+//! Log messages read alike: lower case, no full stop. What the program says is made safe for a terminal first.
 
 use super::{Finding, World, finding};
 use crate::scan::{line_of, mask, words};
@@ -30,6 +30,30 @@ pub(super) fn log_messages(world: &World) -> Vec<Finding> {
     findings
 }
 
+/// Ways to a terminal.
+const TERMINAL: &[&str] =
+    &["print!(", "println!(", "eprint!(", "eprintln!(", "stdout()", "stderr()", ".print()"];
+
+/// What the program writes to a terminal goes through its one door, which makes text from documents safe.
+pub(super) fn terminals(world: &World) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in world.tree.ending(".rs") {
+        let door = path == "crates/app/src/show.rs" || path.starts_with("crates/app/src/show/");
+        if !path.starts_with("crates/app/src/") || door {
+            continue;
+        }
+        let code = mask(text);
+        for at in TERMINAL.iter().flat_map(|way| words(&code, way).collect::<Vec<_>>()) {
+            findings.push(finding(
+                path,
+                line_of(text, at),
+                "write with `show::line`, `show::json` or `show::stderr`: they make text from documents safe for a terminal",
+            ));
+        }
+    }
+    findings
+}
+
 /// The string of a log call that is no field's value: the last one that follows the opening bracket or a comma.
 fn message<'a>(text: &'a str, code: &str, at: usize) -> Option<&'a str> {
     let mut depth = 1usize;
@@ -56,7 +80,7 @@ fn message<'a>(text: &'a str, code: &str, at: usize) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examples::refuses;
+    use super::super::examples::{found, refuses};
     use super::*;
 
     #[test]
@@ -71,5 +95,16 @@ mod tests {
             ("a.rs", "tracing::warn!(\"it failed.\")"),
             ("a.rs", "warn!(\"SQLite is busy {}\", f(x))"),
         );
+    }
+    #[test]
+    fn writing_past_the_door_is_refused() {
+        let plain = "fn a() { writeln!(std::io::stdout(), \"{title}\") }";
+        refuses(terminals, ("crates/app/src/a.rs", plain), ("crates/app/src/show.rs", plain));
+        refuses(
+            terminals,
+            ("crates/app/src/commands/a.rs", "fn a() { println!(\"{title}\") }"),
+            ("crates/app/src/commands/a.rs", "fn a() { show::line(\"println!(\") }"),
+        );
+        assert_eq!(found(terminals, &[("crates/store/src/a.rs", plain)]), []);
     }
 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ingather_connector::output::Generation;
 use ingather_connectors::index::{self, Searcher};
+use ingather_engine::outputs::misfit;
 use ingather_store::connections::{self, Role};
-use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, documents, leases};
+use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, leases};
 
 use super::export;
 use super::why::INDEX;
@@ -31,19 +32,16 @@ impl Drop for Scratch {
 pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
-    if file.exists() {
+    let to_standard = file == Path::new(archive::STANDARD);
+    if to_standard && show::is_terminal_out() {
+        return Err(Failure::usage(
+            "a backup is not for a terminal; name a file, or send it on, such as to a pipe",
+        ));
+    }
+    if !to_standard && file.exists() {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
-    // Beside the index, so that its files can be linked instead of copied.
-    let scratch = Scratch(data.path.join(format!("backup-{}", std::process::id())));
-    archive::make_folder(&scratch.0)?;
-    let index = match data.keeps_the_store() {
-        true => in_step(&reader, &data.path, &scratch.0)?,
-        false => index::snapshot(&data.path, &scratch.0.join(INDEX))?,
-    };
-    let settings = scratch.0.join("settings.json");
-    std::fs::write(&settings, export::declaration(&reader)?)
-        .map_err(|error| Failure::unable(format!("{}: {error}", settings.display())))?;
+    let (scratch, index) = collect(&reader, &data, file)?;
     let mut manifest = Manifest {
         format: archive::FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -53,6 +51,9 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         index: index.map(|index| (index.identity, index.number)),
         files: Vec::new(),
     };
+    if to_standard {
+        return archive::write_out(&scratch.0, &mut manifest).map(|()| exit::DONE);
+    }
     archive::write(file, &scratch.0, &mut manifest)?;
     told(global, "backed up", file, &manifest);
     if !data.keeps_the_store() && !global.quiet {
@@ -62,6 +63,36 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         );
     }
     Ok(exit::DONE)
+}
+
+/// Puts what goes into the backup into a folder of its own: beside the index, so that its files can be linked instead of
+/// copied; where nothing can be written or there is no room, beside the backup.
+fn collect(reader: &Reader, data: &DataDirectory, file: &Path) -> Result<(Scratch, Option<Generation>)> {
+    let name = format!("backup-{}", std::process::id());
+    let inside = Scratch(data.path.join(&name));
+    if let Ok(index) = fill(reader, data, &inside.0) {
+        return Ok((inside, index));
+    }
+    drop(inside);
+    let beside = match file == Path::new(archive::STANDARD) {
+        true => std::env::temp_dir(),
+        false => file.parent().unwrap_or(Path::new("")).to_owned(),
+    };
+    let outside = Scratch(beside.join(format!(".ingather-{name}")));
+    let index = fill(reader, data, &outside.0)?;
+    Ok((outside, index))
+}
+
+fn fill(reader: &Reader, data: &DataDirectory, folder: &Path) -> Result<Option<Generation>> {
+    archive::make_folder(folder)?;
+    let index = match data.keeps_the_store() {
+        true => in_step(reader, &data.path, folder)?,
+        false => index::snapshot(&data.path, &folder.join(INDEX))?,
+    };
+    let settings = folder.join("settings.json");
+    std::fs::write(&settings, export::declaration(reader)?)
+        .map_err(|error| archive::failed(&settings, &error))?;
+    Ok(index)
 }
 
 /// Copies store and index so that the books speak of this very index: neither has lost or knows what the other does not.
@@ -83,8 +114,7 @@ fn in_step(reader: &Reader, data: &Path, into: &Path) -> Result<Option<Generatio
 /// Whether an index is the one that the books speak of, neither behind nor ahead of them.
 fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, StoreError> {
     let known = connections::find(sql, Role::Output, INDEX)?;
-    let generation = known.map_or(0, |connection| connection.generation);
-    Ok(index.number >= generation && index.seq < documents::next_id(sql, "seq")?)
+    Ok(known.map_or(index.seq == 0, |connection| misfit(&connection, index).is_none()))
 }
 
 fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
@@ -94,7 +124,7 @@ fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
             "file": place.to_string_lossy(), "store": manifest.store, "index": manifest.index, "bytes": bytes,
             "files": manifest.files.len(), "made_at": manifest.made_at, "program": manifest.program,
         });
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !global.quiet {
         let files = manifest.files.len();
         show::line(&format!("{what}: {} ({files} files, {})", place.display(), show::bytes(bytes)));
@@ -111,7 +141,7 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
             )));
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Failure::unable(format!("{}: {error}", data.path.display())));
+            return Err(archive::failed(&data.path, &error));
         }
         _ => {}
     }
@@ -125,8 +155,7 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
         archive::sync_folder(folder)?;
     }
     // An empty directory of that name gives way; one that is not empty any more does not.
-    std::fs::rename(&scratch.0, &data.path)
-        .map_err(|error| Failure::unable(format!("{}: {error}", data.path.display())))?;
+    std::fs::rename(&scratch.0, &data.path).map_err(|error| archive::failed(&data.path, &error))?;
     archive::sync_folder(above)?;
     told(global, "restored", &data.path, &manifest);
     if manifest.store == "postgres" && !global.quiet {
@@ -155,7 +184,7 @@ fn check(folder: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
         }
         store.write(Durability::Synced, leases::forget)?;
     }
-    let index = Searcher::open(folder).map_err(|fault| unusable(fault.to_string()))?;
+    let index = Searcher::open(folder, &manifest.store_id).map_err(|fault| unusable(fault.to_string()))?;
     match index.is_some() == manifest.index.is_some() {
         true => Ok(()),
         false => Err(unusable("its index is not the one that it names".to_owned())),

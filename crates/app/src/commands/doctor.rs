@@ -31,8 +31,9 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
     tell(surroundings::of_machine(&data.path, repair));
     tell(surroundings::of_store(&reader)?);
     let engine = wiring::engine(global, &data, reader.clone(), writing.as_ref(), &[]);
+    let holder = if repair { None } else { data.holder() };
     for job in reader.read(jobs::list)? {
-        tell(surroundings::of_job(&engine, &job)?);
+        tell(surroundings::of_job(&engine, &job, holder.as_deref())?);
     }
     let faults = reader.read(|sql| doctor::examine(sql, ROWS_MAX))?;
     let mut left = faults.clone();
@@ -63,20 +64,24 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
     bad += left.len();
     if !global.json && !global.quiet {
         show::stderr(&match (bad, faults.len() - left.len()) {
-            (0, 0) => "nothing found".to_owned(),
-            (0, n) => format!("{n} kinds of faults were put right; the next run sends what has to be sent"),
-            (n, 0) => format!("{n} things need attention"),
-            (n, repaired) => format!("{n} things need attention, {repaired} kinds of faults were put right"),
+            (0, 0) => "no problems found".to_owned(),
+            (0, n) => format!("{}; the next run sends what has to be sent", problems(n, "repaired")),
+            (n, 0) => problems(n, "found"),
+            (n, repaired) => format!("{}, {}", problems(n, "found"), problems(repaired, "repaired")),
         });
     }
     Ok(if bad == 0 { exit::DONE } else { exit::TROUBLED })
+}
+
+fn problems(count: usize, what: &str) -> String {
+    format!("{count} problem{} {what}", if count == 1 { "" } else { "s" })
 }
 
 fn tell_look(global: &Global, look: &Look) {
     if global.json {
         let line =
             json!({"check": look.check, "ok": look.good, "says": look.sentence, "advice": look.advice});
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !look.good {
         show::line(&format!("{}: {}", look.check, look.sentence));
         show::line(&format!("  {}", look.advice));
@@ -94,7 +99,7 @@ fn tell_fault(global: &Global, reader: &Reader, fault: &Fault, repaired: bool) -
             "check": check.name, "number": check.number, "ok": repaired, "repaired": repaired, "count": fault.rows.len(),
             "more": more, "says": check.found, "advice": check.advice, "examples": examples,
         });
-        show::line(&line.to_string());
+        show::json(&line);
         return Ok(());
     }
     let count = show::number(fault.rows.len() as u64);
@@ -106,7 +111,7 @@ fn tell_fault(global: &Global, reader: &Reader, fault: &Fault, repaired: bool) -
         check.found,
         examples.join(", ")
     ));
-    let what_now = if repaired { "was put right" } else { check.advice };
+    let what_now = if repaired { "was repaired" } else { check.advice };
     show::line(&format!("  {what_now}"));
     Ok(())
 }

@@ -1,11 +1,14 @@
 //! `ingather document …`: the inventory of a job, and why one document stands as it does.
 
+use ingather_connector::model::fault::Reason;
 use ingather_engine::inspect::explain::Explanation;
+use ingather_store::Reader;
 use ingather_store::documents::{self, Listed};
+use ingather_store::jobs::Job;
 use serde_json::json;
 
 use super::{job_named, repository_kind};
-use crate::arguments::{Document, DocumentState, Global};
+use crate::arguments::{Document, DocumentState, Global, values};
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
 use crate::{show, wiring};
@@ -17,7 +20,7 @@ pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     match command {
         Document::List { job, state, limit } => list(global, &data, &job, state, limit),
-        Document::Explain { job, document } => explain(global, &data, &job, &document),
+        Document::Explain { job, document } => explain(global, &data, &job, &values::name(&document)),
     }
 }
 
@@ -34,7 +37,7 @@ fn list(
     let mut left = limit;
     loop {
         let rows = reader.read(|sql| documents::list(sql, job.id, after, PAGE))?;
-        let Some(last) = rows.last() else { return Ok(exit::DONE) };
+        let Some(last) = rows.last() else { break };
         after = last.id.0;
         for row in rows.iter().filter(|row| state.is_none_or(|state| state_of(row) == state)) {
             if left == 0 {
@@ -47,6 +50,46 @@ fn list(
             tell(global, &job.name, row);
         }
     }
+    if state != Some(DocumentState::Skipped) {
+        return Ok(exit::DONE);
+    }
+    list_left_out(global, data, &reader, &job, left)
+}
+
+/// What the source has and the job leaves out for what it is, such as links and special files, is in no inventory: the
+/// source is listed again, and nothing is written.
+fn list_left_out(
+    global: &Global,
+    data: &DataDirectory,
+    reader: &Reader,
+    job: &Job,
+    mut left: u32,
+) -> Result<u8> {
+    let kind = repository_kind(reader, job)?;
+    let engine = wiring::engine(global, data, reader.clone(), None, &wiring::journals(&job.definition));
+    let mut more = false;
+    engine.left_out(job, &kind, &mut |skipped| {
+        more = left == 0;
+        if !more {
+            left -= 1;
+            let Reason { code, message } = &skipped.reason;
+            match global.json {
+                true => show::line(
+                    &json!({
+                        "job": job.name, "document": skipped.key, "state": "skipped", "changed_run": null,
+                        "waits_for": null, "due": null, "code": code, "reason": message,
+                    })
+                    .to_string(),
+                ),
+                false => show::line(&format!("{:<8} {}  {code}: {message}", "skipped", skipped.key)),
+            }
+        }
+        !more
+    })?;
+    if more && !global.quiet {
+        show::stderr("there are more; see them with a larger --limit");
+    }
+    Ok(exit::DONE)
 }
 
 fn state_of(row: &Listed) -> DocumentState {
@@ -58,23 +101,25 @@ fn state_of(row: &Listed) -> DocumentState {
     }
 }
 
+/// The state as programs read it, and as people do.
+fn words(state: DocumentState) -> (&'static str, &'static str) {
+    match state {
+        DocumentState::Waiting => ("waiting", "waiting"),
+        DocumentState::Settled => ("settled", "done"),
+        DocumentState::Failed => ("failed", "failed"),
+        DocumentState::Skipped => ("skipped", "skipped"),
+    }
+}
+
 fn tell(global: &Global, job: &str, row: &Listed) {
-    let word = match state_of(row) {
-        DocumentState::Waiting => "waiting",
-        DocumentState::Settled => "settled",
-        DocumentState::Failed => "failed",
-        DocumentState::Skipped => "skipped",
-    };
+    let (word, for_people) = words(state_of(row));
     let reason = row.trouble.as_ref().map(|(_, code, message)| (code.as_str(), message.as_str()));
     if global.json {
-        show::line(
-            &json!({
-                "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,
-                "waits_for": row.work.as_ref().map(|(cause, _)| cause), "due": row.work.as_ref().map(|(_, due)| due),
-                "code": reason.map(|(code, _)| code), "reason": reason.map(|(_, message)| message),
-            })
-            .to_string(),
-        );
+        show::json(&json!({
+            "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,
+            "waits_for": row.work.as_ref().map(|(cause, _)| cause), "due": row.work.as_ref().map(|(_, due)| due),
+            "code": reason.map(|(code, _)| code), "reason": reason.map(|(_, message)| message),
+        }));
         return;
     }
     let why = match (&row.work, reason) {
@@ -82,7 +127,7 @@ fn tell(global: &Global, job: &str, row: &Listed) {
         (Some((cause, due)), None) => format!("  {cause}, due {}", show::time(*due)),
         _ => String::new(),
     };
-    show::line(&format!("{word:<8} {}{why}", row.name));
+    show::line(&format!("{for_people:<8} {}{why}", row.name));
 }
 
 fn explain(global: &Global, data: &DataDirectory, job: &str, document: &str) -> Result<u8> {
@@ -92,7 +137,7 @@ fn explain(global: &Global, data: &DataDirectory, job: &str, document: &str) -> 
     let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
     let told = engine.explain(&job, &kind, document)?;
     if global.json {
-        show::line(&as_json(&job.name, &told).to_string());
+        show::json(&as_json(&job.name, &told));
     } else {
         tell_explanation(&job.name, &told);
     }
@@ -159,5 +204,5 @@ fn tell_explanation(job: &str, told: &Explanation) {
         let due = told.due.map_or(String::new(), |due| format!(", not before {}", show::time(due)));
         line("waits for", &format!("{waits_for}{due}"));
     }
-    line("next look", &told.next);
+    line("next check", &told.next);
 }

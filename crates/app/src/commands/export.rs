@@ -10,7 +10,7 @@ use crate::show;
 
 pub(crate) fn run(global: &Global) -> Result<u8> {
     let reader = DataDirectory::of(global)?.existing()?;
-    show::line(&declaration(&reader)?);
+    show::json_page(&declaration(&reader)?);
     Ok(exit::DONE)
 }
 

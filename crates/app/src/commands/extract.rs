@@ -1,34 +1,42 @@
 //! `ingather extract`: what becomes of files, read as a run would read them.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ingather_connector::model::limits;
-use ingather_extract::{Extracted, Options, Pool, Request, Settings, pictures, worker};
+use ingather_connector::model::{limits, names};
+use ingather_extract::{Extracted, Options, Pool, Request, pictures, worker};
+use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Extract, Global};
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{show, wiring};
 
 pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
-    let settings = Settings::of_this_program(1)
+    let settings = wiring::reading(global, 1)
         .map_err(|error| Failure::unable(format!("no reader can be started: {error}")))?;
     let pool = Pool::new(settings);
     let passwords = extract.passwords.as_deref().map(passwords).transpose()?.unwrap_or_default();
     let mut code = exit::DONE;
     for path in &extract.files {
         match read(&pool, extract, &passwords, path) {
-            Ok(found) if global.json => show::line(&object(&path.to_string_lossy(), &found).to_string()),
-            Ok(found) => tell(&path.to_string_lossy(), &found, 0),
+            Ok(found) if global.json => show::json(&object(&written(path), &found)),
+            Ok(found) => tell(&written(path), &found, 0),
             Err(error) => {
-                show::stderr(&format!("ingather: {} cannot be read: {error}", path.display()));
+                show::stderr(&format!("ingather: {} cannot be read: {error}", written(path)));
                 code = exit::TROUBLED;
             }
         }
     }
     Ok(code)
+}
+
+/// A path as names of documents are written.
+fn written(path: &Path) -> Cow<'_, str> {
+    names::escape(path.as_os_str().as_bytes())
 }
 
 /// The other side: reads what the parent gives it, until that one is gone.
@@ -42,8 +50,8 @@ pub(crate) fn serve() -> Result<u8> {
 }
 
 /// Becomes the program that reads the words in pictures.
-pub(crate) fn read_picture(program: &OsStr, languages: &OsStr) -> Result<u8> {
-    Err(Failure::unable(pictures::become_program(program, languages)))
+pub(crate) fn read_picture(global: &Global, program: &OsStr, languages: &OsStr) -> Result<u8> {
+    Err(Failure::unable(pictures::become_program(program, languages, !global.require_sandbox)))
 }
 
 fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> std::io::Result<Extracted> {
@@ -58,10 +66,38 @@ fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> st
         },
         ..Request::default()
     };
-    if path.is_dir() {
-        return Err(std::io::Error::other("it is a folder; `ingather sync` reads folders"));
+    if path == Path::new("-") {
+        return pool.extract(&request, &mut std::io::stdin().lock());
     }
-    pool.extract(&request, &mut File::open(path)?)
+    pool.extract(&request, &mut open(path)?)
+}
+
+/// Opens what a sync would open, without waiting for whoever may be at the other end of it.
+fn open(path: &Path) -> std::io::Result<File> {
+    let other = |sentence: &str| Err(std::io::Error::other(sentence));
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // Asked by its path first: to open a device may already do something.
+    let facts = std::fs::metadata(path)?;
+    if facts.is_dir() {
+        return other("it is a folder; `ingather sync` reads folders");
+    }
+    if !facts.is_file() {
+        return other("it is a special file (device, pipe or socket); those are never opened");
+    }
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return other("it is no file any more");
+    }
+    if facts.len() > limits::FILE_BYTES_MAX {
+        let sentence = format!(
+            "it is too large: {}, and a file of more than {} is read by nobody",
+            show::bytes(facts.len()),
+            show::bytes(limits::FILE_BYTES_MAX)
+        );
+        return other(&sentence);
+    }
+    Ok(file)
 }
 
 /// The passwords in a file, one in each line.

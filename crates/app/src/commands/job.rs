@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{job_named, repository_kind};
 use crate::arguments::{Global, Job};
 use crate::data::DataDirectory;
-use crate::exit::{self, Result};
+use crate::exit::{self, Failure, Result};
 use crate::{show, wiring};
 
 pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
@@ -23,7 +23,7 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Runs { job, limit } => list_runs(global, &data.existing()?, &job, limit as usize),
         Job::Held { job, limit } => held(global, &data, &job, limit as usize),
         Job::Confirm { job, run } => confirm(global, &data, &job, run),
-        Job::Delete { job } => delete(global, &data, &job),
+        Job::Delete { job, dry_run, yes } => delete(global, &data, &job, dry_run, yes),
     }
 }
 
@@ -47,13 +47,14 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
         let total = reader.read(|sql| documents::total(sql, job.id))?;
         let run = last_run(&reader, &job)?;
         if global.json {
-            show::line(&as_json(&job, total, run.as_ref()).to_string());
+            show::json(&as_json(&job, total, run.as_ref()));
             continue;
         }
         let outcome = run.as_ref().map_or("never ran".to_owned(), |run| outcome_of(run).to_owned());
         let when = run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
         let outputs = job.definition.outputs.join(", ");
-        rows.push(vec![job.name, job.state, show::number(total), outcome, when, outputs, job.root]);
+        let state = state_word(&job.state).to_owned();
+        rows.push(vec![job.name, state, show::number(total), outcome, when, outputs, job.root]);
     }
     if !global.json {
         show::table(&["JOB", "STATE", "DOCUMENTS", "LAST RUN", "STARTED", "OUTPUTS", "SOURCE"], &rows);
@@ -61,9 +62,20 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
     Ok(exit::DONE)
 }
 
+/// The state of a job as people read it.
+fn state_word(state: &str) -> &str {
+    match state {
+        "resting" => "idle",
+        "starting" | "working" | "sweeping" | "ending" => "running",
+        other => other,
+    }
+}
+
 fn outcome_of(run: &Run) -> &str {
     match (run.outcome.as_deref(), run.guard.as_deref()) {
         (Some("done"), Some("held")) => "done, removals held",
+        (Some("done"), Some("confirmed")) => "done, removals confirmed",
+        (Some("done"), Some("void")) => "done, held removals void",
         (Some(outcome), _) => outcome,
         (None, _) => "not ended",
     }
@@ -90,7 +102,7 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     let total = reader.read(|sql| documents::total(sql, job.id))?;
     let run = last_run(reader, &job)?;
     if global.json {
-        show::line(&as_json(&job, total, run.as_ref()).to_string());
+        show::json(&as_json(&job, total, run.as_ref()));
         return Ok(exit::DONE);
     }
     show::line(&format!("job        {}", job.name));
@@ -98,7 +110,7 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     show::line(&format!("stages     {}", super::pipeline::in_words(&job.definition.stages)));
     show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
     show::line(&format!("keep       {}", super::sync::keep_word(job.definition.keep)));
-    show::line(&format!("state      {}", job.state));
+    show::line(&format!("state      {}", state_word(&job.state)));
     show::line(&format!("documents  {}", show::number(total)));
     if let Some(run) = &run {
         show::line(&format!(
@@ -125,7 +137,7 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
     let job = job_named(reader, name)?;
     let found = reader.read(|sql| runs::list(sql, job.id, limit))?;
     if global.json {
-        found.iter().for_each(|run| show::line(&run_json(run).to_string()));
+        found.iter().for_each(|run| show::json(&run_json(run)));
         return Ok(exit::DONE);
     }
     let rows: Vec<Vec<String>> = found
@@ -136,14 +148,15 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
             let mut row = vec![run.number.to_string(), run.kind.clone(), show::time(run.started_at), took];
             row.push(outcome_of(run).to_owned());
             row.extend(
-                [b.seen(), b.added, b.updated, b.access, b.deleted, b.kept, b.failed].map(show::number),
+                [b.seen(), b.added, b.updated, b.access, b.deleted, b.held, b.kept, b.failed]
+                    .map(show::number),
             );
             row
         })
         .collect();
     let headings = [
-        "RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "KEPT",
-        "FAILED",
+        "RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "HELD",
+        "KEPT", "FAILED",
     ];
     show::table(&headings, &rows);
     Ok(exit::DONE)
@@ -156,15 +169,15 @@ fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Resu
     let (total, names) = engine.held(&job, 0, limit)?;
     for held in &names {
         match global.json {
-            true => show::line(&json!({"job": job.name, "run": job.run, "document": held.name}).to_string()),
+            true => show::json(&json!({"job": job.name, "run": job.run, "document": held.name})),
             false => show::line(&held.name),
         }
     }
     if !global.json && !global.quiet {
         show::stderr(&match total {
-            0 => format!("{} holds nothing", job.name),
+            0 => format!("no removals are held for job {}", job.name),
             n => format!(
-                "{} held by run {}; carry them out with `ingather job confirm {} --run {}`",
+                "{} removals are held by run {}; carry them out with `ingather job confirm {} --run {}`",
                 show::number(n),
                 job.run,
                 job.name,
@@ -192,20 +205,41 @@ fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Resul
 fn told(global: &Global, name: &str, removed: &ingather_engine::remove::Removed) {
     if global.json {
         let line = json!({"job": name, "deleted": removed.deleted, "kept": removed.kept});
-        show::line(&line.to_string());
+        show::json(&line);
     } else if !global.quiet {
         let kept = match removed.kept {
             0 => String::new(),
-            n => format!(", {} kept: they are there again, or cannot be looked at now", show::number(n)),
+            n => format!(", {} kept: they are there again, or could not be checked", show::number(n)),
         };
         show::line(&format!("{name}: {} removed{kept}", show::number(removed.deleted)));
     }
 }
 
-fn delete(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
+fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes: bool) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, name)?;
     let kind = repository_kind(&reader, &job)?;
+    let total = reader.read(|sql| documents::total(sql, job.id))?;
+    let outputs = job.definition.outputs.join(", ");
+    if dry_run {
+        if global.json {
+            let line =
+                json!({"job": name, "documents": total, "outputs": job.definition.outputs, "dry_run": true});
+            show::line(&line.to_string());
+        } else {
+            let total = show::number(total);
+            show::line(&format!(
+                "{name}: {total} documents would be removed from {outputs} (dry run, nothing was written)"
+            ));
+        }
+        return Ok(exit::DONE);
+    }
+    let asks = !yes && !global.json && !global.quiet && show::is_person();
+    let question =
+        format!("delete job {name} and remove its {} documents from {outputs}?", show::number(total));
+    if asks && !show::ask(&question) {
+        return Err(Failure::usage("nothing was deleted"));
+    }
     let writing = data.write(&format!("deletion of {name}"), wiring::now())?;
     let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
     let progress = Arc::new(Progress::default());
@@ -220,8 +254,8 @@ fn delete(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
     }
     if removed.nameless > 0 {
         show::stderr(&format!(
-            "{} documents have lost their names, so that nobody can say what outputs are to take out: run \
-             `ingather verify --repair`, which takes out what it finds of them, then `ingather job delete {name}` again",
+            "{} documents have lost their names, so that nobody can say what is to be removed from outputs: run \
+             `ingather verify --repair`, which removes what it finds of them, then `ingather job delete {name}` again",
             show::number(removed.nameless)
         ));
     }

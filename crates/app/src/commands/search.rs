@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
+use ingather_engine::outputs::{Misfit, misfit};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, jobs};
@@ -13,20 +14,18 @@ use super::why::{self, INDEX};
 use crate::arguments::{Global, Search};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::show::{self, Look};
+
+/// Times that an index is opened again because the inventory knows a later commit.
+const ATTEMPTS_MAX: usize = 5;
 
 pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
+    let searcher = current(&data, &reader)?;
     let permitted = permitted(&reader, search)?;
-    let searcher = Searcher::open(&data.path)?.ok_or_else(|| {
-        Failure::unable(format!(
-            "there is no index in {} yet; `ingather sync FOLDER` makes one",
-            data.path.display()
-        ))
-    })?;
     let found = searcher.search(&SearchRequest {
         query: &search.query,
         permitted: Arc::new(permitted),
@@ -40,14 +39,14 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
-    let color = std::io::IsTerminal::is_terminal(&std::io::stdout());
-    found.hits.iter().for_each(|hit| tell(hit, color));
+    found.hits.iter().for_each(tell);
     if !global.quiet {
         show::stderr(&match found.total {
             0 => "nothing found".to_owned(),
             total => format!("{} of {} found", found.hits.len(), show::number(total as u64)),
         });
     }
+    super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
         let jobs = reader.read(jobs::list)?;
         let name =
@@ -56,6 +55,43 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
     }
     Ok(exit::DONE)
+}
+
+/// The index, as new as the inventory says or newer: opened before the inventory is asked, so that what is read there later
+/// speaks of all that is seen (design 4.20).
+fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
+    let older = |why: &str| {
+        Failure::unable(format!(
+            "the search index in {} {why}; `ingather sync` of a job that uses it fills it again",
+            data.path.display()
+        ))
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        let searcher = Searcher::open(&data.path, reader.id())?;
+        let output = reader.read(|sql| connections::find(sql, Role::Output, INDEX))?;
+        let known = output.as_ref().filter(|output| output.identity.is_some());
+        let Some(searcher) = searcher else {
+            return Err(match known {
+                Some(_) => older("is not there any more"),
+                None => Failure::unable(format!(
+                    "there is no index in {} yet; `ingather sync FOLDER` makes one",
+                    data.path.display()
+                )),
+            });
+        };
+        let stands = searcher.identity_and_generation();
+        let misfit = match &output {
+            Some(output) => misfit(output, &stands),
+            None => (stands.seq > 0).then_some(Misfit::Newer),
+        };
+        match misfit {
+            None => return Ok(searcher),
+            Some(Misfit::Newer) => return Err(older("knows changes that the inventory does not")),
+            // The inventory may have gone on since the index was opened.
+            Some(Misfit::Replaced | Misfit::Older | Misfit::Parted) => {}
+        }
+    }
+    Err(older("is not the one that the inventory speaks of, or of an earlier day"))
 }
 
 /// What the user of this search may see; unknown users see nothing, and are told so.
@@ -72,36 +108,34 @@ fn permitted(reader: &Reader, search: &Search) -> Result<Permitted> {
 }
 
 fn json_line(hit: &Hit) {
-    show::line(
-        &json!({
-            "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
-            "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
-            "media_type": hit.media_type, "language": hit.language, "author": hit.author,
-            "modified": hit.modified, "size": hit.size,
-            "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
-        })
-        .to_string(),
-    );
+    show::json(&json!({
+        "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
+        "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
+        "media_type": hit.media_type, "language": hit.language, "author": hit.author,
+        "modified": hit.modified, "size": hit.size,
+        "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
+    }));
 }
 
-fn tell(hit: &Hit, color: bool) {
+fn tell(hit: &Hit) {
     let title = if hit.title.is_empty() { &hit.document } else { &hit.title };
     let facts: Vec<String> =
         [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
             .into_iter()
             .flatten()
             .collect();
-    if color {
-        show::line(&format!("\x1b[1m{title}\x1b[0m  {}", facts.join(" · ")));
-    } else {
-        show::line(&format!("{title}  {}", facts.join(" · ")));
-    }
+    show::pieces(&[(Look::Strong, title), (Look::Plain, &format!("  {}", facts.join(" · ")))]);
     show::line(&format!("  {}", hit.path));
-    let (before, after) = if color { ("\x1b[33m", "\x1b[0m") } else { ("«", "»") };
-    let snippet = hit.snippet.marked(before, after);
-    let flat = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
-    if !flat.is_empty() {
-        show::line(&format!("  {flat}"));
+    let mut pieces = vec![(Look::Plain, "  ")];
+    let text = hit.snippet.text.as_str();
+    let mut at = 0;
+    for range in &hit.snippet.highlights {
+        pieces.extend([(Look::Plain, &text[at..range.start]), (Look::Found, &text[range.clone()])]);
+        at = range.end;
+    }
+    pieces.push((Look::Plain, &text[at..]));
+    if !text.is_empty() {
+        show::pieces(&pieces);
     }
 }
 

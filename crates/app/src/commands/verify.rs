@@ -1,4 +1,4 @@
-//! `ingather verify`: what outputs really hold, beside what the books say.
+//! `ingather verify`: what outputs really hold, beside what the inventory says.
 
 use std::sync::Arc;
 
@@ -18,22 +18,25 @@ use crate::{interrupt, show, wiring};
 
 pub(crate) fn run(global: &Global, output: Option<&str>, repair: bool, limit: u32) -> Result<u8> {
     let data = DataDirectory::of(global)?;
-    let chosen = chosen(&data.existing()?, output)?;
-    let writing = data.write("verify", wiring::now())?;
-    let reader = writing.store.reader().clone();
-    let engine = wiring::engine(global, &data, reader, Some(&writing), &[]);
+    let reader = data.existing()?;
+    let chosen = chosen(&reader, output)?;
+    // Who only looks needs no right to write, and is not in a writer's way.
+    let writing = if repair { Some(data.write("verify", wiring::now())?) } else { None };
+    let engine = wiring::engine(global, &data, reader, writing.as_ref(), &[]);
     let mut differs = false;
     for connection in &chosen {
-        differs |= !one(global, &data, &writing, &engine, connection, repair, limit)?;
+        let good = one(global, &data, writing.as_ref(), &engine, connection, limit);
         if interrupt::cancel().cancelled() {
+            show::stderr("stopped; nothing more was looked at");
             return Ok(exit::STOPPED);
         }
+        differs |= !good?;
     }
     Ok(if differs { exit::TROUBLED } else { exit::DONE })
 }
 
 fn can_list(connection: &Connection) -> bool {
-    ingather_connectors::ALL.output(&connection.kind).is_some_and(|kind| kind.can.list)
+    ingather_connectors::ALL.output(&connection.kind).is_some_and(|kind| kind.look.is_some())
 }
 
 /// The outputs to look at; those that cannot list are told.
@@ -54,11 +57,14 @@ fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
             if names.is_empty() { "none yet".to_owned() } else { names.join(", ") }
         ))),
         Some(output) if !can_list(&found[0]) => {
-            Err(Failure::usage(format!("output {output} cannot list what it holds, so nobody can verify it")))
+            Err(Failure::usage(format!("output {output} is append-only and cannot be verified")))
         }
         _ => {
             for connection in found.iter().filter(|connection| !can_list(connection)) {
-                show::stderr(&format!("{}: cannot list what it holds, and is left out", connection.name));
+                show::stderr(&format!(
+                    "{}: is append-only and cannot be verified; it is left out",
+                    connection.name
+                ));
             }
             found.retain(can_list);
             Ok(found)
@@ -70,10 +76,9 @@ fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
 fn one(
     global: &Global,
     data: &DataDirectory,
-    writing: &Writing,
+    writing: Option<&Writing>,
     engine: &Engine,
     connection: &Connection,
-    repair: bool,
     limit: u32,
 ) -> Result<bool> {
     let mut told = 0;
@@ -85,7 +90,7 @@ fn one(
         }
         told = told.saturating_add(1);
     };
-    let found = engine.verify(connection, repair, &mut tell)?;
+    let found = engine.verify(connection, writing.is_some(), &mut tell)?;
     let differences = found.missing + found.stale + found.orphaned + found.foreign;
     if !global.json && u64::from(limit) < differences {
         let more = show::number(differences - u64::from(limit));
@@ -93,13 +98,18 @@ fn one(
     }
     let mut sent = true;
     for id in &found.to_send {
-        sent &= send(global, data, writing, *id)?;
+        sent &= writing.is_none_or(|writing| {
+            send(global, data, writing, *id).unwrap_or_else(|failure| {
+                show::stderr(&format!("ingather: {failure}"));
+                false
+            })
+        });
     }
-    summary(global, &connection.name, &found, repair, sent);
-    Ok(if repair {
+    summary(global, &connection.name, &found, writing.is_some(), sent);
+    Ok(if writing.is_some() {
         sent && found.foreign == 0 && found.removed == found.orphaned
     } else {
-        found.agrees() && found.mismatch.is_none()
+        found.agrees()
     })
 }
 
@@ -135,7 +145,7 @@ fn json_line(output: &str, difference: &Difference) {
     let line = json!({
         "output": output, "difference": difference.kind.word(), "id": difference.id, "job": job, "document": document,
     });
-    show::line(&line.to_string());
+    show::json(&line);
 }
 
 fn tell_one(difference: &Difference) {
@@ -152,12 +162,25 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
             "output": output, "entries": found.entries, "deliveries": found.deliveries, "missing": found.missing,
             "stale": found.stale, "orphaned": found.orphaned, "foreign": found.foreign,
             "on_their_way": found.on_their_way, "mismatch": found.mismatch, "removed": found.removed,
+            "damage": found.damage, "made_anew": found.made_anew,
             "repaired": repair && sent,
         });
-        show::line(&line.to_string());
+        show::json(&line);
         return;
     }
     let number = show::number;
+    for damage in &found.damage {
+        show::line(&format!("{output}: {damage}"));
+    }
+    if found.made_anew {
+        show::line(&match sent {
+            true => format!("{output}: was made anew, and everything was sent again"),
+            false => format!(
+                "{output}: was made anew; not everything could be sent again yet, `ingather sync` goes on"
+            ),
+        });
+        return;
+    }
     show::line(&format!(
         "{output}: {} entries, {} deliveries: {} missing, {} stale, {} orphaned, {} foreign",
         number(found.entries),
@@ -179,17 +202,23 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
             "{n} are on their way or were refused, and are not compared; the next run settles them"
         ));
     }
-    let put_right = found.missing + found.stale + found.orphaned;
-    match (repair, put_right, found.foreign) {
+    if !found.damage.is_empty() {
+        show::stderr(&format!(
+            "`ingather verify {output} --repair` makes it anew and sends everything again"
+        ));
+        return;
+    }
+    let repaired_entries = found.missing + found.stale + found.orphaned;
+    match (repair, repaired_entries, found.foreign) {
         (_, 0, 0) => {}
         (false, 0, _) => show::stderr(
             "what is foreign was put there by somebody else; remove it there, if it is not wanted",
         ),
-        (false, ..) => show::stderr("`ingather verify --repair` puts this right"),
+        (false, ..) => show::stderr("`ingather verify --repair` repairs this"),
         (true, 0, _) => show::stderr("what is foreign is left as it is"),
-        (true, n, 0) => show::stderr(&format!("{} were put right", number(n))),
+        (true, n, 0) => show::stderr(&format!("{} were repaired", number(n))),
         (true, n, _) => {
-            show::stderr(&format!("{} were put right; what is foreign is left as it is", number(n)))
+            show::stderr(&format!("{} were repaired; what is foreign is left as it is", number(n)))
         }
     }
 }

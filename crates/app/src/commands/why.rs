@@ -38,7 +38,7 @@ pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
     let mut held: Vec<&str> = tokens.iter().collect();
     held.sort_unstable();
     if global.json {
-        show::line(&json!({"user": user, "tokens": held}).to_string());
+        show::json(&json!({"user": user, "tokens": held}));
     } else {
         held.into_iter().for_each(show::line);
     }
@@ -47,16 +47,18 @@ pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
 
 pub(crate) fn why(global: &Global, user: &str, document: &str) -> Result<u8> {
     let data = DataDirectory::of(global)?;
-    let tokens = match ask(user)? {
-        Answer::Known(tokens) => Some(tokens),
-        Answer::Unknown | Answer::Unauthorized => None,
-    };
+    let tokens = Some(tokens_of(user)?);
     let engine = wiring::engine(global, &data, data.existing()?, None, &[]);
     let answers = engine.why(INDEX, user, tokens.as_ref(), document)?;
     if answers.is_empty() {
         return Err(Failure::usage(format!(
             "no job could have `{document}`; `ingather job list` shows those there are"
         )));
+    }
+    // What is nowhere needs no answer for each job.
+    if !global.json && answers.len() > 1 && answers.iter().all(|answer| answer.cause.code == "absent") {
+        show::line(&format!("{user} cannot find `{document}`: it does not exist in any job"));
+        return Ok(exit::DONE);
     }
     for answer in &answers {
         if global.json { json_line(user, answer) } else { tell(answer) }
@@ -74,14 +76,14 @@ fn json_line(user: &str, answer: &Access) {
         "user": user, "job": answer.job, "document": answer.document, "may_see": answer.may_see,
         "code": answer.cause.code, "cause": answer.cause.message, "layers": layers,
     });
-    show::line(&line.to_string());
+    show::json(&line);
 }
 
 fn tell(answer: &Access) {
     show::line(&answer.cause.message);
     show::line(&format!("  job        {}", answer.job));
     for layer in &answer.layers {
-        let word = if layer.admits { "admits" } else { "shuts out" };
+        let word = if layer.admits { "allows" } else { "denies" };
         show::line(&format!("  {word:<9}  {}", layer.by));
     }
 }

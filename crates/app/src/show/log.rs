@@ -15,8 +15,22 @@ pub(crate) fn start(global: &Global) {
     let filter = EnvFilter::try_from_env("INGATHER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Lines)
         .with_target(false)
-        .with_ansi(super::is_terminal())
+        .with_ansi(false)
         .init();
+}
+
+/// Standard error, for whole messages: they tell of documents.
+struct Lines;
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        String::from_utf8_lossy(bytes).lines().for_each(super::stderr);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

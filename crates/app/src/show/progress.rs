@@ -43,7 +43,7 @@ impl Drop for Watch {
 }
 
 fn watch(progress: &Progress, done: &AtomicBool) {
-    let bar = show::is_terminal().then(|| {
+    let bar = (show::is_terminal() && !show::is_dumb()).then(|| {
         let bar = ProgressBar::new_spinner();
         bar.set_style(
             ProgressStyle::with_template("{spinner} {msg}")
@@ -58,7 +58,7 @@ fn watch(progress: &Progress, done: &AtomicBool) {
         let text = sentence(&progress.snapshot(), started.elapsed());
         match &bar {
             Some(bar) => {
-                bar.set_message(text);
+                bar.set_message(show::visible(&text).into_owned());
                 bar.tick();
             }
             None if told.elapsed() >= LINE => {

@@ -41,7 +41,11 @@ impl Trial {
     }
 
     fn command(&self, arguments: &[&str]) -> std::process::Command {
-        self.sandbox.command(&[&["--store", &self.server.url()], arguments].concat())
+        self.command_by(&self.server.url(), arguments)
+    }
+
+    fn command_by(&self, url: &str, arguments: &[&str]) -> std::process::Command {
+        self.sandbox.command(&[&["--store", url], arguments].concat())
     }
 
     fn run(&self, arguments: &[&str]) -> Answer {
@@ -50,7 +54,12 @@ impl Trial {
 
     /// A sync that has told its journal of some changes, and is in the middle of the others.
     fn begin(&self) -> Child {
-        let mut command = self.command(&["sync", "root", "--json", "--to", "index", "--to", "journal:told"]);
+        self.begin_by(&self.server.url())
+    }
+
+    fn begin_by(&self, url: &str) -> Child {
+        let sync = ["sync", "root", "--json", "--to", "index", "--to", "journal:told"];
+        let mut command = self.command_by(url, &sync);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let journal = self.sandbox.path().join("told");
@@ -151,4 +160,25 @@ fn a_server_that_is_killed_ends_the_run_with_one_sentence_and_the_next_one_conve
     trial.freeze();
     trial.server.kill().unwrap();
     trial.converges(run, "killed");
+}
+
+#[test]
+fn a_server_that_stays_silent_ends_every_wait_with_one_sentence() {
+    let mut trial = Trial::make();
+    let url = format!("{}?answer_timeout=2", trial.server.url());
+    let run = trial.begin_by(&url);
+    let frozen = trial.freeze();
+    // Nobody goes on with the server while this waits: its machine answers for it, so that the network says nothing.
+    let words = ["has not answered for 2 seconds", "run the same command again"];
+    ended(run).refuses(3, &words);
+    let answer = finish(trial.command_by(&url, &["search", "words", "--all"]), None);
+    answer.refuses(3, &["the store that --store names cannot be used", "has not answered for 2 seconds"]);
+    for pid in frozen {
+        kill_process(pid, Signal::CONT).unwrap();
+    }
+    trial.server.resume().unwrap();
+    let next = trial.run(&["sync", "root", "--json"]).exits(0);
+    assert_eq!(next.json()[0]["seen"], FILES, "{next:#?}");
+    assert_eq!(trial.run(&["sync", "root", "--json"]).exits(0).json()[0]["unchanged"], FILES);
+    trial.run(&["doctor"]).exits(0);
 }

@@ -98,14 +98,14 @@ fn unknown_names_and_patterns_are_refused() {
 fn flags_that_differ_show_both_and_change_nothing_without_update() {
     let sandbox = synced();
     sandbox.write("b.md", "banana");
-    refused(&sandbox, &["sync", "root", "--include", "*.md"], 2, &["include", "*.md", "null", "--update"]);
-    refused(&sandbox, &["sync", "root", "--to", "null"], 2, &["index", "null", "--update"]);
-    refused(&sandbox, &["sync", "root", "--compare-content"], 2, &["compare-content", "--update"]);
+    refused(&sandbox, &["sync", "root", "--include", "*.md"], 2, &["include: none → *.md", "--update"]);
+    refused(&sandbox, &["sync", "root", "--to", "null"], 2, &["to: index → null", "--update"]);
+    refused(&sandbox, &["sync", "root", "--compare-content"], 2, &["compare-content: off → on", "--update"]);
     refused(&sandbox, &["sync", "elsewhere", "--name", "root"], 2, &["root", "elsewhere", "--name"]);
     let answer = sandbox.run(&["sync", "root", "--include", "*.md", "--update", "--json"]).exits(0);
     assert!(answer.err.contains("1 deleted"), "the counts come first: {answer:?}");
     assert_eq!(sandbox.everything(), ["b.md"]);
-    refused(&sandbox, &["sync", "root", "--include", "*.txt"], 2, &["*.md", "*.txt"]);
+    refused(&sandbox, &["sync", "root", "--include", "*.txt"], 2, &["include: *.md → *.txt"]);
 }
 
 /// Starts a sync that writes, and holds it still as soon as it has the lock.
@@ -243,6 +243,54 @@ fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
     kill_process(pid, Signal::CONT).unwrap();
     ended(child).exits(0);
     assert_eq!(sandbox.everything().len(), 1_001);
+}
+
+#[test]
+fn a_machine_of_the_same_name_with_the_same_path_is_another_one() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    many_files(&sandbox, 1_000);
+    let (child, pid) = working(&sandbox);
+    // Another directory at the same place: what a second machine has there.
+    std::fs::create_dir(sandbox.path().join("elsewhere")).unwrap();
+    let mut other = std::process::Command::new("unshare");
+    let script = "mount --bind elsewhere data && exec \"$@\"";
+    other.args(["--mount", "--map-root-user", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_ingather")]);
+    other.args(["--data", "data", "--store", sandbox.url().unwrap(), "sync", "root"]);
+    other.current_dir(sandbox.path());
+    finish(other, None).refuses(3, &[&child.id().to_string(), "sync of"]);
+    kill_process(pid, Signal::CONT).unwrap();
+    ended(child).exits(0);
+    assert_eq!(sandbox.everything().len(), 1_001);
+}
+
+#[test]
+fn a_data_directory_of_somebody_else_is_named_as_such() {
+    let sandbox = synced();
+    std::fs::set_permissions(sandbox.data(), PermissionsExt::from_mode(0o755)).unwrap();
+    let person = Person::named(ORDINARY);
+    for arguments in [&["search", "apple"][..], &["job", "list"]] {
+        let answer = sandbox.run_as(&person, arguments);
+        assert!(!answer.err.contains("backup") && !answer.err.contains("move it away"), "{answer:?}");
+        answer.refuses(3, &["is not yours to read", "--data"]);
+    }
+}
+
+#[test]
+fn a_journal_that_others_can_read_is_refused_unless_told() {
+    let sandbox = synced();
+    let journal = sandbox.path().join("told.jsonl");
+    std::fs::write(&journal, "").unwrap();
+    let sync = ["sync", "root", "--name", "told", "--to", "journal:told.jsonl", "--json"];
+    for mode in [0o644, 0o640, 0o620] {
+        std::fs::set_permissions(&journal, PermissionsExt::from_mode(mode)).unwrap();
+        sandbox.run(&sync).refuses(3, &["told.jsonl", "chmod 600", "--shared-journal"]);
+        assert_eq!(std::fs::read(&journal).unwrap(), b"");
+    }
+    assert_eq!(sandbox.run(&[&["--shared-journal"][..], &sync].concat()).exits(0).json()[0]["added"], 1);
+    std::fs::set_permissions(&journal, PermissionsExt::from_mode(0o600)).unwrap();
+    sandbox.run(&sync).exits(0);
 }
 
 #[test]
@@ -407,8 +455,8 @@ fn two_runs_of_the_same_job_by_other_names_of_its_folder_are_one_job() {
 #[test]
 fn a_name_that_nobody_can_type_is_refused() {
     let sandbox = synced();
-    for name in ["", " ", "two\nlines", "bell\u{7}"] {
-        refused(&sandbox, &["sync", "root", "--name", name], 2, &["is no name for a job"]);
+    for name in ["", "two\nlines", "bell\u{7}", "../../x", ".x", "a/b", "\u{1F600}", &"long".repeat(17)] {
+        refused(&sandbox, &["sync", "root", "--name", name], 2, &["is not a valid name for a job"]);
     }
 }
 

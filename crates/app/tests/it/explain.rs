@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::Value;
 
 use crate::files;
-use crate::mounts::own_mounts;
 use crate::people::{Accounts, ORDINARY, Person};
+use crate::safety::mounts::own_mounts;
 use crate::sandbox::{Answer, Sandbox};
 
 /// A sandbox whose source has one readable file, synced.
@@ -344,7 +344,7 @@ fn a_name_that_is_not_utf8_is_explained_by_its_escaped_name_its_path_and_its_uri
         let line = names(&sandbox, name, "current", &["`odd-\\xFF.txt` is up to date"]);
         assert_eq!(line["uri"], uri);
     }
-    names(&sandbox, "odd-\\q", "key", &["odd-\\q"]);
+    sandbox.run(&["document", "explain", "root", "odd-\\q"]).refuses(2, &["odd-\\q"]);
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn who_may_not_see_a_file_learns_what_shuts_out() {
     assert_eq!(closed["may_see"], false);
     why(&sandbox, name, "listed.txt", "denied", &["access list (ACL)", &token]);
     why(&sandbox, name, "inner/in.txt", "denied", &["folder", "inner", "mode", "execute"]);
-    why(&sandbox, "nobody-of-that-name", "open.txt", "unknown_user", &["no user `nobody-of-that-name`"]);
+    sandbox.run(&["why", "nobody-of-that-name", "open.txt"]).refuses(2, &["no user `nobody-of-that-name`"]);
     // The member is admitted by the group, until the group changes.
     why(&sandbox, &member.name, "group.txt", "allowed", &["may see"]);
     files::tool("chgrp", &["0"], &sandbox.root().join("group.txt"));
@@ -389,7 +389,7 @@ fn who_may_not_see_a_file_learns_what_shuts_out() {
     sandbox.synced(&[]);
     why(&sandbox, &member.name, "group.txt", "denied", &["may not see"]);
     // What is not indexed is seen by nobody, and why.
-    let absent = why(&sandbox, name, "absent.txt", "absent", &["no search does", "is not there"]);
+    let absent = why(&sandbox, name, "absent.txt", "absent", &["cannot find `absent.txt`", "is not there"]);
     assert_eq!(absent["may_see"], false);
     let uri = format!("file://{}/open.txt", sandbox.root().display());
     why(&sandbox, name, &uri, "allowed", &["may see `open.txt`"]);

@@ -11,14 +11,14 @@ mod explain;
 mod files;
 mod jobs;
 mod kill;
-mod mounts;
 mod people;
 mod pipeline;
 mod restores;
+mod safety;
 mod sandbox;
 mod scenario;
 mod scenarios;
 #[path = "../../src/selftest/server.rs"]
 mod server;
-mod surroundings;
+mod trouble;
 mod verify;

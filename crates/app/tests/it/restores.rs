@@ -88,3 +88,28 @@ fn a_file_that_is_no_journal_is_refused_and_left_as_it_is() {
     sandbox.run(&["sync", "root", "--to", &output]).refuses(3, &["no journal"]);
     assert_eq!(std::fs::read_to_string(&essay).unwrap(), "an essay without an end");
 }
+
+#[test]
+fn what_other_jobs_have_to_send_again_is_said_until_they_do() {
+    let sandbox = settled();
+    let other = sandbox.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("o.txt"), "wordo").unwrap();
+    files::settle(&other);
+    sandbox.run(&["sync", "other"]).exits(0);
+    let yesterday = keep_store(&sandbox);
+    sandbox.write("new.txt", "wordnew");
+    sandbox.synced(&[]);
+    restore_store(&sandbox, &yesterday);
+    // The index knows more than the store: it is emptied, and one job alone fills it again.
+    let sync = sandbox.run(&["sync", "other"]).exits(0);
+    let search = sandbox.run(&["search", "*", "--all"]).exits(0);
+    for answer in [&sync, &search] {
+        assert!(answer.err.contains("job root: 3 documents wait to be sent again"), "{answer:#?}");
+    }
+    assert_eq!(sandbox.everything(), ["o.txt"]);
+    sandbox.synced(&[]);
+    let search = sandbox.run(&["search", "*", "--all"]).exits(0);
+    assert!(!search.err.contains("wait to be sent"), "{search:#?}");
+    assert_eq!(sandbox.everything().len(), 5);
+}

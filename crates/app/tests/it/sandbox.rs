@@ -141,6 +141,17 @@ impl Sandbox {
         self.with_data(Command::new(env!("CARGO_BIN_EXE_ingather")), arguments)
     }
 
+    /// A command that is told itself where its data directory is.
+    pub(crate) fn plain(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ingather"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env_remove("INGATHER_DATA")
+            .env_remove("INGATHER_STORE");
+        command
+    }
+
     fn with_data(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.arg("--data").arg(self.data());
         if let Some(url) = self.url() {

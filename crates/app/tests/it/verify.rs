@@ -45,7 +45,7 @@ fn reader(sandbox: &Sandbox) -> Reader {
 /// Opens the index as its own connector does, behind the program's back.
 fn behind(sandbox: &Sandbox, work: impl FnOnce(&mut dyn Output, &Reader)) {
     let reader = reader(sandbox);
-    let place = OutputPlace { data: sandbox.data(), store: reader.id().to_owned() };
+    let place = OutputPlace { data: sandbox.data(), store: reader.id().to_owned(), session: 1 };
     let kind = ingather_connectors::ALL.output("index").unwrap();
     let mut index = (kind.open)(&serde_json::json!({}), &place).unwrap();
     work(index.as_mut(), &reader);
@@ -168,7 +168,7 @@ fn an_index_that_was_begun_anew_is_filled_again_at_once() {
     std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
     let found = verify(&sandbox, &[], 1);
     assert_eq!(counts(&found), [40, 0, 0, 0]);
-    assert!(found.0["mismatch"].as_str().unwrap().contains("made anew"), "{}", found.0);
+    assert!(found.0["mismatch"].as_str().unwrap().contains("not there any more"), "{}", found.0);
     verify(&sandbox, &["--repair"], 0);
     assert_eq!(counts(&verify(&sandbox, &[], 0)), [0; 4]);
     assert_eq!(sandbox.everything().len(), 40);
@@ -272,8 +272,8 @@ fn two_owners_of_an_entry_and_outputs_that_cannot_list_are_understood() {
     sandbox.run(&["sync", "root", "--name", "third", "--compare-content"]).exits(0);
     assert_eq!(counts(&verify(&sandbox, &["index"], 0)), [0; 4]);
     let all = sandbox.run(&["verify"]).exits(0);
-    assert!(all.err.contains("journal") && all.err.contains("cannot list"), "{all:?}");
+    assert!(all.err.contains("journal") && all.err.contains("append-only"), "{all:?}");
     let journal = format!("journal:{}/j", sandbox.path().display());
-    sandbox.run(&["verify", &journal]).refuses(2, &["cannot list"]);
+    sandbox.run(&["verify", &journal]).refuses(2, &["append-only"]);
     sandbox.run(&["verify", "nonsense"]).refuses(2, &["no output `nonsense`", "index"]);
 }

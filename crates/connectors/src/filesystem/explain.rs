@@ -22,7 +22,12 @@ pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
             Ok(path) => path,
             Err(_) => text.as_bytes().into(),
         },
-        None => return Ok(Named::of(text.strip_prefix("./").unwrap_or(text).to_owned())),
+        None => {
+            let name = text.strip_prefix("./").unwrap_or(text);
+            // What was made visible for a terminal names the same bytes.
+            let plain = names::unescape(name).map_or(name.into(), |bytes| names::escape(&bytes).into_owned());
+            return Ok(Named::of(plain));
+        }
     };
     let mut root = source.root.bytes().to_vec();
     let is_file = source.base().is_some_and(|base| base.is_file);

@@ -120,11 +120,12 @@ impl<'a> Lister<'a> {
                 return Ok(());
             }
         };
-        if self.stays_out(&node) {
+        if self.stays_out(&node, &handle) {
             return Ok(());
         }
         self.shared.source.reached.note(&self.shared.source, &node.key, &node.facts);
-        self.place(&node, levels::of_handle(&handle, &node.facts, Right::Execute));
+        let level = || levels::of_handle(&handle, &node.facts, Right::Execute);
+        self.place(&node, self.shared.source.of_folder(&node.facts, &handle, level));
         if self.by_name {
             // The name was made from these very bytes.
             node.path = names::unescape(&node.key).unwrap_or_default().into_owned();
@@ -195,6 +196,7 @@ impl<'a> Lister<'a> {
         self.pages.page.skipped.append(&mut found.skipped);
         if !found.items.is_empty() {
             let items = std::mem::take(&mut found.items);
+            self.shared.source.trust.count(&node.facts, items.len());
             self.pages.page.groups.push(Group {
                 parent: node.key.clone(),
                 place: Some(node.place.clone()),
@@ -331,14 +333,20 @@ impl<'a> Lister<'a> {
     }
 
     /// Whether the folder belongs to the program itself, or lies on a device that the job does not enter.
-    fn stays_out(&mut self, node: &Node) -> bool {
-        if self.shared.source.is_own(&node.facts) && node.parent.is_some() {
+    fn stays_out(&mut self, node: &Node, handle: &OwnedFd) -> bool {
+        let Some(parent) = node.parent.as_deref() else { return false };
+        let source = &self.shared.source;
+        let left = match source.is_own(&node.facts) {
+            true => Some(Left::Own),
+            false => source.left_by_device(&node.facts, parent.facts.dev, self.shared.root_dev, handle),
+        };
+        // What a flag leaves out is left out without a word, like names.
+        if let Some(left @ (Left::Own | Left::MadeUp)) = left {
             let key = node.key.trim_end_matches('/').to_owned();
-            self.pages.page.skipped.push(Skipped { reason: Left::Own.reason(&key), key });
+            self.pages.page.skipped.push(Skipped { reason: left.reason(&key), key });
             self.pages.weight += 1;
-            return true;
         }
-        !self.shared.source.rules.other_devices && node.facts.dev != self.shared.root_dev
+        left.is_some()
     }
 
     /// Reports the folder as a place.
@@ -374,10 +382,11 @@ impl<'a> Lister<'a> {
                 let facts = path.as_ref().ok().and_then(|path| Facts::of_handle(path).ok());
                 if let (Ok(path), Some(facts)) = (&path, facts) {
                     node.facts = facts;
-                    if self.stays_out(node) {
+                    if self.stays_out(node, path) {
                         return;
                     }
-                    self.place(node, levels::of_path(path, &facts, Right::Execute));
+                    let level = || levels::of_path(path, &facts, Right::Execute);
+                    self.place(node, self.shared.source.of_folder(&facts, path, level));
                 }
                 self.blind(node, "unreadable", root::denied("it"));
             }

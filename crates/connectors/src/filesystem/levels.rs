@@ -50,6 +50,11 @@ enum Tag {
     Other = 0x20,
 }
 
+/// The level of what only root may see, for nobody can say who else may.
+pub(super) fn of_roots_alone() -> Level {
+    Level::Ordered(vec![Entry::allow(unix_user(0))])
+}
+
 /// The level of what is open for reading as `handle`.
 pub(super) fn of_handle(handle: impl AsFd, facts: &Facts, right: Right) -> Level {
     level(facts, &read(|buffer| rustix::fs::fgetxattr(handle.as_fd(), ATTRIBUTE, buffer)), right)
@@ -105,13 +110,15 @@ fn parse(bytes: &[u8]) -> Option<Vec<AclEntry>> {
 /// that grants is enough and none that grants shuts out; then everybody else.
 fn level(facts: &Facts, acl: &Acl, right: Right) -> Level {
     let right = right as u32;
+    if *acl == Acl::Unknown {
+        return of_roots_alone();
+    }
     let mut entries = vec![Entry::allow(unix_user(0))];
     let entry = |who: String, bits: u32| Entry { who, allow: bits & right != 0 };
     let list = match acl {
-        Acl::Unknown => return Level::Ordered(entries),
         // Without any group bit (with a list: an empty mask) the kernel does not consult the list.
         Acl::Entries(list) if facts.mode & GROUP_BITS != 0 => list.as_slice(),
-        Acl::Entries(_) | Acl::Absent => &[],
+        Acl::Entries(_) | Acl::Absent | Acl::Unknown => &[],
     };
     if list.is_empty() {
         entries.push(entry(unix_user(facts.uid), facts.mode >> 6));

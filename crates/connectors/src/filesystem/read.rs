@@ -19,7 +19,8 @@ pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, 
     let now = call.now();
     let Taken { handle, facts, born } = source.take(key, root::PATH, now)?;
     // The list is read after the facts: when it changed in between, their change time tells at the next look.
-    let level = levels::of_path(&handle, &facts, Right::Read);
+    let level = || levels::of_path(&handle, &facts, Right::Read);
+    let level = source.of_document(key, &facts, &handle, level);
     let (content, access) = facts.stamps(now, source.grain(&facts, &handle));
     let record = begin(source, key, &facts, born);
     Ok(Observed { content, access, identity: facts.identity(), level, record })
@@ -55,11 +56,12 @@ fn read_once(
 ) -> Result<(Observed, bool), Fault> {
     let now = call.now();
     let Taken { handle, facts: before, born } = source.take(key, root::READ, now)?;
-    let level = levels::of_handle(&handle, &before, Right::Read);
+    let level = || levels::of_handle(&handle, &before, Right::Read);
+    let level = source.of_document(key, &before, &handle, level);
     let (content, access) = before.stamps(now, source.grain(&before, &handle));
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
-    let outcome = read(&mut record, &mut bytes);
+    let outcome = read(&mut record, &level, &mut bytes);
     if call.cancel.cancelled() {
         return Err(Fault::passing("cancelled", "reading was stopped"));
     }

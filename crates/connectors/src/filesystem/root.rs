@@ -138,18 +138,23 @@ pub(super) fn sentence(errno: Errno) -> String {
 /// # Errors
 /// `Gone` when it does not exist; `Refused` when it cannot be entered, or is neither folder nor file, or lies behind a
 /// link.
-pub(super) fn open(path: &RootPath, mut places: Option<&mut Vec<PlaceReport>>) -> Result<Root, Fault> {
+pub(super) fn open(
+    path: &RootPath,
+    mut places: Option<(&Source, &mut Vec<PlaceReport>)>,
+) -> Result<Root, Fault> {
     let label = |depth: usize| format!("`{}`", names::escape(&path.above(depth)));
     let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = rustix::fs::open("/", top, Mode::empty()).map_err(|errno| fault(errno, "`/`"))?;
     let mut facts = Facts::of_handle(&folder).map_err(|errno| fault(errno, "`/`"))?;
     for (depth, part) in path.parts.iter().enumerate() {
-        if let Some(places) = places.as_deref_mut() {
+        if let Some((source, places)) = &mut places {
+            let level = || levels::of_path(&folder, &facts, Right::Execute);
+            let level = source.of_folder(&facts, &folder, level);
             places.push(PlaceReport {
                 name: names::escape(&path.above(depth)).into_owned(),
                 parent: places.last().map(|place| place.name.clone()),
                 identity: facts.place_identity(),
-                level: levels::of_path(&folder, &facts, Right::Execute),
+                level,
                 folder: None,
             });
         }
@@ -212,7 +217,7 @@ pub(super) fn read_key(key: &str) -> Result<Cow<'_, [u8]>, Stop> {
     let odd = |part: &[u8]| part.is_empty() || part == b"." || part == b".." || part.contains(&0);
     if names::escape(&bytes) != key || bytes.split(|byte| *byte == b'/').any(odd) {
         let sentence =
-            "is no name of a document: names are below the root, without empty parts, `.` and `..`";
+            "is not a valid name of a document: names are below the root, without empty parts, `.` and `..`";
         return Err(refuse(format!("`{key}` {sentence}")));
     }
     Ok(bytes)
@@ -233,6 +238,7 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
     let mut left: Option<Reason> = None;
     let mut ignored: Option<Arc<Ignored>> = None;
     let mut begin = 0;
+    let mut device_above = root.facts.dev;
     loop {
         let stop = |errno: Errno| {
             let above = names::escape(&path[..begin]);
@@ -253,11 +259,12 @@ pub(super) fn descend(source: &Source, root: Root, key: &str) -> Result<Spot, St
             _ => return Err(stop(Errno::NOTDIR)),
         }
         let above = &path[..end];
-        let foreign = !source.rules.other_devices && facts.dev != root.facts.dev;
+        let device = source.left_by_device(&facts, device_above, root.facts.dev, &next);
+        device_above = facts.dev;
         left = left.or_else(|| by_rule(source, key, above, true, ignored.as_deref())).or_else(|| {
             let left = match source.is_own(&facts) {
                 true => Some(Left::Own),
-                false => foreign.then_some(Left::OtherDevice),
+                false => device,
             };
             left.map(|left| left.told(key, &names::escape(above), &left.words()))
         });

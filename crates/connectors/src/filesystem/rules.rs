@@ -24,6 +24,7 @@ pub(super) enum Left {
     Hidden,
     Ignored,
     OtherDevice,
+    MadeUp,
     Link,
     Special,
     Folder,
@@ -38,6 +39,7 @@ impl Left {
             Left::Hidden => "hidden",
             Left::Ignored => "ignored",
             Left::OtherDevice => "other_device",
+            Left::MadeUp => "made_up",
             Left::Link => "link",
             Left::Special => "special",
             Left::Folder => "folder",
@@ -55,6 +57,9 @@ impl Left {
             }
             Left::Ignored => "is left out by an ignore file".to_owned(),
             Left::OtherDevice => "is on another device, and the job stays on that of its root".to_owned(),
+            Left::MadeUp => {
+                "holds what the kernel makes up, such as /proc; it is entered only when it is the source itself".to_owned()
+            }
             Left::Link => "is a symbolic link; links are not followed".to_owned(),
             Left::Special => "is a special file (device, pipe or socket); those are never opened".to_owned(),
             Left::Folder => "is a folder, not a file".to_owned(),

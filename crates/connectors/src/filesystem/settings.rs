@@ -5,6 +5,8 @@ use ingather_connector::model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::literal;
+
 /// What a job takes from a mounted disk.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
@@ -31,14 +33,20 @@ pub(super) struct SourceSettings {
     #[serde(default)]
     #[garde(skip)]
     pub(super) skip_hidden: bool,
-    /// Largest file that is read, bytes.
-    #[serde(default = "size_max")]
+    /// Largest file that is read: bytes, or a text such as `20MB`.
+    #[serde(default = "size_max", deserialize_with = "literal::read_size")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(range(min = 1))]
     pub(super) size_max: u64,
     /// Enters folders on which another device is mounted.
     #[serde(default = "yes")]
     #[garde(skip)]
     pub(super) other_devices: bool,
+    /// Takes the modes of network and FUSE file systems for true, though others decide who may read there; `false`: leaves it at
+    /// root alone, without a word; none: leaves it so, and says how much that hides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(skip)]
+    pub(super) trust_modes: Option<bool>,
 }
 
 fn size_max() -> u64 {

@@ -124,7 +124,7 @@ pub(super) fn list(source: &dyn Repository) -> Listed {
 /// Reads one document to its end.
 pub(super) fn fetch(source: &dyn Repository, key: &str) -> Result<(Observed, Vec<u8>), Fault> {
     let mut bytes = Vec::new();
-    let observed = source.fetch(&call(), key, &mut |_, content| {
+    let observed = source.fetch(&call(), key, &mut |_, _, content| {
         bytes.clear();
         content.read_to_end(&mut bytes).map(|_| ()).map_err(|error| Fault::passing("io", error.to_string()))
     })?;

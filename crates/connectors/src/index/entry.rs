@@ -16,6 +16,7 @@ use tantivy::{DocId, SegmentReader, TantivyDocument};
 use super::flight::Load;
 use super::schema::{Fields, KeptFields};
 use super::tongue::Tongue;
+use super::trouble::DAMAGED;
 
 /// Longer names of metadata, media types and language codes are stored but cannot be searched for, bytes.
 const NAME_BYTES_MAX: usize = 256;
@@ -77,6 +78,11 @@ impl<'a> Kept<'a> {
             author: record.author.as_deref().map(Cow::Borrowed),
             fields: Cow::Borrowed(&record.fields),
         }
+    }
+
+    /// The same as the entry of whoever changes its access.
+    pub(super) fn taken_over(self, change: &'a Change) -> Kept<'a> {
+        Kept { document: Cow::Borrowed(&change.document), job_name: Cow::Borrowed(&change.job_name), ..self }
     }
 
     /// Where a person finds it.
@@ -304,7 +310,11 @@ impl Stored {
     pub(super) fn of(document: &TantivyDocument, fields: KeptFields) -> Result<Stored, Fault> {
         let kept = document.get_first(fields.kept).and_then(|value| value.as_bytes()).unwrap_or_default();
         let kept = serde_json::from_slice(kept).map_err(|error| {
-            Fault::broken("index_damaged", format!("an entry of the search index cannot be read: {error}"))
+            let sentence = format!(
+                "the search index is damaged: an entry of it cannot be read ({error}); `ingather verify index --repair` makes it \
+                 anew and sends everything again"
+            );
+            Fault::broken(DAMAGED, sentence)
         })?;
         let body = document.get_first(fields.body).and_then(|value| value.as_str().map(str::to_owned));
         Ok(Stored { kept, body })

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::ids::{ClassId, PlaceId};
-use ingather_connector::permitted::Permitted;
+use ingather_connector::model::ids::{ClassId, JobId, PlaceId};
+use ingather_connector::permitted::{Permitted, Reference};
 use tantivy::columnar::Column;
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError, Term};
@@ -141,7 +141,10 @@ impl Judge {
         match &*rule.permitted {
             Permitted::All if rule.job.is_none() => return Ok(None),
             Permitted::All => {}
-            Permitted::Only { pending, .. } => {
+            Permitted::Only { pending, narrow, .. } => {
+                if !narrow.is_empty() {
+                    judge.job = columns.column_opt("job")?;
+                }
                 judge.class = columns.column_opt("class")?;
                 judge.place = columns.column_opt("place")?;
                 if !pending.is_empty() {
@@ -163,8 +166,12 @@ impl Judge {
                 // Without an address nobody can tell what is on its way to the entry.
                 let address = if pending.is_empty() { Some(0) } else { of(&self.address) };
                 address.is_some_and(|address| {
-                    let (class, place) = (of(&self.class), of(&self.place));
-                    self.rule.permitted.permits(address, class.map(ClassId), place.map(PlaceId))
+                    let entry = Reference {
+                        job: of(&self.job).map(JobId),
+                        class: of(&self.class).map(ClassId),
+                        place: of(&self.place).map(PlaceId),
+                    };
+                    self.rule.permitted.permits(address, entry)
                 })
             }
         }

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
 use ingather_connector::output::Generation;
 use serde::{Deserialize, Serialize};
-use tantivy::directory::error::LockError;
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::Schema;
 use tantivy::schema::document::Document;
 use tantivy::{Index, IndexSettings, IndexWriter, TantivyError};
 
+use super::looking::Looking;
 use super::schema::{FORMAT, schema};
+use super::trouble::{damaged, fault};
 use super::words;
 
 /// Name of the directory in the data directory.
@@ -25,10 +27,11 @@ const OLD: &str = "index.old";
 
 /// A segment with a larger share of deleted entries is written anew.
 const DELETED_SHARE_MAX: f32 = 0.3;
-/// Longest wait for the lock.
-const LOCK_WAIT_MAX: Duration = Duration::from_millis(500);
+/// Longest wait for the lock: a process that was just started and has not begun its own program holds a copy of it, on a loaded
+/// machine for more than half a second.
+const LOCK_WAIT_MAX: Duration = Duration::from_millis(limits::LOCK_WAIT_MS_MAX);
 /// Wait between two attempts at the lock.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
+const LOCK_PAUSE: Duration = Duration::from_millis(limits::LOCK_PAUSE_MS);
 
 /// What every commit says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +47,9 @@ pub(super) struct Payload {
     /// Largest number of a change that the commit holds the effect of.
     #[serde(default)]
     pub(super) seq: i64,
+    /// The opening that wrote it.
+    #[serde(default)]
+    pub(super) session: i64,
 }
 
 impl Payload {
@@ -61,12 +67,17 @@ impl Payload {
         }
         hash.update(&noise);
         let identity = hash.finalize().to_hex()[..32].to_owned();
-        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0, seq: 0 }
+        Payload { format: FORMAT, store: store.to_owned(), identity, number: 0, seq: 0, session: 0 }
     }
 
     /// As the contract of outputs wants it.
     pub(super) fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: self.number, seq: self.seq }
+        Generation {
+            identity: self.identity.clone(),
+            number: self.number,
+            seq: self.seq,
+            session: self.session,
+        }
     }
 
     /// As text for a commit.
@@ -98,7 +109,11 @@ impl Home {
             payload: Option<String>,
             segments: Vec<serde::de::IgnoredAny>,
         }
-        let Ok(text) = std::fs::read(self.path.join("meta.json")) else { return false };
+        let text = match std::fs::read(self.path.join("meta.json")) {
+            Ok(text) => text,
+            // What is there and cannot be read is told by whoever opens it.
+            Err(error) => return error.kind() != std::io::ErrorKind::NotFound,
+        };
         let metas: Option<Metas> = serde_json::from_slice(&text).ok();
         metas.is_none_or(|metas| metas.payload.is_some() || !metas.segments.is_empty())
     }
@@ -152,6 +167,27 @@ impl Home {
         Fault::refused("index_directory", format!("cannot {what} {}: {error}", path.display()))
     }
 
+    /// The sentence for the index of another store.
+    pub(super) fn foreign(&self) -> Fault {
+        Fault::refused(
+            "foreign_index",
+            format!(
+                "the search index {} belongs to another store; move that folder away, then `ingather sync` makes a new one \
+                 and sends everything again",
+                self.path.display()
+            ),
+        )
+    }
+
+    /// Takes a damaged index away, so that a new one is made. Writers only.
+    ///
+    /// # Errors
+    /// `Refused` when it cannot be removed.
+    pub(super) fn discard(&self) -> Result<(), Fault> {
+        self.remove(&self.path)?;
+        self.clear()
+    }
+
     /// Makes an empty index with its first commit.
     ///
     /// # Errors
@@ -183,7 +219,22 @@ impl Home {
     /// `Broken` with what to do when it cannot be understood; `Refused` when it cannot be read, or is newer than this
     /// program.
     pub(super) fn open(&self) -> Result<(Index, Payload), Fault> {
-        let directory = MmapDirectory::open(&self.path).map_err(|error| fault(error.into(), &self.path))?;
+        self.open_in(self.directory()?)
+    }
+
+    /// The same for somebody who only looks: nothing is made, and a disk that takes no writes is no hindrance.
+    ///
+    /// # Errors
+    /// As [`Home::open`].
+    pub(super) fn open_to_look(&self) -> Result<(Index, Payload), Fault> {
+        self.open_in(Looking::over(self.directory()?, &self.path))
+    }
+
+    fn directory(&self) -> Result<MmapDirectory, Fault> {
+        MmapDirectory::open(&self.path).map_err(|error| fault(error.into(), &self.path))
+    }
+
+    fn open_in(&self, directory: impl Into<Box<dyn Directory>>) -> Result<(Index, Payload), Fault> {
         let index = Index::open(directory).map_err(|error| fault(error, &self.path))?;
         words::register(index.tokenizers());
         let payload = payload(&index, &self.path)?;
@@ -192,7 +243,7 @@ impl Home {
                 "index_newer",
                 format!(
                     "the search index {} has format {}, this program knows up to {FORMAT}; use the newer program \
-                     that wrote it, or delete the directory and everything is sent again",
+                     that wrote it, or delete the directory and run `ingather sync` again, which sends everything",
                     self.path.display(),
                     payload.format
                 ),
@@ -205,10 +256,29 @@ impl Home {
     }
 }
 
-/// Takes the writer's lock and opens a writer.
+/// Tries what takes the writer's lock, for a moment.
 ///
 /// A process that this one starts holds a copy of the lock until it runs its own program; so a lock that was just given
 /// back may look taken for an instant.
+///
+/// # Errors
+/// Those of `attempt`.
+pub(super) fn patiently<T>(attempt: impl Fn() -> tantivy::Result<T>) -> tantivy::Result<T> {
+    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
+    let until = Instant::now() + LOCK_WAIT_MAX;
+    loop {
+        match attempt() {
+            // clock: as above.
+            Err(TantivyError::LockFailure(..)) if Instant::now() < until => {
+                #[expect(clippy::disallowed_methods, reason = "a lock file has no event to wait for")]
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            tried => return tried,
+        }
+    }
+}
+
+/// Takes the writer's lock and opens a writer.
 ///
 /// # Errors
 /// `Refused` when another process holds the lock.
@@ -218,22 +288,10 @@ pub(super) fn writer<D: Document>(
     memory: usize,
     path: &Path,
 ) -> Result<IndexWriter<D>, Fault> {
-    // clock: the machine's lock is waited for in the machine's time, whatever a run's clock says.
-    let until = Instant::now() + LOCK_WAIT_MAX;
-    loop {
-        match index.writer_with_num_threads(threads, memory) {
-            // clock: as above.
-            Err(TantivyError::LockFailure(..)) if Instant::now() < until => {
-                #[expect(clippy::disallowed_methods, reason = "a lock file has no event to wait for")]
-                std::thread::sleep(LOCK_PAUSE);
-            }
-            opened => {
-                let writer = opened.map_err(|error| fault(error, path))?;
-                ready(&writer).map_err(|error| fault(error, path))?;
-                return Ok(writer);
-            }
-        }
-    }
+    let opened = patiently(|| index.writer_with_num_threads(threads, memory));
+    let writer = opened.map_err(|error| fault(error, path))?;
+    ready(&writer).map_err(|error| fault(error, path))?;
+    Ok(writer)
 }
 
 /// Readies a writer that stands at an earlier commit: one that was just opened or rolled back.
@@ -270,45 +328,4 @@ pub(super) fn make_private(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
     Ok(())
-}
-
-fn damaged(path: &Path, why: &str) -> Fault {
-    Fault::broken(
-        "index_damaged",
-        format!(
-            "the search index {} is damaged ({why}); delete that directory, then everything is sent again by the next run",
-            path.display()
-        ),
-    )
-}
-
-/// What an error of the library means to a person.
-pub(super) fn fault(error: TantivyError, path: &Path) -> Fault {
-    match error {
-        TantivyError::LockFailure(LockError::IoError(error), _) => Fault::refused(
-            "index_directory",
-            format!("cannot lock the search index {}: {error}; make its folder writable", path.display()),
-        ),
-        TantivyError::LockFailure(..) => Fault::refused(
-            "index_locked",
-            format!(
-                "another process writes to the search index {}; wait until it ends, or stop it",
-                path.display()
-            ),
-        ),
-        TantivyError::DataCorruption(_)
-        | TantivyError::IncompatibleIndex(_)
-        | TantivyError::DeserializeError(_)
-        | TantivyError::SchemaError(_)
-        | TantivyError::OpenReadError(_) => {
-            // What follows the first sentence is the content that could not be read.
-            let told = error.to_string();
-            let told = told.trim_start_matches("Data corrupted: '");
-            damaged(path, told.split(". ").next().unwrap_or(told))
-        }
-        TantivyError::OpenDirectoryError(_) => {
-            Fault::refused("index_directory", format!("cannot open {}: {error}", path.display()))
-        }
-        other => Fault::passing("index_failed", format!("the search index {}: {other}", path.display())),
-    }
 }

@@ -11,8 +11,8 @@ use tantivy::termdict::TermStreamer;
 use tantivy::{DocAddress, DocId, IndexReader, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::entry::{Columns, Numbers, Stored};
-use super::home;
 use super::schema::Fields;
+use super::trouble;
 
 /// One commit, with the columns of its segments opened when they are first needed.
 pub(super) struct Snapshot {
@@ -67,7 +67,7 @@ impl Snapshot {
         at: DocAddress,
         path: &Path,
     ) -> Result<(Stored, Numbers), Fault> {
-        let fault = |error| home::fault(error, path);
+        let fault = |error| trouble::fault(error, path);
         let document: TantivyDocument = self.searcher.doc(at).map_err(fault)?;
         Ok((Stored::of(&document, fields.kept_fields())?, self.numbers(at).map_err(fault)?))
     }

@@ -213,7 +213,7 @@ impl Parser<'_> {
         let Some(colon) = self.text[word.clone()].find(':') else {
             return match &self.text[word] {
                 "*" => Ok(Node::All),
-                text => self.text_node(TextField::Anywhere, text, from),
+                text => self.text_node(TextField::Anywhere, text),
             };
         };
         let name = self.text[word.start..word.start + colon].to_lowercase();
@@ -239,15 +239,15 @@ impl Parser<'_> {
             return Err(self.wrong(value.start, "a word or a phrase in double quotes must follow the colon"));
         }
         let text = self.text[value].to_owned();
-        self.text_node(field, &text, from)
+        self.text_node(field, &text)
     }
 
-    fn text_node(&self, field: TextField, text: &str, from: usize) -> Result<Node, Fault> {
+    fn text_node(&self, field: TextField, text: &str) -> Result<Node, Fault> {
         let trimmed = text.strip_suffix('*');
         match trimmed {
             // Of metadata it is worth knowing who has any of that name.
             Some("") if !matches!(field, TextField::Meta(_)) => {
-                Err(self.wrong(from, "letters must stand before this `*`"))
+                Err(self.wrong(self.at - 1, "letters must stand before this `*`"))
             }
             _ => {
                 Ok(Node::Text { field, text: trimmed.unwrap_or(text).to_owned(), prefix: trimmed.is_some() })

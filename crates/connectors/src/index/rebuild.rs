@@ -11,6 +11,7 @@ use super::entry::{Columns, Entry, Stored};
 use super::flight::Flight;
 use super::home::{self, Home, Payload};
 use super::schema::{FORMAT, KeptFields, schema};
+use super::trouble;
 
 /// Entries between two reports of progress.
 const REPORT_EACH: u64 = 10_000;
@@ -27,12 +28,13 @@ pub(super) fn rebuild(
     payload: &Payload,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<(), Fault> {
-    let fault = |error| home::fault(error, &home.path);
+    let fault = |error| trouble::fault(error, &home.path);
     // Held until the swap is done; the file moves along with the directory.
-    let _lock = old
-        .directory()
-        .acquire_lock(&INDEX_WRITER_LOCK)
-        .map_err(|error| fault(tantivy::TantivyError::LockFailure(error, None)))?;
+    let lock = || {
+        let taken = old.directory().acquire_lock(&INDEX_WRITER_LOCK);
+        taken.map_err(|error| tantivy::TantivyError::LockFailure(error, None))
+    };
+    let _lock = home::patiently(lock).map_err(fault)?;
     home.clear()?;
     let reader: IndexReader =
         old.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
@@ -55,7 +57,7 @@ fn copy(
     writer: &IndexWriter<Entry>,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<(), Fault> {
-    let fault = |error| home::fault(error, &home.path);
+    let fault = |error| trouble::fault(error, &home.path);
     let from = KeptFields::of(old.schema()).map_err(fault)?;
     let to = schema().1;
     let flight = Flight::new(limits::INDEX_WAITING_BYTES_MAX);

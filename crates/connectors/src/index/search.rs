@@ -18,9 +18,13 @@ use super::entry::{Columns, Stored};
 use super::facets::FacetCounts;
 use super::filter::{Filtered, Rule};
 use super::home::{self, Home, Payload};
+use super::lookup::Snapshot;
 use super::schema::{FORMAT, Fields, schema};
 use super::tongue::Tongue;
-use super::{query, snippet};
+use super::{query, snippet, trouble};
+
+/// Commits that may come in between before an index counts as opened as it is.
+const ATTEMPTS_MAX: usize = 100;
 
 pub use super::facets::{Facet, Facets};
 
@@ -165,16 +169,34 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Opens the index in a data directory; none when there is none yet.
+    /// Opens the index in a data directory that belongs to this store; none when there is none yet.
     ///
     /// # Errors
-    /// `Refused` or `Broken` with what to do when it is of another format, damaged or cannot be read.
-    pub fn open(data: &Path) -> Result<Option<Searcher>, Fault> {
+    /// `Refused` or `Broken` with what to do when it is another store's, of another format, damaged or cannot be read.
+    pub fn open(data: &Path, store: &str) -> Result<Option<Searcher>, Fault> {
         let home = Home::of(data);
         if !home.exists() {
             return Ok(None);
         }
-        let (index, payload) = home.open()?;
+        trouble::guarded(&home.path, || {
+            for _ in 0..ATTEMPTS_MAX {
+                let (index, payload) = home.open_to_look()?;
+                let opened = Searcher::attempt(&home, index.clone(), payload.clone(), store);
+                // A commit that comes in between takes files away, and shows entries that the one before does not speak of.
+                if home::payload(&index, &home.path)? == payload {
+                    return opened.map(Some);
+                }
+            }
+            let sentence =
+                format!("{} is committed to faster than it can be opened; try again", home.path.display());
+            Err(Fault::passing("index_busy", sentence))
+        })
+    }
+
+    fn attempt(home: &Home, index: Index, payload: Payload, store: &str) -> Result<Searcher, Fault> {
+        if payload.store != store {
+            return Err(home.foreign());
+        }
         if payload.format < FORMAT {
             let message = format!(
                 "the search index {} is of an older format; the next `ingather sync` or `ingather serve` rebuilds it",
@@ -182,12 +204,22 @@ impl Searcher {
             );
             return Err(Fault::refused("index_older", message));
         }
-        let fault = |error| home::fault(error, &home.path);
+        let fault = |error| trouble::fault(error, &home.path);
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let fields = schema().1;
         let tongues = tongues(&reader, &fields).map_err(fault)?;
-        Ok(Some(Searcher { home, index, reader, fields, payload, tongues }))
+        Ok(Searcher { home: home.clone(), index, reader, fields, payload, tongues })
+    }
+
+    /// The commit that is seen, for lookups.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.reader)
+    }
+
+    /// Its fields.
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
     }
 
     /// Sees what was committed meanwhile.
@@ -195,13 +227,18 @@ impl Searcher {
     /// # Errors
     /// Those of [`Searcher::open`]; also when the index was deleted.
     pub fn reload(&mut self) -> Result<(), Fault> {
+        let path = self.home.path.clone();
+        trouble::guarded(&path, || self.see_again())
+    }
+
+    fn see_again(&mut self) -> Result<(), Fault> {
         let payload = home::payload(&self.index, &self.home.path)?;
         if payload.identity != self.payload.identity || payload.format != self.payload.format {
             let data = self.home.path.parent().unwrap_or(&self.home.path).to_owned();
             let gone = || {
                 Fault::refused("index_gone", "the search index was deleted; the next sync makes a new one")
             };
-            *self = Searcher::open(&data)?.ok_or_else(gone)?;
+            *self = Searcher::open(&data, &self.payload.store)?.ok_or_else(gone)?;
             return Ok(());
         }
         if payload == self.payload {
@@ -223,6 +260,10 @@ impl Searcher {
     /// # Errors
     /// `Refused` with code `query` and a sentence that names the place when the query cannot be understood.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
+        trouble::guarded(&self.home.path, || self.answer(request))
+    }
+
+    fn answer(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
         let last = request.offset.saturating_add(request.limit);
         if last > limits::SEARCH_HITS_MAX {
             let message =
@@ -295,7 +336,7 @@ impl Searcher {
     }
 
     fn fault(&self, error: tantivy::TantivyError) -> Fault {
-        home::fault(error, &self.home.path)
+        trouble::fault(error, &self.home.path)
     }
 }
 

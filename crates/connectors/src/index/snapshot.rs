@@ -1,4 +1,5 @@
-//! A copy of the index as one commit left it, taken while others write: hard links that garbage collection cannot break.
+//! A copy of the index as one commit left it, taken while others write: hard links that garbage collection cannot break,
+//! or copies where there can be no links.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,13 +8,14 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::output::Generation;
 
 use super::home::{self, Home};
+use super::trouble;
 
 /// Commits that may come in between before the copy is given up.
 const ATTEMPTS_MAX: usize = 100;
 /// What says which files there are: the commit, and the list for garbage collection.
 const LISTS: [&str; 2] = ["meta.json", ".managed.json"];
 
-/// Links the files of the last commit into the new folder `into`, which must be on the same disk; where that commit
+/// Puts the files of the last commit into the new folder `into`, best on the same disk, where links do; where that commit
 /// stands. None when there is no index in `data`.
 ///
 /// # Errors
@@ -23,11 +25,15 @@ pub fn snapshot(data: &Path, into: &Path) -> Result<Option<Generation>, Fault> {
     if !home.exists() {
         return Ok(None);
     }
+    trouble::guarded(&home.path, || copy(&home, into))
+}
+
+fn copy(home: &Home, into: &Path) -> Result<Option<Generation>, Fault> {
     for _ in 0..ATTEMPTS_MAX {
         if into.exists() {
             std::fs::remove_dir_all(into).map_err(|error| refused(into, &error))?;
         }
-        if let Some(generation) = attempt(&home, into)? {
+        if let Some(generation) = attempt(home, into)? {
             return Ok(Some(generation));
         }
     }
@@ -39,8 +45,8 @@ pub fn snapshot(data: &Path, into: &Path) -> Result<Option<Generation>, Fault> {
 fn attempt(home: &Home, into: &Path) -> Result<Option<Generation>, Fault> {
     home::make_private(into).map_err(|error| refused(into, &error))?;
     let meta = std::fs::read(home.path.join(LISTS[0])).map_err(|error| refused(&home.path, &error))?;
-    let (index, payload) = home.open()?;
-    let metas = index.load_metas().map_err(|error| home::fault(error, &home.path))?;
+    let (index, payload) = home.open_to_look()?;
+    let metas = index.load_metas().map_err(|error| trouble::fault(error, &home.path))?;
     let ids: HashSet<String> = metas.segments.iter().map(|segment| segment.id().uuid_string()).collect();
     for entry in std::fs::read_dir(&home.path).map_err(|error| refused(&home.path, &error))? {
         let name = entry.map_err(|error| refused(&home.path, &error))?.file_name();
@@ -48,7 +54,7 @@ fn attempt(home: &Home, into: &Path) -> Result<Option<Generation>, Fault> {
         if !is_of_commit {
             continue;
         }
-        match std::fs::hard_link(home.path.join(&name), into.join(&name)) {
+        match link_or_copy(&home.path.join(&name), &into.join(&name)) {
             // It went with a later commit, which is noticed below.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             linked => linked.map_err(|error| refused(&home.path.join(&name), &error))?,
@@ -65,6 +71,20 @@ fn attempt(home: &Home, into: &Path) -> Result<Option<Generation>, Fault> {
     Ok(Some(payload.generation()))
 }
 
+/// A second name for a file where that is possible: not from another disk, and not of somebody else's file.
+fn link_or_copy(file: &Path, to: &Path) -> std::io::Result<()> {
+    match std::fs::hard_link(file, to) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => std::fs::copy(file, to).map(|_| ()),
+        linked => linked,
+    }
+}
+
 fn refused(path: &Path, error: &std::io::Error) -> Fault {
-    Fault::refused("index_directory", format!("cannot copy {}: {error}", path.display()))
+    let advice = match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            "make room there, or name another place"
+        }
+        _ => "check that this user may read and write there, then try again",
+    };
+    Fault::refused("index_directory", format!("cannot copy {}: {error}; {advice}", path.display()))
 }

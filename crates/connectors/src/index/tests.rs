@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::permitted::Permitted;
+use ingather_connector::permitted::{Narrow, Permitted, Reference};
 use tempfile::TempDir;
 
 use super::*;
@@ -30,7 +30,7 @@ pub(super) fn open(data: &Path) -> Result<Opened, Fault> {
 
 pub(super) fn open_for(data: &Path, store: &str) -> Result<Opened, Fault> {
     let settings = Settings { memory_mib: 32, threads: 1 };
-    Opened::open(&settings, &OutputPlace { data: data.to_owned(), store: store.to_owned() })
+    Opened::open(&settings, &OutputPlace { data: data.to_owned(), store: store.to_owned(), session: 1 })
 }
 
 pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
@@ -76,7 +76,7 @@ pub(super) fn request(query: &str, permitted: Permitted) -> SearchRequest<'_> {
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
-    Searcher::open(data).unwrap().unwrap().search(request).unwrap()
+    Searcher::open(data, "store-1").unwrap().unwrap().search(request).unwrap()
 }
 
 /// Names of the documents that a query finds, in alphabetical order.
@@ -92,7 +92,7 @@ fn names(results: &SearchResults) -> Vec<String> {
 
 pub(super) fn only(classes: &[i64], places: &[i64]) -> Permitted {
     let (classes, places) = (classes.iter().copied().collect(), places.iter().copied().collect());
-    Permitted::Only { classes, places, pending: HashMap::new() }
+    Permitted::Only { classes, places, narrow: Narrow::default(), pending: HashMap::new() }
 }
 
 #[test]
@@ -248,13 +248,47 @@ fn an_access_change_on_its_way_already_counts() {
     let (data, _index) = filled(&[put("d/a", 1, "word"), put("d/b", 2, "word")]);
     let see = |class: Option<i64>| {
         let address = change("d/a", 1, Op::Delete).address;
-        let pending = HashMap::from([(address, vec![(class.map(ClassId), Some(PlaceId(1)))])]);
-        let (classes, places) = ([1].into_iter().collect(), [1].into_iter().collect());
-        names(&results(data.path(), &request("word", Permitted::Only { classes, places, pending })))
+        let place = Some(PlaceId(1));
+        let new = Reference { job: None, class: class.map(ClassId), place };
+        let permitted = Permitted::Only {
+            classes: [1].into_iter().collect(),
+            places: [1].into_iter().collect(),
+            narrow: Narrow::default(),
+            pending: HashMap::from([(address, vec![new])]),
+        };
+        names(&results(data.path(), &request("word", permitted)))
     };
     assert_eq!(see(Some(1)), ["a", "b"]);
     assert_eq!(see(Some(2)), ["b"], "the new class does not admit");
     assert_eq!(see(None), ["b"]);
+}
+
+#[test]
+fn an_entry_is_open_for_whose_reading_it_is() {
+    let by = |job: i64, change: Change| Change { job, job_name: format!("job {job}").into(), ..change };
+    let (data, mut index) =
+        filled(&[by(1, put("d/a", 1, "word")), by(2, put("d/b", 2, "word")), by(3, put("d/c", 3, "word"))]);
+    let see = || {
+        let narrow = Narrow {
+            jobs: [1, 2].into_iter().collect(),
+            closed: HashMap::from([(1, [1].into_iter().collect()), (0, [1].into_iter().collect())]),
+        };
+        let permitted = Permitted::Only {
+            classes: [1].into_iter().collect(),
+            places: [1].into_iter().collect(),
+            narrow,
+            pending: HashMap::new(),
+        };
+        let found = results(data.path(), &request("word", permitted));
+        (names(&found), found.hits.iter().map(|hit| hit.job).collect::<Vec<i64>>())
+    };
+    assert_eq!(see().0, ["b"], "job 1 has not looked since the folder opened, job 3 is gone");
+    // Another job takes the entry over by a change of access, without its text.
+    let op = Op::Access { class: Some(ClassId(1)), place: Some(PlaceId(1)) };
+    let taken = Change { document: "its name".into(), ..by(2, change("d/a", 4, op)) };
+    assert_eq!(index.apply(&call(), &[taken]), [Ok(())]);
+    index.commit(&call()).unwrap();
+    assert_eq!(see(), (vec!["b".to_owned(), "its name".to_owned()], vec![2, 2]));
 }
 
 #[test]
@@ -308,9 +342,9 @@ fn hits_are_sorted_counted_and_kept_to_a_job() {
 #[test]
 fn a_search_sees_commits_while_the_writer_works() {
     let data = TempDir::new().unwrap();
-    assert!(Searcher::open(data.path()).unwrap().is_none());
+    assert!(Searcher::open(data.path(), "store-1").unwrap().is_none());
     let mut index = open(data.path()).unwrap();
-    let mut searcher = Searcher::open(data.path()).unwrap().unwrap();
+    let mut searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     apply(
         &mut index,
         &[put("d/a", 1, "The houses were built many years ago by people who lived in the village.")],
@@ -325,7 +359,7 @@ fn a_search_sees_commits_while_the_writer_works() {
 #[test]
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
-    let searcher = Searcher::open(data.path()).unwrap().unwrap();
+    let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     let refused = searcher.search(&request("title:", Permitted::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
     let far = SearchRequest { offset: usize::MAX, ..request("*", Permitted::All) };
@@ -339,7 +373,7 @@ proptest::proptest! {
         static INDEX: std::sync::OnceLock<(TempDir, std::sync::Mutex<Searcher>)> = std::sync::OnceLock::new();
         let (_, searcher) = INDEX.get_or_init(|| {
             let (data, _index) = filled(&[put("d/a", 1, "a b c 東京")]);
-            let searcher = Searcher::open(data.path()).unwrap().unwrap();
+            let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
             (data, std::sync::Mutex::new(searcher))
         });
         if let Err(fault) = searcher.lock().unwrap().search(&request(&query, Permitted::All)) {

@@ -17,7 +17,7 @@ use super::*;
 #[test]
 fn it_keeps_what_an_output_promises() {
     let data = tempfile::tempdir().unwrap();
-    let place = OutputPlace { data: data.path().to_owned(), store: "store-1".to_owned() };
+    let place = OutputPlace { data: data.path().to_owned(), store: "store-1".to_owned(), session: 1 };
     let settings = serde_json::json!({"memory_mib": 32, "threads": 1});
     suites::output(&OUTPUT, &OutputSample { settings, place, local: true });
 }
@@ -170,8 +170,8 @@ fn a_foreign_a_locked_and_a_damaged_index_are_refused_with_what_to_do() {
     std::fs::write(data.path().join("index/meta.json"), "{").unwrap();
     let damaged = code(open(data.path())).unwrap();
     assert_eq!(damaged.code, "index_damaged");
-    assert!(damaged.message.contains("delete that directory"), "{}", damaged.message);
-    assert!(matches!(Searcher::open(data.path()), Err(Fault::Broken(_))));
+    assert!(damaged.message.contains("verify index --repair"), "{}", damaged.message);
+    assert!(matches!(Searcher::open(data.path(), "store-1"), Err(Fault::Broken(_))));
 }
 
 #[cfg(unix)]
@@ -217,7 +217,7 @@ fn written_by_an_older_program(data: &Path) -> Generation {
 fn an_index_of_an_older_format_rebuilds_itself_from_what_it_keeps() {
     let data = TempDir::new().unwrap();
     let generation = written_by_an_older_program(data.path());
-    let older = Searcher::open(data.path()).err().unwrap();
+    let older = Searcher::open(data.path(), "store-1").err().unwrap();
     assert_eq!(older.reason().code, "index_older");
     let mut index = open(data.path()).unwrap();
     assert_eq!(index.generation(), generation, "what was confirmed stays confirmed");
@@ -255,7 +255,7 @@ fn an_index_of_a_newer_program_is_left_alone() {
     let payload = home::Payload { format: schema::FORMAT + 1, ..home::Payload::new("store-1") };
     Home::of(data.path()).create(&data.path().join("index"), schema::schema().0, &payload).unwrap();
     assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
-    assert_eq!(Searcher::open(data.path()).err().unwrap().reason().code, "index_newer");
+    assert_eq!(Searcher::open(data.path(), "store-1").err().unwrap().reason().code, "index_newer");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn an_index_that_was_killed_before_its_first_commit_is_begun_again() {
     let data = TempDir::new().unwrap();
     std::fs::create_dir(data.path().join("index")).unwrap();
     tantivy::Index::create_in_dir(data.path().join("index"), schema::schema().0).unwrap();
-    assert!(Searcher::open(data.path()).unwrap().is_none());
+    assert!(Searcher::open(data.path(), "store-1").unwrap().is_none());
     let mut index = open(data.path()).unwrap();
     apply(&mut index, &[put("d/a", 1, "x")]);
     index.commit(&call()).unwrap();
@@ -326,7 +326,7 @@ proptest::proptest! {
     ) {
         let data = TempDir::new().unwrap();
         let settings = Settings { memory_mib: 32, threads };
-        let place = OutputPlace { data: data.path().to_owned(), store: "store-1".into() };
+        let place = OutputPlace { data: data.path().to_owned(), store: "store-1".into(), session: 1 };
         let mut index = Opened::open(&settings, &place).unwrap();
         let (mut model, mut batch) = (Model::new(), Vec::new());
         for (seq, step) in steps.into_iter().chain([Step::Commit]).enumerate() {
@@ -409,9 +409,9 @@ fn a_cleared_index_holds_nothing_and_takes_everything_again() {
     let mut index = open(data.path()).unwrap();
     apply(&mut index, &[put("d/a", 7, "a"), put("d/b", 8, "b")]);
     assert_eq!(index.commit(&call()).unwrap().seq, 8);
-    assert_eq!(index.clear(&call()).unwrap().seq, 0);
+    assert_eq!(index.clear(&call()).unwrap().seq, 8, "numbers that it has seen are not given out again");
     assert!(found(data.path(), "*").is_empty());
-    apply(&mut index, &[put("d/a", 1, "again")]);
+    apply(&mut index, &[put("d/a", 9, "again")]);
     index.commit(&call()).unwrap();
     assert_eq!(found(data.path(), "*"), ["a"]);
 }

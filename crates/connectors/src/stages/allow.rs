@@ -25,7 +25,7 @@ const NO_EXTENSION: &str = ".";
 /// The `allow` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "allow",
-    about: "Declines documents by media type, extension, size or age; before `text`, what it declines is not even read.",
+    about: "Filters documents by media type, extension, size or age; before `text`, what it filters out is not even read.",
     version: "1",
     schema: settings::schema_of::<Settings>,
     open,
@@ -75,10 +75,14 @@ struct Settings {
     /// Extensions to decline; they win over those to take.
     #[garde(length(max = LIST_MAX), inner(length(bytes, min = 1, max = ENTRY_BYTES_MAX)))]
     refuse_extensions: Vec<String>,
-    /// Smallest size, bytes.
+    /// Smallest size: bytes, or a text such as `10kb`.
+    #[serde(deserialize_with = "literal::read_size_if_any")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(skip)]
     size_min: Option<u64>,
-    /// Largest size, bytes.
+    /// Largest size: bytes, or a text such as `20MB`.
+    #[serde(deserialize_with = "literal::read_size_if_any")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(skip)]
     size_max: Option<u64>,
     /// Earliest modification, such as `2024-01-31` or `2024-01-31T08:00`, UTC.
@@ -204,7 +208,7 @@ mod tests {
         match verdict.unwrap() {
             Verdict::Pass => String::new(),
             Verdict::Decline(reason) => reason.code,
-            Verdict::PartsOnly => panic!("it finds no parts"),
+            Verdict::PartsOnly | Verdict::Unread(_) => panic!("it looks at no content"),
         }
     }
 

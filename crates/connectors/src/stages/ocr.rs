@@ -104,7 +104,8 @@ impl Transform for Ocr {
         let media = detect::by_content(&head, name_of(item.record)).unwrap_or_default();
         if !PICTURES.contains(&media) {
             let mut content = head.as_slice().chain(&mut *item.content);
-            let mut item = Item { record: item.record, content: &mut content, parts: item.parts };
+            let Item { record, parts, audience, .. } = item;
+            let mut item = Item { record, content: &mut content, parts, audience: *audience };
             return self.text.apply(call, &mut item);
         }
         let left = limits::PICTURE_BYTES_MAX - head.len() as u64;

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::truncated;
+use crate::literal;
 use crate::text::{Container, PartsAs, name_of, take};
 use answer::Answer;
 use server::{Outcome, Server};
@@ -58,7 +59,9 @@ struct Settings {
     /// Wait before a document is tried again while the server is down, milliseconds.
     #[garde(range(min = 100, max = 3_600_000))]
     retry_ms: u32,
-    /// Larger documents are not sent, bytes; they are entries without text.
+    /// Larger documents are not sent: bytes, or a text such as `20MB`; they are entries without text.
+    #[serde(deserialize_with = "literal::read_size")]
+    #[schemars(schema_with = "literal::size_schema")]
     #[garde(range(min = 1))]
     bytes_max: u64,
     /// Characters of text that are taken of a document and its parts together.
@@ -103,7 +106,7 @@ struct Tika {
 
 impl Transform for Tika {
     fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
-        let Item { record, content, parts } = item;
+        let Item { record, content, parts, .. } = item;
         if let Some(size) = record.size.filter(|size| *size > self.settings.bytes_max) {
             return Ok(self.too_large(record, &format!("its {size} bytes are")));
         }

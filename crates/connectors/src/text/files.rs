@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use ingather_connector::model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
-use ingather_connector::transform::Verdict;
-use ingather_extract::{Extracted, Pool, Request, detect};
+use ingather_connector::transform::{Audience, Verdict};
+use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
 
 use super::{Container, FORM, Form, PartsAs, TextSettings};
 
@@ -20,18 +20,28 @@ pub fn read_files_with(pool: Pool) {
     let _ = READERS.set(pool);
 }
 
+/// What holds the processes that read files, once one of them was started.
+pub fn readers_in_force() -> Option<InForce> {
+    READERS.get()?.in_force()
+}
+
 /// Reads a document whose type is known by now; fills the record with what is in it, and `parts` with what are documents
 /// of their own.
 pub(super) fn read(
     settings: &TextSettings,
     name: &str,
-    record: &mut Record,
+    (record, audience): (&mut Record, &dyn Fn() -> Audience),
     content: &mut dyn Read,
     parts: &mut Parts,
 ) -> Result<Verdict, Fault> {
     let media = record.media_type.clone().unwrap_or_default();
     let Some(pool) = READERS.get().filter(|_| detect::is_readable(&media)) else { return Ok(Verdict::Pass) };
-    let mut request = Request { name: name.to_owned(), declared: Some(media), ..Request::default() };
+    let mut request = Request {
+        name: name.to_owned(),
+        declared: Some(media),
+        audience: audience().0,
+        ..Request::default()
+    };
     request.options.hidden = !settings.skip_hidden;
     request.options.boilerplate = !settings.skip_boilerplate;
     request.options.parts = settings.parts != PartsAs::None;
@@ -43,17 +53,24 @@ pub(super) fn read(
     let found = pool
         .extract(&request, content)
         .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
-    if found.lost {
-        return Err(Fault::broken("extract", found.reason.unwrap_or_default()));
-    }
-    let verdict = take((settings.parts, settings.container), record, found, parts);
-    if settings.form == Form::Markdown {
-        let all = parts.list.iter_mut().filter_map(|part| part.record.as_mut().ok());
-        for record in all.chain([record]).filter(|record| record.body.is_some()) {
-            record.fields.insert(FORM.to_owned(), vec!["markdown".to_owned()]);
+    let Some(loss) = found.lost else {
+        let verdict = take((settings.parts, settings.container), record, found, parts);
+        if settings.form == Form::Markdown {
+            let all = parts.list.iter_mut().filter_map(|part| part.record.as_mut().ok());
+            for record in all.chain([record]).filter(|record| record.body.is_some()) {
+                record.fields.insert(FORM.to_owned(), vec!["markdown".to_owned()]);
+            }
         }
-    }
-    Ok(verdict)
+        return Ok(verdict);
+    };
+    // It is found by its name and fields, and by the reason; whatever was in it before stays.
+    let reason = found.reason.unwrap_or_default();
+    record.fields.insert(EXTRACTION.to_owned(), vec![reason.clone()]);
+    parts.incomplete = true;
+    Ok(Verdict::Unread(match loss {
+        Loss::ByItself => Fault::broken("extract", reason),
+        Loss::ByOthers => Fault::passing_soon("reader", reason, limits::READER_ATTEMPTS_MAX),
+    }))
 }
 
 /// Takes what was found into the record and the parts.

@@ -18,7 +18,7 @@ use super::imposed::Imposed;
 use super::trial::{Fate, Seen};
 use super::{missing, verdict};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::marks;
 use crate::visit::pipeline::Pipeline;
 
@@ -97,6 +97,12 @@ pub(super) struct Case<'c> {
     pub(super) moved_to: Option<&'c str>,
 }
 
+/// The blind spot that a name lies in, the nearest of them.
+fn nearest<'s>(spots: &'s [(String, String, String)], name: &str) -> Option<&'s (String, String, String)> {
+    let above = spots.iter().filter(|(scope, ..)| scope == "/" || name.starts_with(scope.as_str()));
+    above.max_by_key(|(scope, ..)| scope.len())
+}
+
 impl Engine {
     /// Explains the document that `text` names: by its name in the job, its path or its URI. Writes nothing.
     ///
@@ -117,16 +123,18 @@ impl Engine {
         let name = asked.named.key.as_str();
         let row = self.row(job, &asked)?;
         let mut standing = repository.explain(&self.call(), name);
+        if let Standing::Absent(reason) = &standing
+            && reason.code == "key"
+        {
+            return Err(EngineError::Refused(reason.message.clone()));
+        }
         let mut imposed = None;
         if let Standing::Taken(observed) = &mut standing {
             (observed.level, imposed) = self.shown_to(job, observed.level.clone());
         }
         let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
-        let blind = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
-        let blind = blind
-            .iter()
-            .filter(|(scope, ..)| scope == "/" || name.starts_with(scope.as_str()))
-            .max_by_key(|(scope, ..)| scope.len());
+        let spots = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
+        let blind = nearest(&spots, name);
         let version = match (&standing, &row) {
             (Standing::Taken(observed), Some(row)) => {
                 Some(self.reader.hasher().version(row.known.own, &observed.content))
@@ -149,7 +157,8 @@ impl Engine {
             moved_to,
         };
         let mut cause = verdict::cause(&case, row.as_ref());
-        if cause.code == "current" {
+        // What has no version that counts has its reasons all the same.
+        if matches!(cause.code.as_str(), "current" | "racy") {
             cause = self.read_in_part(job, repository.as_ref(), &asked)?.unwrap_or(cause);
         }
         let (waits_for, due, next) = verdict::next(&case, row.as_ref());

@@ -62,14 +62,14 @@ impl Imposed {
             }
             (Says::Before(entries), Level::Ordered(all)) if all.starts_with(entries) => {
                 let entry = entries.iter().find(|entry| tokens.holds(&entry.who))?;
-                let word = if entry.allow { "admits" } else { "denies" };
+                let word = if entry.allow { "allows" } else { "denies" };
                 Some(format!("{who}, {word} `{}` before the file's own access is asked", entry.who))
             }
             (Says::Before(entries), Level::Flat { deny, .. }) => {
                 let denied = deny.iter().any(|token| tokens.holds(token));
                 let held = |entry: &&Entry| entry.allow != denied && tokens.holds(&entry.who);
                 let entry = entries.iter().find(held)?;
-                let word = if entry.allow { "admits" } else { "denies" };
+                let word = if entry.allow { "allows" } else { "denies" };
                 Some(format!("{who}, {word} `{}` beside the source's own access", entry.who))
             }
             _ => None,
@@ -85,10 +85,10 @@ impl Imposed {
 fn instead(allow: &[String], deny: &[String], tokens: &Tokens) -> String {
     let held = |list: &[String]| list.iter().find(|token| tokens.holds(token)).cloned();
     match (held(deny), held(allow)) {
-        _ if allow.is_empty() && deny.is_empty() => "admits everybody".to_owned(),
+        _ if allow.is_empty() && deny.is_empty() => "allows everybody".to_owned(),
         (Some(token), _) => format!("denies `{token}`"),
-        (None, Some(token)) => format!("admits `{token}`"),
-        (None, None) if allow.is_empty() => "admits nobody".to_owned(),
+        (None, Some(token)) => format!("allows `{token}`"),
+        (None, None) if allow.is_empty() => "allows nobody".to_owned(),
         (None, None) => {
             let shown: Vec<String> =
                 allow.iter().take(TOKENS_SHOWN).map(|token| format!("`{token}`")).collect();
@@ -96,7 +96,7 @@ fn instead(allow: &[String], deny: &[String], tokens: &Tokens) -> String {
                 0 => String::new(),
                 count => format!(" and {count} more"),
             };
-            format!("admits only {}{more}, and the user holds none of them", shown.join(", "))
+            format!("allows only {}{more}, and the user holds none of them", shown.join(", "))
         }
     }
 }

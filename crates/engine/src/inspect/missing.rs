@@ -36,7 +36,7 @@ pub(super) fn cause(
         return match &step.fate {
             Fate::Declined(reason) => Reason::new(
                 &reason.code,
-                format!("`{name}` is left out, because {stage} declines it: {}", reason.message),
+                format!("`{name}` is left out, because {stage} filters it out: {}", reason.message),
             ),
             _ => Reason::new(
                 "parts_only",
@@ -82,7 +82,7 @@ fn not_found(job: &str, document: &str, part: &str, of_document: &[Step]) -> Rea
     {
         let sentence = format!(
             "`{document}{INSIDE}{part}` is left out with its document, because stage {place} of the pipeline, `{transform}`, \
-             declines that: {}",
+             filters that out: {}",
             reason.message
         );
         return Reason::new(&reason.code, sentence);

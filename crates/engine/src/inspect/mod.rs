@@ -4,7 +4,9 @@
 mod asked;
 pub mod explain;
 mod imposed;
+mod left;
 mod missing;
+pub mod overlaps;
 mod sorted;
 pub mod trial;
 mod verdict;

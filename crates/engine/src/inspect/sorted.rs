@@ -64,9 +64,10 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// Files, where they are needed, go into a folder of their own below `data`, for its owner alone.
+    /// Files, where they are needed, go into a folder of their own below `data`, or into the system's for temporary files.
     pub(super) fn new(data: &Path) -> Sorted {
-        let folder = data.join("verify");
+        // Of this process alone: several may verify at the same time.
+        let folder = data.join(format!("verify-{}", std::process::id()));
         Sorted { folder, waiting: Vec::new(), files: Vec::new(), most: limits::VERIFY_ENTRIES_MAX }
     }
 
@@ -80,7 +81,11 @@ impl Sorted {
 
     fn spill(&mut self) -> Result<()> {
         self.clear()?;
-        std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(&error))?;
+        if std::fs::create_dir_all(&self.folder).is_err() {
+            // Where the data directory takes no writes, looking is possible all the same.
+            self.folder = std::env::temp_dir().join(format!("ingather-verify-{}", std::process::id()));
+            std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(&error))?;
+        }
         for part in 0..PARTS {
             let file = File::create(self.file(part)).map_err(|error| self.failed(&error))?;
             self.files.push(BufWriter::new(file));
@@ -101,7 +106,10 @@ impl Sorted {
     }
 
     fn failed(&self, error: &std::io::Error) -> EngineError {
-        EngineError::Refused(format!("{}: {error}; make room in the data directory", self.folder.display()))
+        EngineError::Refused(format!(
+            "{}: {error}; make room there, and make it writable",
+            self.folder.display()
+        ))
     }
 
     /// How many parts there are to be read.

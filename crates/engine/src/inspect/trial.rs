@@ -5,7 +5,7 @@ use ingather_connector::model::document::{Component, INSIDE, Parts, Record, comp
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::job::{Definition, Stage};
 use ingather_connector::repository::Repository;
-use ingather_connector::transform::Verdict;
+use ingather_connector::transform::{Audience, Verdict};
 use ingather_store::jobs::Job;
 
 use super::asked::Place;
@@ -59,7 +59,7 @@ pub enum Fate {
     PartsOnly,
     /// A stage declined it.
     Declined(Reason),
-    /// It is in the document and could not be read.
+    /// It is there and could not be read; of a document, later stages get its name and fields.
     Unreadable(Reason),
 }
 
@@ -173,13 +173,13 @@ impl Engine {
         let looked = repository.look(&call, key)?;
         let (mut arrived, mut fault) = (None, None);
         let (mut whole, mut inside) = (Vec::new(), Vec::new());
-        let fetched = repository.fetch(&call, key, &mut |record, content| {
+        let fetched = repository.fetch(&call, key, &mut |record, _, content| {
             // A document that changes while it is read is read again.
             whole.clear();
             inside.clear();
             arrived = Some(Seen::of(record, &Parts::default(), None));
             let mut kinds = stages.iter().map(|stage| stage.transform.clone());
-            let passed = pipeline.pass_watched(&call, record, content, &mut |after| {
+            let passed = pipeline.pass_watched(&call, &Audience::default, record, content, &mut |after| {
                 let transform = kinds.next().unwrap_or_default();
                 if let Some(name) = part {
                     inside.push(inside_after(transform.clone(), name, inside.last(), after));
@@ -232,6 +232,7 @@ fn fate(verdict: &Verdict) -> Fate {
     match verdict {
         Verdict::Pass => Fate::Passed,
         Verdict::PartsOnly => Fate::PartsOnly,
+        Verdict::Unread(fault) => Fate::Unreadable(fault.reason()),
         Verdict::Decline(reason) => Fate::Declined(reason.clone()),
     }
 }

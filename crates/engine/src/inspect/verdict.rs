@@ -68,7 +68,10 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     let whose = row.held_for[at].as_deref().map_or("another job".to_owned(), |job| format!("job {job}"));
     Some(Reason::new(
         "overwritten",
-        format!("output {output} holds the version of `{name}` that {whose} sent"),
+        format!(
+            "output {output} holds the version of `{name}` that {whose} sent last: both jobs send it to the same address; give \
+             one of them another output (--to) or the same stages (--pipeline), or leave it out of one (--exclude)"
+        ),
     ))
 }
 
@@ -174,8 +177,8 @@ fn there(case: &Case<'_>, row: &Row) -> Reason {
     let outputs: Vec<&str> = row.sent.iter().map(|sent| sent.name.as_str()).collect();
     let inside = match row.inside {
         0 => String::new(),
-        1 => "; one thing in it has an entry of its own".to_owned(),
-        count => format!("; {count} things in it have entries of their own"),
+        1 => "; one part of it has an entry of its own".to_owned(),
+        count => format!("; {count} parts of it have entries of their own"),
     };
     match (outputs.is_empty(), row.inside) {
         (true, 0) => Reason::new("undelivered", format!("`{name}` is known, and no output was sent it")),
@@ -270,9 +273,7 @@ pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Optio
             Standing::Closed(_) | Standing::Unknown(_) => {
                 (Some("the source to be readable".to_owned()), None, with_next)
             }
-            Standing::Left(_) | Standing::Absent(_) => {
-                (None, None, "when a listing names it and the rules take it".to_owned())
-            }
+            Standing::Left(_) | Standing::Absent(_) => (None, None, "none until a sync lists it".to_owned()),
         };
     };
     // Work that is put off without a date waits for the next run.

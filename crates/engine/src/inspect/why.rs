@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ingather_connector::model::access::{Entry, Level, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_connector::permitted::Reference;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::places::{self, Place};
@@ -105,7 +106,10 @@ impl Engine {
         let nobody = Tokens::anonymous();
         let judged = tokens.unwrap_or(&nobody);
         let permitted = who::permitted(&self.reader, connection.map(|c| c.id), judged)?;
-        let may_see = permitted.permits(sent.address, row.known.class, row.known.place);
+        let may_see = permitted.permits(
+            sent.address,
+            Reference { job: Some(job.id), class: row.known.class, place: row.known.place },
+        );
         let now = self.repository(&kind, &job.definition)?.look(&self.call(), &asked.named.key).ok();
         let (_, imposed) = self.shown_to(job, Level::open());
         let now = now.map(|now| self.shown_to(job, now.level).0);
@@ -137,8 +141,10 @@ impl Engine {
     }
 
     fn layers(&self, job: &Job, row: &Row, tokens: &Tokens, imposed: Option<&Imposed>) -> Result<Vec<Layer>> {
-        let (levels, places) =
-            self.reader.read(|sql| Ok((places::levels(sql)?, places::list(sql, job.repository)?)))?;
+        let (levels, places, narrow) = self.reader.read(|sql| {
+            let places = places::list(sql, job.repository)?;
+            Ok((places::levels(sql)?, places, places::narrow_of(sql, job.id)?))
+        })?;
         let levels: HashMap<ClassId, Level> = levels.into_iter().collect();
         let places: HashMap<PlaceId, Place> = places.into_iter().map(|place| (place.id, place)).collect();
         let own = row.known.class.and_then(|class| levels.get(&class));
@@ -146,12 +152,12 @@ impl Engine {
         let mut at = row.known.place;
         while let Some(id) = at.filter(|_| layers.len() < LAYERS_MAX) {
             let Some(place) = places.get(&id) else {
-                let by = "the folder was replaced since, and an unknown folder admits nobody".to_owned();
+                let by = "the folder was replaced since, and an unknown folder allows nobody".to_owned();
                 layers.push(Layer { name: "replaced".to_owned(), admits: false, by });
                 break;
             };
-            let classes =
-                [Some(place.level), place.wider].into_iter().flatten().chain(place.also.iter().copied());
+            let unproven = narrow.iter().filter(|(place, _)| *place == id).map(|(_, class)| *class);
+            let classes = std::iter::once(place.level).chain(unproven);
             let told: Vec<Layer> = classes
                 .map(|class| layer(&place.name, levels.get(&class), tokens, "enter (execute)"))
                 .collect();
@@ -164,7 +170,7 @@ impl Engine {
 }
 
 fn hidden(job: &Job, document: String, cause: Reason, user: &str) -> Access {
-    let message = format!("{user} does not find `{document}`, because no search does: {}", cause.message);
+    let message = format!("{user} cannot find `{document}`: {}", cause.message);
     let cause = Reason { message, ..cause };
     Access { job: job.name.clone(), document, may_see: false, cause, layers: Vec::new() }
 }
@@ -188,7 +194,7 @@ fn document(level: Option<&Level>, tokens: &Tokens, imposed: Option<&Imposed>) -
 fn layer(name: &str, level: Option<&Level>, tokens: &Tokens, right: &str) -> Layer {
     let what = if name == "document" { "the file's".to_owned() } else { format!("the folder `{name}`:") };
     let Some(level) = level else {
-        let by = format!("{what} access is not known, and what is not known admits nobody");
+        let by = format!("{what} access is not known, and what is not known allows nobody");
         return Layer { name: name.to_owned(), admits: false, by };
     };
     let admits = level.admits(tokens);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, Found, Holding, decide};
+use ingather_connector::model::decision::{Decision, Found, Holding, NOBODY, decide};
 use ingather_connector::model::document::{Record, component_uri};
 use ingather_connector::model::ids::{ConnectionId, Digest};
 use ingather_connector::model::key::Hasher;
@@ -12,9 +12,9 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Reader, StoreError};
 
 use crate::deliver::Step;
+use crate::deliver::settle::Outcome;
 use crate::error::Result;
 use crate::outputs::OutputSlot;
-use crate::settle::Outcome;
 
 /// A document, or something in it: the unit that outputs hold entries of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,14 @@ impl Part {
         let id = hasher.hash(name.as_bytes());
         // Zero is the document itself.
         Part { id: if id == 0 { 1 } else { id }, name: Some(Arc::from(name)), kept: false }
+    }
+
+    /// What a look at the access of its document says of it; `kept`: the access when it was not read.
+    pub(crate) fn looked(&self, access: Digest, kept: Digest) -> Found {
+        match self.kept && !planted(Mutation::NewAccessOnKeptComponent) {
+            true => Found::Unread { access: kept },
+            false => Found::Looked { access },
+        }
     }
 
     /// Its address, by that of the document.
@@ -108,8 +116,7 @@ impl Holdings {
     /// Whether an output is known to hold just what it was sent last, of everything.
     pub(crate) fn is_confirmed(&self, output: ConnectionId) -> bool {
         let mut sent = self.all().filter(|delivery| delivery.output == output).peekable();
-        sent.peek().is_some()
-            && sent.all(|d| d.holding.sent.is_some() && d.holding.held == Some(d.holding.sent))
+        sent.peek().is_some() && sent.all(|delivery| delivery.holding.is_confirmed())
     }
 
     /// What there is of it by now: the document itself, and what it was last seen to hold. What has no name any more is
@@ -123,10 +130,13 @@ impl Holdings {
         !self.inside.is_empty()
     }
 
-    /// Whether an output was told to take this component out, and has not confirmed it.
-    pub(crate) fn is_leaving(&self, part: &Part) -> bool {
-        let held = self.inside.get(&part.id).into_iter().flat_map(|(_, held)| held.values());
-        held.into_iter().any(|delivery| !delivery.holding.sent.is_some())
+    /// Takes note of access that was sent, and is not confirmed.
+    pub(crate) fn told(&mut self, part: &Part, output: ConnectionId, access: Digest) {
+        let held =
+            if part.id == 0 { Some(&mut self.own) } else { self.inside.get_mut(&part.id).map(|(_, h)| h) };
+        if let Some(delivery) = held.and_then(|held| held.get_mut(&output)) {
+            (delivery.holding.sent_access, delivery.holding.held_access) = (access, None);
+        }
     }
 
     /// What an output was sent of a part, and what it holds.
@@ -134,16 +144,6 @@ impl Holdings {
         let held = if part.id == 0 { Some(&self.own) } else { self.inside.get(&part.id).map(|(_, h)| h) };
         held.and_then(|held| held.get(&output)).map(|delivery| delivery.holding)
     }
-}
-
-/// Access of an entry that nobody finds.
-pub(crate) const NOBODY: Digest = Digest(1);
-
-/// Access of what an output holds of a part that was not read: who may see the document now, when they might before. The
-/// new access was never meant for content of an earlier day.
-pub(crate) fn access_of_kept(holding: Option<Holding>, now: Digest) -> Digest {
-    let same = holding.is_some_and(|h| h.sent_access == now && h.held_access == Some(now));
-    if same || planted(Mutation::NewAccessOnKeptComponent) { now } else { NOBODY }
 }
 
 /// What a visit found of one part.
@@ -155,14 +155,23 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A part that was not read, and to whom it is open now.
-    pub(crate) fn looked(part: Part, held: &Holdings, outputs: &[OutputSlot], access: Digest) -> Finding {
-        let of = |output: &OutputSlot| match part.kept {
-            true => access_of_kept(held.of(&part, output.id), access),
-            false => access,
-        };
-        let found = outputs.iter().map(|output| Found::Looked { access: of(output) }).collect();
-        Finding { part, record: None, found }
+    /// A part that was not read, and to whom its document is open now; see [`Part::looked`].
+    pub(crate) fn looked(part: Part, access: Digest, kept: Digest) -> Finding {
+        let found = part.looked(access, kept);
+        Finding::same(part, found)
+    }
+
+    /// Whether some output keeps an entry of a part that was not read.
+    pub(crate) fn stays(&self, held: &Holdings, outputs: &[OutputSlot]) -> bool {
+        outputs.iter().any(|output| {
+            let Some(holding) = held.of(&self.part, output.id) else { return false };
+            match decide(Some(&holding), &self.found[0]) {
+                Decision::Skip => holding.is_confirmed(),
+                // What takes no access alone cannot hide it, and gives it up.
+                Decision::DeliverAccess | Decision::Hide => output.can.access,
+                _ => false,
+            }
+        })
     }
 
     /// The same for every output, without a record.
@@ -204,6 +213,8 @@ pub(crate) fn decide_all(
                 (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
                     Step::Access { access: *access }
                 }
+                (Decision::Hide, _) if !output.can.access => Step::Delete,
+                (Decision::Hide, _) => Step::Access { access: NOBODY },
                 (Decision::Record(reason), _) => {
                     outcome = outcome.or(Outcome::Skipped(reason));
                     continue;
@@ -212,7 +223,10 @@ pub(crate) fn decide_all(
                     outcome = outcome.or(Outcome::Skipped(reason.clone()));
                     Step::Delete
                 }
-                (Decision::Remove, Found::Absent) => {
+                (Decision::Remove, Found::Unread { .. }) if planted(Mutation::UncertainComponentStays) => {
+                    continue;
+                }
+                (Decision::Remove, Found::Absent | Found::Unread { .. }) => {
                     // Something in it is gone, or it is no entry itself any more: it was changed.
                     outcome = outcome.or(Outcome::Updated);
                     Step::Delete

@@ -12,7 +12,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::job::Definition;
 use ingather_connector::registry::Registry;
-use ingather_connector::transform::{Item, Transform, Verdict};
+use ingather_connector::transform::{Audience, Item, Transform, Verdict};
 
 use crate::error::{EngineError, Result};
 
@@ -78,16 +78,18 @@ impl Pipeline {
     pub(crate) fn pass(
         &self,
         call: &Call,
+        audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
     ) -> std::result::Result<Passed, Fault> {
-        self.pass_watched(call, record, content, &mut |_| {})
+        self.pass_watched(call, audience, record, content, &mut |_| {})
     }
 
     /// As [`Pipeline::pass`]; `watch` sees what each stage made of the document and of what is in it.
     pub(crate) fn pass_watched(
         &self,
         call: &Call,
+        audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
         watch: &mut dyn FnMut(&After<'_>),
@@ -96,24 +98,38 @@ impl Pipeline {
         let mut verdict = Verdict::Pass;
         let mut parts = Parts::default();
         let mut names = Names::default();
+        let mut unread = None;
         for stage in &self.stages {
-            let left = apply_inside(stage.as_ref(), call, record, &mut parts, &mut names)?;
+            let mut now = None;
+            let left = apply_inside(stage.as_ref(), (call, audience), record, &mut parts, &mut names)?;
             if verdict == Verdict::Pass {
                 let mut found = Parts::default();
-                let mut item = Item { record, content: &mut hashing, parts: &mut found };
-                verdict = stage.apply(call, &mut item)?;
+                let mut item = Item { record, content: &mut hashing, parts: &mut found, audience };
+                verdict = match stage.apply(call, &mut item)? {
+                    Verdict::Unread(fault) => {
+                        now = Some(Verdict::Unread(fault.clone()));
+                        unread.get_or_insert(fault);
+                        Verdict::Pass
+                    }
+                    verdict => verdict,
+                };
                 parts.incomplete |= found.incomplete;
                 parts.list.extend(found.list.into_iter().map(|part| names.give(record, part)));
             }
-            watch(&After { record, parts: &parts, verdict: &verdict, left: &left });
+            let verdict = now.as_ref().unwrap_or(&verdict);
+            watch(&After { record, parts: &parts, verdict, left: &left });
         }
         if matches!(verdict, Verdict::Decline(_)) && parts.list.is_empty() && !parts.incomplete {
             return Ok(Passed { verdict, parts, content: Digest::NONE, bytes: hashing.bytes });
         }
         let rest = std::io::copy(&mut hashing, &mut std::io::sink());
         rest.map_err(|error| Fault::passing("read", format!("reading stopped: {error}")))?;
-        // What is in it is wanted, so it is not a document that nobody wants.
-        let verdict = if verdict == Verdict::Pass { verdict } else { Verdict::PartsOnly };
+        let verdict = match (verdict, unread) {
+            (Verdict::Pass, Some(fault)) => Verdict::Unread(fault),
+            (Verdict::Pass, None) => Verdict::Pass,
+            // What is in it is wanted, so it is not a document that nobody wants.
+            _ => Verdict::PartsOnly,
+        };
         let mut first = [0u8; 8];
         first.copy_from_slice(&hashing.hash.finalize().as_bytes()[..8]);
         // Zero would mean "none": an equal content must stay equal.
@@ -137,7 +153,7 @@ pub(crate) struct After<'s> {
 /// Sends what earlier stages found in a document through one stage; what it leaves out, and how it says so.
 fn apply_inside(
     stage: &dyn Transform,
-    call: &Call,
+    (call, audience): (&Call, &dyn Fn() -> Audience),
     document: &Record,
     parts: &mut Parts,
     names: &mut Names,
@@ -153,9 +169,11 @@ fn apply_inside(
             }
         };
         let mut found = Parts::default();
-        let mut item = Item { record: &mut record, content: &mut std::io::empty(), parts: &mut found };
+        let content = &mut std::io::empty();
+        let mut item = Item { record: &mut record, content, parts: &mut found, audience };
         let record = match stage.apply(call, &mut item) {
             Ok(Verdict::Pass) => Some(Ok(record)),
+            Ok(Verdict::Unread(fault)) => Some(Err(fault.reason())),
             Ok(verdict) => {
                 left.push((name.clone(), verdict));
                 None

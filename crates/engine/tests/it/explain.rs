@@ -58,6 +58,7 @@ fn what_stages_outputs_and_sources_say_is_named() {
         let lasting = Fault::Passing {
             reason: ingather_connector::model::fault::Reason::new("net", "the share does not answer"),
             retry_in_ms: Some(3_600_000),
+            attempts_max: None,
             when_exhausted: ingather_connector::model::fault::Exhausted::Keep,
         };
         script_repository::locked(&world.source).file("later").fault = Some((lasting.clone(), 9));
@@ -110,7 +111,7 @@ fn what_became_of_something_in_a_document_is_named() {
         names(&world, "box!/a", "current", &["is up to date in one"]);
         let words = [
             "`box!/ugly` is left out",
-            "stage 2 of the pipeline, `script`, declines it",
+            "stage 2 of the pipeline, `script`, filters it out",
             "contains the word",
         ];
         names(&world, "box!/ugly", "declined", &words);

@@ -33,7 +33,7 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
     if page.media_type() == "text/markdown"
         && let Some(title) = crate::markdown::title(&text.text)
     {
-        page.field("title", title);
+        page.field("title", &title);
     }
     page.text(&text.text);
     Ok(())

@@ -6,6 +6,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope,
 };
 use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -20,18 +21,60 @@ pub struct InForce {
     pub landlock: String,
     /// Only the system calls that reading needs; all others fail.
     pub seccomp: bool,
+    /// No right of root is left, so that limits bind root's children as well.
+    pub no_capabilities: bool,
     /// Address space, bytes.
     pub memory_bytes: u64,
+}
+
+impl InForce {
+    /// Whether the kernel holds the child as it should: what has no right to open a file, and to call what it does not need,
+    /// can do nothing with the rest.
+    pub fn is_whole(&self) -> bool {
+        self.no_new_privileges && self.seccomp && self.no_capabilities && self.landlock != "none"
+    }
+
+    /// What is missing, for people.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let parts = [
+            (self.landlock != "none", "Landlock"),
+            (self.seccomp, "seccomp"),
+            (self.no_new_privileges, "no_new_privs"),
+            (self.no_capabilities, "the dropping of capabilities"),
+        ];
+        parts.into_iter().filter(|(holds, _)| !holds).map(|(_, name)| name).collect()
+    }
 }
 
 /// Open files: the socket, the scratch file, standard error, and some to spare.
 const FILES_MAX: u64 = 16;
 
-/// Confines memory, files and privileges for this thread and all it starts. Call it first, while there is one thread.
+/// Closes all files but the three that every program has: who started this program may have left others open, and what is
+/// open needs no right to be used. Call it before anything is opened.
+///
+/// # Errors
+/// When nobody can say which are open.
+pub fn close_inherited() -> io::Result<()> {
+    let mut open = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        // The folder itself is among them, and closed by the time its number is tried.
+        open.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    for handle in open.into_iter().filter(|handle| *handle > 2) {
+        match nix::unistd::close(handle) {
+            Ok(()) | Err(nix::errno::Errno::EBADF) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Confines memory, time, files and privileges for this thread and all it starts. Call it first, while there is one thread.
+/// `seconds`: of the processor, in all.
 ///
 /// # Errors
 /// When a limit cannot be set that every kernel knows.
-pub fn begin(memory_bytes: u64, file_bytes: u64) -> io::Result<InForce> {
+pub fn begin(memory_bytes: u64, file_bytes: u64, seconds: u64) -> io::Result<InForce> {
     let limit = |resource: Resource, most: u64| {
         rustix::process::setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
     };
@@ -39,13 +82,37 @@ pub fn begin(memory_bytes: u64, file_bytes: u64) -> io::Result<InForce> {
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, file_bytes)?;
     limit(Resource::Nofile, FILES_MAX)?;
+    limit(Resource::Cpu, seconds)?;
+    let no_capabilities = drop_capabilities().is_ok();
     rustix::thread::set_no_new_privs(true)?;
     let landlock = match no_files() {
         Ok(RulesetStatus::FullyEnforced) => "full",
         Ok(RulesetStatus::PartiallyEnforced) => "partly",
         Ok(RulesetStatus::NotEnforced) | Err(_) => "none",
     };
-    Ok(InForce { no_new_privileges: true, landlock: landlock.to_owned(), seccomp: false, memory_bytes })
+    Ok(InForce {
+        no_new_privileges: true,
+        landlock: landlock.to_owned(),
+        seccomp: false,
+        no_capabilities,
+        memory_bytes,
+    })
+}
+
+/// Gives up all rights of root, for this thread and all it starts.
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    for capability in CapabilitySet::all().iter() {
+        // Who may not change the bounding set has no rights to bound: programs that this one runs get none.
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+    }
+    // Kernels before 4.3 know no ambient set.
+    let _ = rustix::thread::clear_ambient_capability_set();
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )?;
+    Ok(())
 }
 
 /// Forbids every access to files, and to the network where the kernel can.
@@ -75,9 +142,10 @@ pub fn finish() -> Result<(), String> {
 /// When the limit cannot be set.
 pub fn allow_seconds(seconds: u64) -> io::Result<()> {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec;
-    let used = u64::try_from(used).unwrap_or(0);
     let maximum = rustix::process::getrlimit(Resource::Cpu).maximum;
-    rustix::process::setrlimit(Resource::Cpu, Rlimit { current: Some(used + seconds + 1), maximum })?;
+    let wanted = u64::try_from(used).unwrap_or(0) + seconds + 1;
+    let current = maximum.map_or(wanted, |most| most.min(wanted));
+    rustix::process::setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?;
     Ok(())
 }
 
@@ -119,21 +187,32 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_set_robust_list,
     libc::SYS_rseq,
     libc::SYS_getrlimit,
-    libc::SYS_setrlimit,
 ];
 
-/// System calls that are allowed about this process only: their first argument, and what it has to be.
-fn own_calls() -> Vec<(libc::c_long, u64)> {
+/// System calls that are allowed with certain arguments only: this process's own limits may be read, that of its time
+/// changed; signals go to itself. Each rule is a list of arguments, by number, and what they have to be.
+fn bound_calls() -> Vec<(libc::c_long, Vec<(u8, u64)>)> {
     let own = u64::from(std::process::id());
-    vec![(libc::SYS_prlimit64, 0), (libc::SYS_tgkill, own)]
+    let time = libc::RLIMIT_CPU as u64;
+    vec![
+        (libc::SYS_prlimit64, vec![(0, 0), (1, time)]),
+        (libc::SYS_prlimit64, vec![(0, 0), (2, 0)]),
+        (libc::SYS_setrlimit, vec![(0, time)]),
+        (libc::SYS_tgkill, vec![(0, own)]),
+    ]
 }
 
 fn filter() -> Result<BpfProgram, Box<dyn std::error::Error>> {
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         CALLS.iter().map(|call| (*call, Vec::new())).collect();
-    for (call, first) in own_calls() {
-        let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, first)?;
-        rules.insert(call, vec![SeccompRule::new(vec![condition])?]);
+    for (call, arguments) in bound_calls() {
+        let conditions = arguments.into_iter().map(|(number, value)| {
+            // Addresses have all bits; the kernel looks at the lower half of the other arguments alone.
+            let length = if number == 2 { SeccompCmpArgLen::Qword } else { SeccompCmpArgLen::Dword };
+            SeccompCondition::new(number, length, SeccompCmpOp::Eq, value)
+        });
+        let rule = SeccompRule::new(conditions.collect::<Result<_, _>>()?)?;
+        rules.entry(call).or_default().push(rule);
     }
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let filter =

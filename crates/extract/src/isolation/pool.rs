@@ -1,21 +1,24 @@
 //! The parent's side: children that are started when needed, used again, replaced after a while, and never trusted.
 
+use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
+use std::hash::BuildHasher;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ingather_model::limits;
+use rustix::fs::{Mode, OFlags};
 
 use super::confine::InForce;
+use super::end::{End, end_of, error_of};
 use super::frames::{self, Word};
 use super::worker;
-use crate::{Extracted, Request, detect};
+use crate::{Extracted, Loss, Request, detect};
 
 /// How a pool starts its children.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// Documents that a child reads before it is replaced.
     pub documents: u32,
+    /// Whether a child that the kernel does not hold in full ([`InForce::is_whole`]) may read at all.
+    pub may_be_loose: bool,
 }
 
 impl Settings {
@@ -47,6 +52,7 @@ impl Settings {
             children: children.max(1),
             scratch: std::env::temp_dir(),
             documents: limits::EXTRACT_DOCUMENTS_MAX,
+            may_be_loose: true,
         })
     }
 }
@@ -75,8 +81,13 @@ struct Reader {
     process: Child,
     socket: BufReader<Timed>,
     documents: u32,
+    /// Whom it reads for, once it has read.
+    audience: Option<i64>,
     /// When the current document has to be done.
     deadline: Instant,
+    /// When it was started, and how long it had been at work when the current document began.
+    since: Instant,
+    before: Duration,
 }
 
 /// Why a child gave no answer.
@@ -84,9 +95,9 @@ enum Lost {
     /// The source of the document failed.
     Source(io::Error),
     /// The child ended, or took too long.
-    Reader(String),
-    /// A child that had waited for work turned out to be gone.
-    Stale,
+    Reader(End),
+    /// The child was ended by others before it asked for anything: what it was told can be told to another one.
+    Stale(End),
 }
 
 /// Gives the place of a child back, whatever happens.
@@ -119,6 +130,19 @@ impl Pool {
         self.state().in_force.clone()
     }
 
+    /// Starts a child that waits for work, and says what holds it.
+    ///
+    /// # Errors
+    /// When no child can be started, or none that is held as it has to be.
+    pub fn try_start(&self) -> io::Result<InForce> {
+        let reader = self.start()?;
+        let mut state = self.state();
+        if state.idle.len() + state.busy < self.settings.children {
+            state.idle.push(reader);
+        }
+        Ok(state.in_force.clone().unwrap_or_default())
+    }
+
     /// Process ids of the children that wait for work.
     pub fn idle(&self) -> Vec<u32> {
         self.state().idle.iter().map(|reader| reader.process.id()).collect()
@@ -140,7 +164,7 @@ impl Pool {
         drop(state);
         let _place = Place(self);
         loop {
-            let waiting = self.state().idle.pop();
+            let waiting = self.idle_for(request.audience);
             let fresh = waiting.is_none();
             let mut reader = match waiting {
                 Some(reader) => reader,
@@ -158,13 +182,25 @@ impl Pool {
                     self.state().idle.push(reader);
                     return Err(error);
                 }
-                Err(Lost::Stale) if !fresh => {}
-                Err(Lost::Stale) => {
-                    return Ok(lost(request, &first, "its reader ended before it began".to_owned()));
-                }
-                Err(Lost::Reader(reason)) => return Ok(lost(request, &first, reason)),
+                Err(Lost::Stale(_)) if !fresh => {}
+                Err(Lost::Stale(end)) => return Ok(lost(request, &first, end)),
+                Err(Lost::Reader(end)) => return Ok(lost(request, &first, end)),
             }
         }
+    }
+
+    /// A child that waits for work and has read for nobody else; where there is none, room for a new one.
+    fn idle_for(&self, audience: i64) -> Option<Reader> {
+        let mut state = self.state();
+        if let Some(at) = state.idle.iter().rposition(|reader| reader.reads_for(audience)) {
+            return Some(state.idle.remove(at));
+        }
+        // The caller is among the busy ones. The child that waits longest goes; outside of the lock, for it is waited for.
+        let crowded = state.idle.len() + state.busy > self.settings.children;
+        let oldest = (crowded && !state.idle.is_empty()).then(|| state.idle.remove(0));
+        drop(state);
+        drop(oldest);
+        None
     }
 
     fn start(&self) -> io::Result<Reader> {
@@ -189,12 +225,17 @@ impl Pool {
         let deadline = after(limits::EXTRACT_START_MS_MAX);
         let timed = Timed { socket: ours, deadline, waits: [Duration::ZERO; 2] };
         let socket = BufReader::with_capacity(limits::READ_BUFFER_BYTES, timed);
-        let mut reader = Reader { process, socket, documents: 0, deadline };
-        let in_force = match reader.hear(limits::EXTRACT_CHUNK_BYTES) {
+        let (since, before) = (after(0), Duration::ZERO);
+        let mut reader = Reader { process, socket, documents: 0, audience: None, deadline, since, before };
+        let in_force: InForce = match reader.hear(limits::EXTRACT_CHUNK_BYTES) {
             Ok((Word::Ready, bytes)) => serde_json::from_slice(&bytes)?,
             Ok(_) => return Err(io::Error::other("a reader said something else than that it is ready")),
             Err(reason) => return Err(io::Error::other(format!("a reader cannot be started: {reason}"))),
         };
+        if !self.settings.may_be_loose && !in_force.is_whole() {
+            let missing = in_force.missing().join(", ");
+            return Err(io::Error::other(format!("this kernel does not confine readers: {missing} missing")));
+        }
         let mut state = self.state();
         state.started += 1;
         state.in_force = Some(in_force);
@@ -204,11 +245,15 @@ impl Pool {
     /// A file without a name, for the documents that are too large for memory.
     fn scratch(&self) -> io::Result<File> {
         use std::os::unix::fs::OpenOptionsExt;
-        let number = self.state().started;
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::open(&self.settings.scratch, flags, Mode::RUSR | Mode::WUSR) {
+            return Ok(file.into());
+        }
+        // Where that cannot be, one with a name that nobody guesses.
+        let number = RandomState::new().hash_one(self.state().started);
         let mut attempt = 0u32;
         loop {
-            let path =
-                self.settings.scratch.join(format!(".ingather-{}-{number}-{attempt}", std::process::id()));
+            let path = self.settings.scratch.join(format!(".ingather-{number:016x}-{attempt}"));
             match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => {
                     std::fs::remove_file(&path)?;
@@ -233,18 +278,22 @@ fn after(milliseconds: u64) -> Instant {
 }
 
 /// The answer for a document whose reader was lost.
-fn lost(request: &Request, head: &[u8], reason: String) -> Extracted {
+fn lost(request: &Request, head: &[u8], end: End) -> Extracted {
     let head = &head[..head.len().min(detect::HEAD_BYTES)];
     Extracted {
         name: request.name.clone(),
         media_type: detect::media_type(head, &request.name, request.declared.as_deref()),
-        reason: Some(reason),
-        lost: true,
+        reason: Some(end.reason),
+        lost: Some(if end.by_others { Loss::ByOthers } else { Loss::ByItself }),
         ..Extracted::default()
     }
 }
 
 impl Reader {
+    fn reads_for(&self, audience: i64) -> bool {
+        self.audience.is_none_or(|before| before == audience)
+    }
+
     fn extract(
         &mut self,
         request: &Request,
@@ -253,25 +302,33 @@ impl Reader {
         content: &mut dyn Read,
     ) -> Result<Extracted, Lost> {
         self.documents += 1;
+        self.audience = Some(request.audience);
+        self.before = after(0).saturating_duration_since(self.since);
         self.deadline = after(request.limits.time_ms + limits::EXTRACT_GRACE_MS);
         let word = |ended: bool| if ended { Word::Last } else { Word::Bytes };
         let mut said = Vec::with_capacity(first.len() + (1 << 10));
         frames::put(&mut said, Word::Document, |said| Ok(serde_json::to_writer(said, request)?))
             .and_then(|()| frames::put(&mut said, word(ended), |said| said.write_all(first)))
-            .map_err(|error| Lost::Reader(error.to_string()))?;
+            .map_err(|error| Lost::Reader(error.to_string().into()))?;
         // Nothing was asked yet: whoever is gone now was gone before.
-        self.say(&said).map_err(|_| Lost::Stale)?;
+        self.say(&said).map_err(|error| Lost::Stale(self.cause(error_of(&error), request)))?;
         let most = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
         let mut buffer = Vec::new();
         let mut ended = ended;
+        let mut asked = false;
         loop {
-            match self.hear(most).map_err(|reason| Lost::Reader(self.cause(reason, request)))? {
+            let heard = self.hear(most).map_err(|reason| match self.cause(reason, request) {
+                end if end.by_others && !end.late && !asked => Lost::Stale(end),
+                end => Lost::Reader(end),
+            })?;
+            match heard {
                 (Word::Result, answer) => {
                     return serde_json::from_slice(&answer).map_err(|error| {
-                        Lost::Reader(format!("its reader answered what nobody understands: {error}"))
+                        Lost::Reader(format!("its reader answered what nobody understands: {error}").into())
                     });
                 }
                 (Word::More, _) if !ended => {
+                    asked = true;
                     // The source may be slow; that is not the reader's time.
                     let before = after(0);
                     let read = worker::chunk(content, &mut buffer);
@@ -282,19 +339,22 @@ impl Reader {
                             said.clear();
                             frames::put(&mut said, word(last), |said| said.write_all(&buffer))
                                 .and_then(|()| self.say(&said))
-                                .map_err(|error| Lost::Reader(self.cause(error.to_string(), request)))?;
+                                .map_err(|error| Lost::Reader(self.cause(error_of(&error), request)))?;
                         }
                         Err(error) => {
                             said.clear();
                             let told = frames::put(&mut said, Word::Broken, |_| Ok(()));
                             return match told.and_then(|()| self.say(&said)) {
                                 Ok(()) => Err(Lost::Source(error)),
-                                Err(_) => Err(Lost::Reader("its reader ended".to_owned())),
+                                Err(_) => Err(Lost::Reader(String::from("its reader ended").into())),
                             };
                         }
                     }
                 }
-                _ => return Err(Lost::Reader("its reader said something out of order".to_owned())),
+                _ => {
+                    let reason = "its reader said something out of order".to_owned();
+                    return Err(Lost::Reader(reason.into()));
+                }
             }
         }
     }
@@ -312,40 +372,42 @@ impl Reader {
         match frames::read(&mut self.socket, most) {
             Ok(Some(heard)) => Ok(heard),
             Ok(None) => Err(String::new()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error_of(&error)),
         }
     }
 
     /// Why the child gave no answer; it is ended for certain afterwards.
-    fn cause(&mut self, reason: String, request: &Request) -> String {
+    fn cause(&mut self, reason: String, request: &Request) -> End {
         let late = self.deadline <= after(0);
-        if late || !reason.is_empty() {
-            // A child that is gone already cannot be ended.
-            let _ = self.process.kill();
-        }
+        let worked = if late { self.worked_ms() } else { 0 };
+        // One that is ending already ends as it began to.
+        let _ = self.process.kill();
         let status = self.process.wait();
         if late {
-            return format!("reading it took longer than {} seconds", request.limits.time_ms.div_ceil(1_000));
+            let seconds = request.limits.time_ms.div_ceil(1_000);
+            return End {
+                reason: format!("reading it took longer than {seconds} seconds"),
+                // One that had half of its time in earnest is slow by itself; one that had not was kept from work.
+                by_others: worked < request.limits.time_ms / 2,
+                late,
+            };
         }
         match status {
-            _ if !reason.is_empty() => reason,
-            Ok(status) => words_of(status),
-            Err(error) => format!("its reader is lost: {error}"),
+            _ if !reason.is_empty() => reason.into(),
+            Ok(status) => end_of(status),
+            Err(error) => format!("its reader is lost: {error}").into(),
         }
     }
-}
 
-/// What the end of a child means.
-fn words_of(status: ExitStatus) -> String {
-    let memory = limits::EXTRACT_MEMORY_BYTES_MAX >> 20;
-    match status.signal() {
-        Some(libc::SIGXCPU) => "reading it took more time of the processor than is allowed".to_owned(),
-        Some(libc::SIGABRT) => {
-            format!("reading it needs more than {memory} MiB of memory, or is nested too deep")
-        }
-        Some(libc::SIGXFSZ) => "it is larger than a scratch file may be".to_owned(),
-        Some(signal) => format!("its reader crashed (signal {signal})"),
-        None => format!("its reader ended ({status})"),
+    /// Time of the processor that the child had for the document that it reads, milliseconds, at least: what it had for
+    /// others cannot be more than they took.
+    fn worked_ms(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
+        // Its name may have blanks and brackets in it; the times are the 14th and 15th word, of user and system.
+        let words = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').skip(11).take(2);
+        let ticks: u64 = words.filter_map(|word| word.parse::<u64>().ok()).sum();
+        let milliseconds = ticks * 1_000 / rustix::param::clock_ticks_per_second().max(1);
+        milliseconds.saturating_sub(u64::try_from(self.before.as_millis()).unwrap_or(u64::MAX))
     }
 }
 

@@ -24,11 +24,16 @@ pub const COMMAND: &str = "extract-worker";
 /// # Errors
 /// When the parent cannot be understood, or a limit cannot be set.
 pub fn serve(work: Work) -> io::Result<()> {
+    confine::close_inherited()?;
     let socket = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let scratch = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     // A panic is caught and costs a part; what it would print is nobody's to read.
     std::panic::set_hook(Box::new(|_| {}));
-    let in_force = confine::begin(limits::EXTRACT_MEMORY_BYTES_MAX, limits::EXTRACT_SCRATCH_BYTES_MAX)?;
+    let in_force = confine::begin(
+        limits::EXTRACT_MEMORY_BYTES_MAX,
+        limits::EXTRACT_SCRATCH_BYTES_MAX,
+        limits::EXTRACT_CHILD_SECONDS_MAX,
+    )?;
     let thread = std::thread::Builder::new().stack_size(limits::EXTRACT_STACK_BYTES);
     let reading = thread.spawn(move || {
         let mut in_force = in_force;

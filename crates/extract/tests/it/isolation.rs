@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ingather_extract::Request;
+use ingather_extract::{Loss, Request};
 
-use super::misdeeds::{extract, pool};
+use super::misdeeds::{extract, pool, pool_in};
 
 #[test]
 fn a_child_can_open_no_socket_no_file_and_no_process() {
@@ -17,8 +17,23 @@ fn a_child_can_open_no_socket_no_file_and_no_process() {
     }
     assert_eq!(pool.started(), 1, "being refused costs nobody the child");
     let in_force = pool.in_force().unwrap();
-    assert!(in_force.no_new_privileges && in_force.seccomp, "{in_force:?}");
-    assert_ne!(in_force.landlock, "");
+    assert!(in_force.is_whole(), "{in_force:?}");
+    assert_eq!(in_force.missing(), [""; 0]);
+}
+
+#[test]
+fn a_child_has_no_file_of_its_callers_and_raises_no_limit() {
+    // Open for writing in this process, and for everybody whom it starts.
+    let file = tempfile::tempfile().unwrap();
+    let left_open = rustix::io::fcntl_dupfd_cloexec(&file, 40).unwrap();
+    rustix::io::fcntl_setfd(&left_open, rustix::io::FdFlags::empty()).unwrap();
+    let pool = pool(1, 100);
+    assert_eq!(extract(&pool, "handles").text, "0 open");
+    for deed in ["raise memory", "raise files", "raise time", "lower memory"] {
+        let found = extract(&pool, deed);
+        assert_eq!(found.reason.as_deref(), Some("PermissionDenied"), "{deed}: {found:?}");
+    }
+    assert_eq!(pool.started(), 1);
 }
 
 #[test]
@@ -36,6 +51,9 @@ fn a_child_that_crashes_loops_or_eats_costs_one_document_with_a_clear_reason() {
     ] {
         let before = pool.started();
         let found = extract(&pool, deed);
+        // One that never had the processor may have been kept from it.
+        let by = if deed == "sleep" { Loss::ByOthers } else { Loss::ByItself };
+        assert_eq!(found.lost, Some(by), "{deed}: {found:?}");
         let said = found.reason.unwrap_or_default();
         assert!(said.contains(reason), "{deed}: {said}");
         assert_eq!(found.media_type, "text/plain", "{deed}: the type is told all the same");
@@ -55,6 +73,29 @@ fn children_are_used_again_and_replaced_after_a_while() {
     assert_eq!(pool.started(), 3);
     assert_eq!(names[0], names[2]);
     assert_ne!(names[2], names[3]);
+}
+
+#[test]
+fn a_child_reads_for_the_same_people_only() {
+    let pool = pool(2, 1_000);
+    let reader = |audience: i64| {
+        let request = Request { name: "good".to_owned(), audience, ..Request::default() };
+        pool.extract(&request, &mut b"some words".as_slice()).unwrap().name
+    };
+    let (ann, bob) = (reader(1), reader(2));
+    assert_ne!(ann, bob);
+    assert_eq!(
+        [reader(1), reader(2), reader(2), reader(1)],
+        [ann.clone(), bob.clone(), bob.clone(), ann.clone()]
+    );
+    assert_eq!(pool.started(), 2, "there is one for each");
+    // There is no place for a third: it takes that of the one that was not asked for longest.
+    let cid = reader(3);
+    assert!(![&ann, &bob].contains(&&cid));
+    assert_eq!(reader(1), ann);
+    assert_ne!(reader(2), bob, "nobody else gets a child of theirs, either");
+    assert_eq!(pool.started(), 4);
+    assert_eq!(pool.idle().len(), 2);
 }
 
 #[test]
@@ -120,6 +161,18 @@ fn a_large_document_goes_through_the_scratch_file() {
         assert_eq!(found.text.len(), length, "{:?}", found.reason);
     }
     assert_eq!(pool.started(), 1);
+}
+
+#[test]
+fn nobody_can_take_the_names_of_scratch_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for attempt in 0..=1_000 {
+        let name = format!(".ingather-{}-0-{attempt}", std::process::id());
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let pool = pool_in(folder.path());
+    assert_eq!(extract(&pool, "good").text, "some words");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1_001, "its own has no name");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::io::Read;
 
+use rustix::process::{Resource, Rlimit};
+
 use ingather_extract::{Extracted, Input, Pool, Request, Settings, worker};
 
 /// Set for the test program when it is to be a child.
@@ -26,20 +28,29 @@ pub(crate) fn pool(children: usize, documents: u32) -> Pool {
     pool_of("misdeeds", children, documents)
 }
 
+/// The same with its scratch files in a folder of its own.
+pub(crate) fn pool_in(scratch: &std::path::Path) -> Pool {
+    Pool::new(Settings { scratch: scratch.to_owned(), ..settings_of("misdeeds", 1, 100) })
+}
+
 /// A pool of children that read as they should.
 pub(crate) fn readers(children: usize) -> Pool {
     pool_of(READERS, children, 1_000)
 }
 
 fn pool_of(work: &str, children: usize, documents: u32) -> Pool {
+    Pool::new(settings_of(work, children, documents))
+}
+
+fn settings_of(work: &str, children: usize, documents: u32) -> Settings {
     let arguments: Vec<OsString> =
         ["misdeeds::the_child_of_the_other_tests", "--exact", "--nocapture"].map(OsString::from).to_vec();
-    Pool::new(Settings {
+    Settings {
         arguments,
         environment: vec![(CHILD.into(), work.into())],
         documents,
         ..Settings::of_this_program(children).unwrap()
-    })
+    }
 }
 
 /// What becomes of a document of that name.
@@ -77,6 +88,12 @@ fn misdeed(request: &Request, mut input: Input) -> Extracted {
         "remove" => std::fs::remove_file("/tmp/ingather-nothing").map(|()| "removed".to_owned()),
         "list" => std::fs::read_dir("/").map(|_| "listed".to_owned()),
         "kill" => kill().map(|()| "killed".to_owned()),
+        // What can be closed was open; its own few lie below.
+        "handles" => Ok(format!("{} open", (20..256).filter(|fd| nix::unistd::close(*fd).is_ok()).count())),
+        "raise memory" => limit(Resource::As, None),
+        "raise files" => limit(Resource::Nofile, Some(1_000)),
+        "raise time" => limit(Resource::Cpu, None),
+        "lower memory" => limit(Resource::As, Some(1 << 20)),
         "long" => Ok("x".repeat(48 << 20)),
         _ => {
             let mut text = String::new();
@@ -88,6 +105,12 @@ fn misdeed(request: &Request, mut input: Input) -> Extracted {
         Err(error) => (String::new(), Some(format!("{:?}", error.kind()))),
     };
     Extracted { text, reason, name: std::process::id().to_string(), ..Extracted::default() }
+}
+
+/// Sets one of its own limits.
+fn limit(resource: Resource, most: Option<u64>) -> std::io::Result<String> {
+    rustix::process::setrlimit(resource, Rlimit { current: most, maximum: most })?;
+    Ok("set".to_owned())
 }
 
 /// Asks whether another process may be sent signals, without harm when it may.

@@ -166,7 +166,7 @@ fn tally(pool: &Pool, path: &Path, seed: u64, times: usize) -> Tally {
             (true, Some(_)) => tally.partly += 1,
             (false, _) => tally.refused += 1,
         }
-        if found.lost {
+        if found.lost.is_some() {
             tally.lost.push(what);
         } else if says_mistake(&found) {
             tally.mistakes.push(what);

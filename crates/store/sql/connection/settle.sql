@@ -1,2 +1,2 @@
 -- Where an output stands after a commit that the store has confirmed.
-UPDATE connection SET identity = $2, generation = $3 WHERE handle = $1
+UPDATE connection SET identity = $2, generation = $3, session = $4 WHERE handle = $1

@@ -1,2 +1,2 @@
 -- All places, for judging.
-SELECT id, parent, level, wider, also FROM place ORDER BY id
+SELECT id, parent, level FROM place ORDER BY id

@@ -25,6 +25,8 @@ pub(super) struct Claim {
     pub(super) output: String,
     /// A removal was sent and not confirmed, or the job is being deleted.
     pub(super) leaving: bool,
+    /// The output is known to hold the record that was sent last.
+    pub(super) confirmed: bool,
 }
 
 impl Play {
@@ -83,6 +85,7 @@ impl Play {
                         job: job.name.clone(),
                         entry: format!("{}{}{part}", super::truth::root(&job), names[&delivery.document]),
                         output: outputs[&delivery.output].clone(),
+                        confirmed: delivery.holding.is_confirmed(),
                         leaving: !delivery.holding.sent.is_some() || job.state == "deleting",
                     }
                 }));

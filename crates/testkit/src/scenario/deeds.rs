@@ -6,7 +6,10 @@ use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{Definition, Keep, RunKind, Stage};
 use ingather_engine::Mode;
 
+use std::sync::{Arc, Mutex};
+
 use super::{Answer, Play};
+use crate::memory_output::{Shelf, locked};
 use crate::script_repository::{self, ListingScript, Source};
 use crate::world::{FULL, REGISTRY};
 
@@ -39,8 +42,8 @@ impl Play {
                 self.world.reopen();
                 Ok(())
             }
-            "backup" => self.world.back_up(),
-            "restore" => self.world.restore(),
+            "backup" => self.back_up(rest),
+            "restore" => self.restore(rest),
             "watch" => Ok(()),
             "quiet" => self.quiet(),
             "clock" => {
@@ -52,6 +55,33 @@ impl Play {
             "run" | "delete" | "confirm" => self.ask(word, rest),
             _ => Err(format!("there is no deed `{word}`")),
         }
+    }
+
+    /// `backup`: the store; `backup one`: that output; `backup all`: store and outputs together.
+    fn back_up(&mut self, what: &str) -> Result<(), String> {
+        if matches!(what, "" | "all") {
+            self.world.back_up();
+        }
+        self.shelves(what)?.for_each(|shelf| locked(shelf).back_up());
+        Ok(())
+    }
+
+    /// The same for what was kept last; nothing happens where nothing was.
+    fn restore(&mut self, what: &str) -> Result<(), String> {
+        self.shelves(what)?.for_each(|shelf| locked(shelf).restore());
+        if matches!(what, "" | "all") {
+            self.world.restore();
+            self.books_restored();
+        }
+        Ok(())
+    }
+
+    fn shelves<'s>(&'s self, what: &'s str) -> Result<impl Iterator<Item = &'s Arc<Mutex<Shelf>>>, String> {
+        if !matches!(what, "" | "all") && !self.world.shelves.contains_key(what) {
+            return Err(format!("there is no output `{what}`"));
+        }
+        let named = self.world.shelves.iter().filter(move |(name, _)| what == "all" || *name == what);
+        Ok(named.map(|(_, shelf)| shelf))
     }
 
     fn add_output(&mut self, rest: &str) -> Result<(), String> {
@@ -234,6 +264,7 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
     let passing = |code: &str, when_exhausted| Fault::Passing {
         reason: Reason::new(code, "it cannot be read now"),
         retry_in_ms: None,
+        attempts_max: None,
         when_exhausted,
     };
     match word.split_once(':') {

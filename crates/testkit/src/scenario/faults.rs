@@ -8,7 +8,7 @@ use crate::crash::PLACES;
 use crate::memory_output::{Effect, Trouble, locked};
 
 impl Play {
-    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | double | commit | forgets |
+    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | double | commit | forgets | forgets:N |
     /// older | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later.
     pub(super) fn fault(&mut self, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -49,15 +49,21 @@ impl Play {
             "keeping" => Fault::Passing {
                 reason: Reason::new("away", "the output is away"),
                 retry_in_ms: None,
+                attempts_max: None,
                 when_exhausted: Exhausted::Keep,
             },
             "busy" => Fault::Passing {
                 reason: Reason::new("busy", "too many requests"),
                 retry_in_ms: Some(2_000),
+                attempts_max: None,
                 when_exhausted: Exhausted::Keep,
             },
             "refused" => Fault::refused("mapping", "the output does not take it"),
             "broken" => Fault::broken("mapping", "the output does not understand it"),
+            word if word.starts_with("forgets:") => {
+                shelf.forgets_after = Some(number(&word["forgets:".len()..])?);
+                return Ok(());
+            }
             slow => {
                 let millis =
                     slow.strip_prefix("slow:").ok_or_else(|| format!("an output has no `{slow}`"))?;

@@ -79,7 +79,8 @@ pub(super) fn wanted(job: &Job, file: &File) -> Wanted {
         }
         entries = next;
     }
-    if entries.is_empty() { Wanted::Declined } else { Wanted::Entries(entries) }
+    // What cannot be taken apart now may still hold what was found in it before.
+    if entries.is_empty() && !hides(job, file) { Wanted::Declined } else { Wanted::Entries(entries) }
 }
 
 /// What a stage makes of one entry that it takes.

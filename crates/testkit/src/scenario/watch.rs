@@ -74,7 +74,7 @@ impl Play {
     }
 
     fn cleared(&self) -> BTreeMap<String, u32> {
-        self.world.shelves.iter().map(|(output, shelf)| (output.clone(), locked(shelf).cleared)).collect()
+        self.world.shelves.iter().map(|(output, shelf)| (output.clone(), locked(shelf).emptied)).collect()
     }
 
     pub(super) fn before(&self, rest: &str) -> Before {
@@ -145,12 +145,27 @@ impl Play {
                     .filter(|claim| claim.entry == *name && claim.output == *output)
                     .filter(|claim| !claim.leaving);
                 let owners = owners.filter_map(|claim| {
-                    live.iter().find(|job| job.name == claim.job && job.definition.outputs.contains(output))
+                    let is_its =
+                        |job: &&Job| job.name == claim.job && job.definition.outputs.contains(output);
+                    Some((live.iter().find(is_its)?, claim.confirmed))
                 });
-                for job in owners {
+                // What another owner takes out of an output that cannot be told otherwise comes back with the next record.
+                let leaves = |claim: &Claim| claim.leaving && claim.entry == *name && claim.output == *output;
+                if !takes_access && before.claims.iter().any(leaves) {
+                    continue;
+                }
+                for (job, confirmed) in owners {
                     let acts = job.name == acting;
+                    // What could not be read is not shown to whom a folder opens: such an output has to give it up.
+                    if !takes_access && self.is_unsettled(job, name) {
+                        continue;
+                    }
                     let why = wrongly(&source, job, name, acts, word, rest);
-                    if let Some(why) = why.filter(|why| takes_access || (acts && why != HIDDEN)) {
+                    // What cannot be read now stays only where it is known to be held.
+                    let stays = |why: &String| {
+                        if takes_access { confirmed || why != HIDDEN } else { acts && why != HIDDEN }
+                    };
+                    if let Some(why) = why.filter(stays) {
                         found.push(format!("{output} lost {name}, {why}"));
                     }
                     if acts && self.is_lost(&source, truth::file_of(name)) {
@@ -170,6 +185,13 @@ impl Play {
         {
             found.push(format!("the guard let {} of {} go: {lost:?}", lost.len(), before.known));
         }
+    }
+
+    /// Whether a document waits, or failed.
+    fn is_unsettled(&self, job: &Job, entry: &str) -> bool {
+        let file = truth::file_of(entry);
+        let name = file.strip_prefix(truth::root(job)).unwrap_or(file);
+        self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
     }
 
     /// Whether a file is gone, and not under another name now.
@@ -267,7 +289,7 @@ fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
 }
 
 /// Why a component stays that may still be there.
-const HIDDEN: &str = "which was not found only because not everything could be";
+const HIDDEN: &str = "which was not found only because not everything could be read";
 
 /// Why a document of a job had to stay, if it had to.
 fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
@@ -279,10 +301,14 @@ fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest:
             // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
             // showed: it gets the record again.
             Wanted::Entries(_) if file.unreadable => None,
-            Wanted::Entries(entries) if entries.iter().any(|entry| entry.suffix == suffix) => {
+            Wanted::Entries(entries) if entries.iter().any(|e| e.suffix == suffix && e.is.is_some()) => {
                 Some(format!("which is there and belongs to {}", job.name))
             }
-            Wanted::Entries(_) if acts && truth::hides(job, file) && !suffix.is_empty() => {
+            Wanted::Entries(entries)
+                if acts
+                    && !suffix.is_empty()
+                    && (truth::hides(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
+            {
                 Some(HIDDEN.to_owned())
             }
             _ if !acts => Some(format!("which {} still owns", job.name)),

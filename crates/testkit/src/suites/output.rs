@@ -155,8 +155,26 @@ impl Suite<'_> {
         )?;
         self.access(output.as_mut())?;
         self.uncommitted(output)?;
+        self.looked_at()?;
         self.foreign();
         self.cleared()
+    }
+
+    /// Who only looks finds what was kept, also beside a writer.
+    fn looked_at(&mut self) -> Result<(), Fault> {
+        let Some(look) = self.kind.look else {
+            self.found.unless(!self.kind.can.list, || "it lists, and cannot be looked at".to_owned());
+            return Ok(());
+        };
+        let held = self.listed(self.open()?.as_mut())?;
+        let mut looking = look(&self.sample.settings, &self.sample.place)?
+            .ok_or_else(|| Fault::refused("look", "it is there, and who looks finds nothing"))?;
+        let seen = looking.list(&call(), None, held.len() + 1)?;
+        self.found.unless(seen == held, || format!("who looks finds {seen:?} instead of {held:?}"));
+        let damage = looking.damage(&call(), true)?;
+        self.found
+            .unless(damage.is_empty(), || format!("it is whole and says that it is damaged: {damage:?}"));
+        Ok(())
     }
 
     /// An output with commits can be emptied, for good.

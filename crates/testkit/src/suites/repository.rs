@@ -251,7 +251,7 @@ fn cancelled(repository: &dyn Repository, whole: &Told, found: &mut Breaches) {
 
 fn fetch(repository: &dyn Repository, call: &Call, key: &str) -> Result<(Observed, Vec<u8>), Fault> {
     let mut bytes = Vec::new();
-    let observed = repository.fetch(call, key, &mut |_, content| {
+    let observed = repository.fetch(call, key, &mut |_, _, content| {
         bytes.clear();
         content.read_to_end(&mut bytes).map_err(|error| Fault::passing("read", error.to_string()))?;
         Ok(())
@@ -283,7 +283,7 @@ fn present(
         Err(fault) => found.0.push(format!("{key} cannot be read: {fault}")),
     }
     let told = Fault::broken("suite", "the reader gave up");
-    let passed = repository.fetch(call, key, &mut |_, _| Err(told.clone()));
+    let passed = repository.fetch(call, key, &mut |_, _, _| Err(told.clone()));
     found.unless(passed.err() == Some(told), || "an error of the reader is not passed on".to_owned());
 }
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ingather_connector::model::document::{Parts, Record};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Audience, Item, Transform, TransformKind, Verdict};
 
 use super::{Breaches, call, must_be_none};
 
@@ -62,7 +62,7 @@ fn apply(transform: &dyn Transform, name: &str, content: &mut dyn Read) -> Optio
         ..Record::default()
     };
     let mut parts = Parts::default();
-    let mut item = Item { record: &mut record, content, parts: &mut parts };
+    let mut item = Item { record: &mut record, content, parts: &mut parts, audience: &Audience::default };
     let applied = catch_unwind(AssertUnwindSafe(|| transform.apply(&call(), &mut item)));
     applied.ok().map(|verdict| (verdict, record, parts))
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace,
+};
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_testkit::memory_output::{self, COMMITTING, MEMORY, PLAIN};
 use ingather_testkit::suites::{OutputSample, output_breaches};
@@ -96,6 +98,8 @@ macro_rules! plants {
                     can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true },
                     schema: schema_of::<NoSettings>,
                     open: |settings, place| bad(settings, place, Plant::$plant),
+                    look: Some(|settings, place| Ok(Some(Box::new(AsOpened(bad(settings, place, Plant::$plant)?))))),
+                    discard: None,
                 };
                 let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody));
                 assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");
@@ -132,7 +136,7 @@ fn check(kind: &OutputKind, local: bool) -> Vec<String> {
         kind,
         &OutputSample {
             settings: serde_json::json!({"world": world, "name": "bad"}),
-            place: OutputPlace { data: folder.path().to_owned(), store: "store".to_owned() },
+            place: OutputPlace { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 },
             local,
         },
     )

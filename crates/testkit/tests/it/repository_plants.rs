@@ -141,11 +141,11 @@ impl Repository for Bad {
         match self.1 {
             Plant::OldBytes => {
                 let mut observed = self.0.look(call, key)?;
-                read(&mut observed.record, &mut &b"v1"[..])?;
+                read(&mut observed.record, &observed.level, &mut &b"v1"[..])?;
                 Ok(observed)
             }
-            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, content| {
-                let _ = read(record, content);
+            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, level, content| {
+                let _ = read(record, level, content);
                 Ok(())
             }),
             Plant::OtherVersionWhenRead => {

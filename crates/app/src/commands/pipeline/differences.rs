@@ -20,7 +20,7 @@ pub(in crate::commands) fn differences(stored: &[Stage], given: &[Stage]) -> Str
                 found.extend(inside.into_iter().map(|told| format!("{stage}: {told}")));
             }
             (Some(old), None) => {
-                found.push(format!("stage {} `{}` is taken out", old + 1, stored[old].transform));
+                found.push(format!("stage {} `{}` is removed", old + 1, stored[old].transform));
             }
             (None, Some(new)) => found.push(format!("stage {} `{}` is new", new + 1, given[new].transform)),
             (None, None) => {}
@@ -139,10 +139,10 @@ mod tests {
     fn stages_that_came_or_went_are_told_by_their_place() {
         let (text, allow) = (json!(["text", {}]), json!(["allow", {"extensions": ["md"]}]));
         assert_eq!(told(json!([text]), json!([allow, text])), "stage 1 `allow` is new");
-        assert_eq!(told(json!([allow, text]), json!([text])), "stage 1 `allow` is taken out");
+        assert_eq!(told(json!([allow, text]), json!([text])), "stage 1 `allow` is removed");
         assert_eq!(
             told(json!([allow, text]), json!([text, allow])),
-            "stage 1 `allow` is taken out, stage 2 `allow` is new"
+            "stage 1 `allow` is removed, stage 2 `allow` is new"
         );
         let more = json!(["allow", {"extensions": ["txt", "html"]}]);
         assert_eq!(

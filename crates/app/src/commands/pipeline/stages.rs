@@ -21,7 +21,7 @@ pub(super) fn run(global: &Global, name: Option<&str>) -> Result<u8> {
     for kind in chosen {
         let schema = (kind.schema)().to_value();
         if global.json {
-            show::line(&json!({"name": kind.name, "about": kind.about, "settings": schema}).to_string());
+            show::json(&json!({"name": kind.name, "about": kind.about, "settings": schema}));
             continue;
         }
         show::line(&format!("{:<10} {}", kind.name, kind.about));

@@ -25,11 +25,10 @@ pub(super) fn run(global: &Global, job: &str, document: &str, file: Option<&Path
     let job = job_named(&reader, job)?;
     let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, &data, reader, None, &wiring::journals(&job.definition));
-    wiring::readers(1);
     let stages = given.unwrap_or_else(|| job.definition.stages.clone());
     let trial = engine.try_stages(&job, &kind, &stages, document)?;
     if global.json {
-        show::line(&as_json(&job.name, &stages, &trial).to_string());
+        show::json(&as_json(&job.name, &stages, &trial));
     } else {
         tell(&stages, &trial);
     }
@@ -149,12 +148,12 @@ fn tell(stages: &[Stage], trial: &Trial) {
     let mut over = false;
     for (place, step) in trial.steps.iter().enumerate() {
         let word = match &step.fate {
-            _ if over => "does not get it".to_owned(),
+            _ if over && step.fate != Fate::Passed => "does not get it".to_owned(),
             Fate::Absent => "has not found it".to_owned(),
             Fate::Found => "finds it".to_owned(),
             Fate::Passed => "passes it on".to_owned(),
             Fate::PartsOnly => "leaves only what is in it".to_owned(),
-            Fate::Declined(reason) => format!("declines it: {}", reason.message),
+            Fate::Declined(reason) => format!("filters it out: {}", reason.message),
             Fate::Unreadable(reason) => format!("cannot read it: {}", reason.message),
         };
         over |= !matches!(step.fate, Fate::Absent | Fate::Found | Fate::Passed);

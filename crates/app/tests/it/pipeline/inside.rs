@@ -40,7 +40,7 @@ fn what_a_stage_left_out_of_a_document_is_explained_with_the_stage() {
         &sandbox,
         "a.tar!/notes.md",
         "extension",
-        &["`a.tar!/notes.md` is left out", "stage 2 of the pipeline, `allow`, declines it", "\"md\""],
+        &["`a.tar!/notes.md` is left out", "stage 2 of the pipeline, `allow`, filters it out", "\"md\""],
     );
     assert_eq!(told["uri"], format!("file://{}/a.tar#notes.md", sandbox.root().display()));
     assert_eq!((&told["known"], &told["outputs"][0]["state"]), (&Value::Null, &json!("nothing")));
@@ -55,7 +55,10 @@ fn what_a_stage_left_out_of_a_document_is_explained_with_the_stage() {
     explained(&sandbox, "a.tar!/one.txt!/1", "current", &["is up to date in index"]);
     // `why` says the same of what no search shows.
     let why = sandbox.run(&["why", "root", "a.tar!/notes.md"]).exits(0).out;
-    assert!(why.contains("no search does") && why.contains("`allow`, declines it"), "{why}");
+    assert!(
+        why.contains("cannot find `a.tar!/notes.md`") && why.contains("`allow`, filters it out"),
+        "{why}"
+    );
     assert!(before == sandbox.snapshot(), "an explanation wrote something");
 }
 
@@ -123,7 +126,7 @@ fn a_trial_shows_what_each_stage_makes_of_something_in_a_document() {
     for line in [
         "1 text: finds it",
         "2 fields: passes it on",
-        "3 allow: declines it: its extension",
+        "3 allow: filters it out: its extension",
         "4 passages: does not get it",
     ] {
         assert!(told.lines().any(|told| told.starts_with(line)), "`{line}` is not in {told}");
@@ -138,6 +141,7 @@ fn a_trial_shows_what_each_stage_makes_of_something_in_a_document() {
 fn a_name_that_leads_nowhere_is_told_with_where_it_was_looked_for() {
     let sandbox = Sandbox::sqlite();
     sandbox.write("sub/a.txt", "apple");
+    crate::files::settle(&sandbox.root());
     sandbox.synced(&[]);
     // As somebody types it who stands above the root.
     let looked_at = format!("{}/root/sub/a.txt", sandbox.root().display());
@@ -145,8 +149,9 @@ fn a_name_that_leads_nowhere_is_told_with_where_it_was_looked_for() {
     let why = sandbox.run(&["why", "root", "root/sub/a.txt"]).exits(0).out;
     assert!(why.contains(&looked_at), "{why}");
     sandbox.run(&["pipeline", "try", "root", "root/sub/a.txt"]).refuses(2, &["is not there", &looked_at]);
-    explained(&sandbox, "../root/sub/a.txt", "key", &["names are below the root"]);
-    explained(&sandbox, "sub/a.txt", "racy", &[]);
+    let outside = ["document", "explain", "root", "../root/sub/a.txt"];
+    sandbox.run(&outside).refuses(2, &["is not a valid name of a document", "names are below the root"]);
+    explained(&sandbox, "sub/a.txt", "current", &[]);
 }
 
 #[test]
@@ -225,5 +230,5 @@ fn equal_names_in_an_archive_are_numbered_whatever_is_declined() {
         "those are the archive's: {told}"
     );
     explained(&sandbox, "a.tar!/one.txt~2!/1", "current", &[]);
-    explained(&sandbox, "a.tar!/one.txt", "type", &["stage 2 of the pipeline, `allow`, declines it"]);
+    explained(&sandbox, "a.tar!/one.txt", "type", &["stage 2 of the pipeline, `allow`, filters it out"]);
 }

@@ -149,20 +149,20 @@ fn forced_tokens_decide_who_finds_a_document() {
     why(
         ORDINARY,
         true,
-        &format!("{stage}, decides in the place of the file's own access: it admits `unix:everyone`"),
+        &format!("{stage}, decides in the place of the file's own access: it allows `unix:everyone`"),
     );
     let file = |settings: Value| {
         let file = pipeline(&sandbox, "access.json", &stages(settings));
         sandbox.synced(&["--pipeline", &file, "--update"]);
     };
     file(json!({"allow": ["unix:u:0"], "deny": ["unix:g:4294967294"]}));
-    let words = "decides in the place of the file's own access: it admits only `unix:u:0`, and the user holds none of them";
+    let words = "decides in the place of the file's own access: it allows only `unix:u:0`, and the user holds none of them";
     why(ORDINARY, false, &format!("{stage}, {words}"));
     file(json!({"everybody": true}));
     why(
         ORDINARY,
         true,
-        &format!("{stage}, decides in the place of the file's own access: it admits everybody"),
+        &format!("{stage}, decides in the place of the file's own access: it allows everybody"),
     );
     file(json!({"mode": "add", "deny": ["unix:everyone"]}));
     assert_eq!(finds(&sandbox), Vec::<String>::new());
@@ -172,7 +172,7 @@ fn forced_tokens_decide_who_finds_a_document() {
     let add = json!({"mode": "add", "allow": ["unix:everyone"]});
     both.as_array_mut().unwrap().push(json!({"transform": "access", "settings": add}));
     sandbox.synced(&["--pipeline", &pipeline(&sandbox, "both.json", &both), "--update"]);
-    let words = "decides in the place of the file's own access: it admits `unix:everyone`";
+    let words = "decides in the place of the file's own access: it allows `unix:everyone`";
     why(ORDINARY, true, &format!("stage 3 of the pipeline, `access`, after {stage}, {words}"));
     // Where the stage says nothing of a user, the file's own mode decides, and is named as such.
     file(json!({"mode": "add", "deny": ["unix:u:4294967294"]}));
@@ -291,7 +291,7 @@ fn a_trial_tells_where_a_document_is_declined_and_where_a_stage_fails() {
     let file = pipeline(&sandbox, "allow.json", &decline);
     let told = sandbox.run(&["pipeline", "try", "root", "page.html", "--pipeline", &file]).exits(0).out;
     assert!(
-        told.contains("1 allow: declines it: its extension") && told.contains("2 text: does not get it"),
+        told.contains("1 allow: filters it out: its extension") && told.contains("2 text: does not get it"),
         "{told}"
     );
     let grow = json!([{"transform": "fields", "settings": {"set": [
@@ -332,16 +332,16 @@ fn every_stage_tells_its_settings() {
             "  mode: `\"replace\"` or `\"add\"`, default `\"replace\"`",
             "      What becomes of the access",
             "      add: It stays",
-            "  allow: list of string, default `[]`, entries at most 1024",
+            "  allow: list of string, default `[]`, up to 1024 values",
         ],
     );
     // What lies in a setting stands below it, with its own type and meaning.
     has(
         "fields",
         &[
-            "  set: list of object, default `[]`, entries at most 1024",
+            "  set: list of object, default `[]`, up to 1024 values",
             "      Fields to write,",
-            "      field: string, required, length at least 1",
+            "      field: string, required, not empty, up to 1024 characters",
             "          Name of the field.",
             "      values: list of string, required",
             "  rename: list of object",

@@ -115,7 +115,7 @@ fn an_index_that_is_gone_is_filled_from_what_is_kept() {
     sandbox.synced(&[]);
     assert_eq!(hits(&sandbox, "whale OR seal"), [pair("a.tar", "one.txt"), pair("b.txt", "")]);
     let answer = sandbox.run(&["sync", "root", "--keep", "nothing"]);
-    answer.refuses(2, &["keep is extracted, given nothing", "--update"]);
+    answer.refuses(2, &["keep: extracted → nothing", "--update"]);
     sandbox.synced(&["--keep", "nothing", "--update"]);
     sandbox.run(&["doctor"]).exits(0);
 }
@@ -221,7 +221,7 @@ fn a_reader_that_dies_costs_its_document_alone_and_explain_says_so() {
         }
     };
     let (child, _) = amid.expect("the document is read by a process of its own, for some seconds");
-    must(Command::new("kill").args(["-9", &child.to_string()]));
+    must(Command::new("kill").args(["-ILL", &child.to_string()]));
     assert_eq!(running.wait().unwrap().code(), Some(1));
     assert_eq!(hits(&sandbox, "seal"), [pair("small.txt", "")]);
     let told = sandbox.run(&["document", "explain", "root", "large.html", "--json"]).exits(0).json();

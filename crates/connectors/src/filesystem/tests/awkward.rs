@@ -322,7 +322,7 @@ fn many_threads_tell_the_same_and_places_always_first() {
 
 /// On Linux `/proc` is always another device than `/`, and this program needs it anyway.
 #[test]
-fn other_devices_are_entered_only_when_the_job_says_so() {
+fn what_the_kernel_makes_up_is_entered_only_when_it_is_the_source() {
     let others = std::fs::read_dir("/")
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
@@ -330,12 +330,18 @@ fn other_devices_are_entered_only_when_the_job_says_so() {
     let stays = source_with(Path::new("/"), json!({"exclude": exclude, "other_devices": false}), Vec::new());
     let listed = list(&*stays);
     assert_eq!((listed.proven, listed.items.len(), listed.blind.len()), (vec![String::new()], 0, 0));
-    assert_eq!(stays.look(&call(), "proc/version").unwrap_err().reason().code, "other_device");
-    assert_eq!(stays.probe(&call(), "proc/version"), Presence::Excluded);
-    let enters = source_with(Path::new("/"), json!({}), Vec::new());
-    assert_eq!(enters.probe(&call(), "proc/version"), Presence::Present);
-    assert_eq!(enters.uri("proc/version"), "file:///proc/version");
-    let (observed, bytes) = fetch(&*enters, "proc/version").unwrap();
+    for settings in [json!({"exclude": exclude, "other_devices": false}), json!({"exclude": exclude})] {
+        let stays = source_with(Path::new("/"), settings, Vec::new());
+        assert_eq!(stays.look(&call(), "proc/version").unwrap_err().reason().code, "made_up");
+        assert_eq!(stays.probe(&call(), "proc/version"), Presence::Excluded);
+        let listed = list(&*stays);
+        assert_eq!(listed.skipped, [("proc".to_owned(), "made_up".to_owned())]);
+    }
+    // Named itself, it is a folder like others.
+    let enters = source_with(Path::new("/proc"), json!({"include": ["/version"]}), Vec::new());
+    assert_eq!(enters.probe(&call(), "version"), Presence::Present);
+    assert_eq!(enters.uri("version"), "file:///proc/version");
+    let (observed, bytes) = fetch(&*enters, "version").unwrap();
     assert_eq!(observed.record.size, Some(0));
     assert!(bytes.starts_with(b"Linux"), "a file that the kernel makes up has size 0 and content");
     let everyone = [ingather_connector::model::access::UNIX_EVERYONE].into_iter().collect();

@@ -58,7 +58,7 @@ fn versions_within_the_grain_of_the_clock_are_none() {
         let call = call_at(now);
         let listed = list_at(&*source, &call).items["a"].clone();
         let looked = source.look(&call, "a").unwrap();
-        let read = source.fetch(&call, "a", &mut |_, _| Ok(())).unwrap();
+        let read = source.fetch(&call, "a", &mut |_, _, _| Ok(())).unwrap();
         let stamps =
             [listed.content, listed.access, looked.content, looked.access, read.content, read.access];
         assert!(stamps.iter().all(|stamp| (*stamp == Stamp::NONE) == racy), "{now}: {stamps:?}");
@@ -179,7 +179,7 @@ fn changed_while_read(text: impl Fn(usize) -> String) {
         write(&root, "a", &text(0));
         let mut count = 0;
         let mut last = String::new();
-        let observed = source.fetch(&call(), "a", &mut |record, content| {
+        let observed = source.fetch(&call(), "a", &mut |record, _, content| {
             assert!(record.body.is_none(), "each read begins anew");
             record.body = Some(String::new());
             last.clear();
@@ -207,7 +207,7 @@ fn a_file_that_is_replaced_or_removed_while_it_is_read_is_noticed() {
     write(&root, "a", "old");
     let source = source(&root);
     let mut texts = Vec::new();
-    let replaced = source.fetch(&call(), "a", &mut |_, content| {
+    let replaced = source.fetch(&call(), "a", &mut |_, _, content| {
         let mut text = String::new();
         content.read_to_string(&mut text).unwrap();
         if text == "old" {
@@ -219,13 +219,13 @@ fn a_file_that_is_replaced_or_removed_while_it_is_read_is_noticed() {
     });
     assert!(replaced.is_ok_and(|observed| observed.content != Stamp::NONE));
     assert_eq!(texts, ["old", "new"]);
-    let removed = source.fetch(&call(), "a", &mut |_, _| {
+    let removed = source.fetch(&call(), "a", &mut |_, _, _| {
         std::fs::remove_file(root.join("a")).unwrap();
         Ok(())
     });
     assert_eq!(removed.err(), Some(Fault::Gone));
     assert_eq!(source.probe(&call(), "a"), Presence::Absent);
-    let failed = source.fetch(&call(), "b", &mut |_, _| panic!("there is nothing to read"));
+    let failed = source.fetch(&call(), "b", &mut |_, _, _| panic!("there is nothing to read"));
     assert_eq!(failed.err(), Some(Fault::Gone));
 }
 
@@ -234,7 +234,7 @@ fn a_fault_of_the_consumer_comes_back_as_it_is() {
     let (_guard, root) = folder();
     write(&root, "a", "x");
     let fault = Fault::broken("mine", "not understood");
-    let answer = source(&root).fetch(&call(), "a", &mut |_, _| Err(fault.clone()));
+    let answer = source(&root).fetch(&call(), "a", &mut |_, _, _| Err(fault.clone()));
     assert_eq!(answer.err(), Some(fault));
 }
 
@@ -252,7 +252,7 @@ fn a_listing_that_is_stopped_says_so_and_ends() {
     let codes: Vec<String> =
         std::iter::from_fn(|| listing.next()).map(|page| page.err().unwrap().reason().code).collect();
     assert_eq!(codes, ["cancelled"]);
-    let stopped = source.fetch(&call, "d1/x", &mut |_, content| {
+    let stopped = source.fetch(&call, "d1/x", &mut |_, _, content| {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).map(|_| ()).map_err(|error| Fault::passing("io", error.to_string()))
     });
@@ -278,7 +278,7 @@ fn a_listing_that_is_dropped_leaves_no_thread_behind() {
 fn reading(source: &Arc<dyn Repository>) -> impl Fn(&str, i64) -> Result<String, Fault> {
     move |key, after| {
         let mut text = String::new();
-        let observed = source.fetch(&call_at(LATER + after), key, &mut |_, content| {
+        let observed = source.fetch(&call_at(LATER + after), key, &mut |_, _, content| {
             text.clear();
             content.read_to_string(&mut text).map(|_| ()).map_err(|_| Fault::Gone)
         });
@@ -339,9 +339,9 @@ fn a_root_that_was_replaced_says_nothing_about_documents_that_were_read_before()
     let root = above.join("root");
     write(&root, "notes/a", "first");
     let source = source(&root);
-    source.fetch(&call(), "notes/a", &mut |_, _| Ok(())).unwrap();
+    source.fetch(&call(), "notes/a", &mut |_, _, _| Ok(())).unwrap();
     std::fs::rename(&root, above.join("away")).unwrap();
     write(&root, "notes/a", "another disk");
-    let fault = source.fetch(&call(), "notes/a", &mut |_, _| Ok(())).unwrap_err();
+    let fault = source.fetch(&call(), "notes/a", &mut |_, _, _| Ok(())).unwrap_err();
     assert_eq!(fault.reason().code, "root");
 }

@@ -129,6 +129,7 @@ impl Server {
         Fault::Passing {
             reason: Reason::new("tika", message),
             retry_in_ms: Some(i64::from(settings.retry_ms)),
+            attempts_max: None,
             when_exhausted: Exhausted::Keep,
         }
     }

@@ -121,7 +121,9 @@ fn a_document_that_the_server_cannot_read_is_an_entry_without_text() {
 #[track_caller]
 fn waits(fault: Fault) -> String {
     match fault {
-        Fault::Passing { reason, retry_in_ms: Some(500), when_exhausted: Exhausted::Keep } => reason.message,
+        Fault::Passing { reason, retry_in_ms: Some(500), when_exhausted: Exhausted::Keep, .. } => {
+            reason.message
+        }
         other => panic!("{other}"),
     }
 }

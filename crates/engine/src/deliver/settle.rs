@@ -215,11 +215,15 @@ impl<'v> Settling<'v> {
 fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
     let outcome = visit.outcome();
     let id = visit.task.id;
+    let most = match &outcome {
+        Outcome::Again(fault) => fault.attempts_max(limits::ATTEMPTS_MAX),
+        _ => limits::ATTEMPTS_MAX,
+    };
     let trouble = |kind: &'static str, attempts: i64, reason: Reason| Trouble {
         document: id,
         kind,
         attempts,
-        attempts_max: i64::from(limits::ATTEMPTS_MAX),
+        attempts_max: i64::from(most),
         code: reason.code,
         message: reason.message,
     };
@@ -261,7 +265,7 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
 
 fn count(run: &Run, balance: &mut Balance, settled: &Settled<'_>) {
     let id = settled.visit.task.id;
-    let waited = run.was_waiting(id, settled.again_at);
+    let waited = run.was_waiting(id, settled.again_at, settled.visit.task.place);
     if waited {
         balance.waiting -= 1;
     }

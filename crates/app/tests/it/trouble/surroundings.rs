@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::files;
-use crate::mounts::own_mounts;
+use crate::safety::mounts::own_mounts;
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 /// Files of the tree; about 8 MB of words.
@@ -38,7 +38,7 @@ fn converges(sandbox: &Sandbox, at: &str) {
 
 #[test]
 fn a_full_disk_is_named_and_the_next_run_goes_on() {
-    if !own_mounts("surroundings::a_full_disk_is_named_and_the_next_run_goes_on") {
+    if !own_mounts("trouble::surroundings::a_full_disk_is_named_and_the_next_run_goes_on") {
         return;
     }
     for size in [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40] {
@@ -61,7 +61,7 @@ fn a_full_disk_is_named_and_the_next_run_goes_on() {
 
 #[test]
 fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
-    if !own_mounts("surroundings::a_disk_that_became_read_only_is_named_and_the_next_run_goes_on") {
+    if !own_mounts("trouble::surroundings::a_disk_that_became_read_only_is_named_and_the_next_run_goes_on") {
         return;
     }
     let sandbox = tree();
@@ -72,7 +72,16 @@ fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
     let data = sandbox.data();
     let words = [data.to_str().unwrap(), "Read-only file system", "writable"];
     sandbox.run(&["sync", "root"]).refuses(3, &words);
-    sandbox.run(&["search", "w7", "--all"]).refuses(3, &words);
+    // Who only looks needs no right to write.
+    assert_eq!(sandbox.find("w7"), ["d0/f0.txt"]);
+    sandbox.run(&["verify"]).exits(0);
+    sandbox.run(&["job", "list"]).exits(0);
+    sandbox.run(&["sync", "root", "--dry-run"]).exits(0);
+    sandbox.run(&["backup", "backup.tar"]).exits(0);
+    let restored = ["--data", "restored", "restore", "backup.tar"];
+    crate::sandbox::finish(sandbox.plain(&restored), None).exits(0);
+    let left = std::fs::read_dir(sandbox.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.filter(|name| name.to_string_lossy().starts_with('.')).count(), 0, "left over");
     assert_eq!(sandbox.run(&["document", "list", "root", "--json"]).exits(0).documents().len(), FILES);
     files::tool("mount", &["-o", "remount,rw"], &sandbox.data());
     converges(&sandbox, "writable again");
@@ -152,4 +161,62 @@ fn a_data_directory_that_was_copied_while_it_was_written_converges_or_says_what_
             assert_eq!(finish(found, None).exits(0).documents().len(), FILES / 2, "round {round}");
         }
     }
+}
+
+#[test]
+fn every_command_on_a_full_disk_works_or_says_what_to_do_and_loses_nothing() {
+    if !own_mounts(
+        "trouble::surroundings::every_command_on_a_full_disk_works_or_says_what_to_do_and_loses_nothing",
+    ) {
+        return;
+    }
+    let sandbox = tree();
+    std::fs::create_dir(sandbox.data()).unwrap();
+    files::tool("mount", &["-t", "tmpfs", "-o", "size=60m,mode=700", "none"], &sandbox.data());
+    sandbox.synced(&[]);
+    // Nothing is left of the room, and something is to be written.
+    sandbox.write("d0/new.txt", "newcomer");
+    files::settle(&sandbox.root());
+    let filler = sandbox.data().join("filler");
+    let mut fill = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write(&mut fill, &[0; 4_096]).is_ok() {}
+    drop(fill);
+    let looks: [&[&str]; 9] = [
+        &["search", "w7", "--all"],
+        &["job", "list"],
+        &["job", "show", "root"],
+        &["document", "list", "root"],
+        &["document", "explain", "root", "d0/f0.txt"],
+        &["export"],
+        &["verify"],
+        &["sync", "root", "--dry-run"],
+        &["backup", "elsewhere.tar"],
+    ];
+    for look in looks {
+        let answer = sandbox.run(look);
+        assert!(answer.code == 0, "{look:?}: {answer:#?}");
+    }
+    let named = sandbox.run(&["doctor"]).exits(1);
+    assert!(named.out.contains("space: only ") && named.out.contains("make room"), "{named:?}");
+    let into = format!("{}/full.tar", sandbox.data().display());
+    sandbox
+        .run(&["backup", &into])
+        .refuses(3, &["No space left on device", "make room there, or name another place"]);
+    for writer in [
+        &["sync", "root", "-q"][..],
+        &["verify", "--repair"],
+        &["doctor", "--repair"],
+        &["job", "delete", "root"],
+    ] {
+        let answer = sandbox.run(writer);
+        assert!(
+            matches!(answer.code, 0 | 1 | 3) && !answer.err.contains("panicked"),
+            "{writer:?}: {answer:#?}"
+        );
+        assert!(answer.code != 3 || answer.err.contains("room"), "{writer:?}: {answer:#?}");
+    }
+    std::fs::remove_file(&filler).unwrap();
+    sandbox.run(&["sync", "root", "-q"]).exits(0);
+    assert_eq!(sandbox.everything().len(), FILES + 1);
+    sandbox.run(&["verify"]).exits(0);
 }

@@ -25,7 +25,7 @@ pub(crate) fn own_mounts(name: &str) -> bool {
 
 #[test]
 fn a_mounted_file_system_is_listed_and_kept_when_it_is_gone() {
-    if !own_mounts("mounts::a_mounted_file_system_is_listed_and_kept_when_it_is_gone") {
+    if !own_mounts("safety::mounts::a_mounted_file_system_is_listed_and_kept_when_it_is_gone") {
         return;
     }
     let sandbox = Sandbox::sqlite();

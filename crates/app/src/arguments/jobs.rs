@@ -1,0 +1,150 @@
+//! table: what the commands about jobs, documents and stages take.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+use super::values;
+
+/// Look at jobs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Job {
+    /// All jobs with their last run
+    #[command(
+        after_help = "Example:\n  ingather job list\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+    )]
+    List,
+    /// One job in full
+    #[command(
+        after_help = "Example:\n  ingather job show share\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
+    )]
+    Show {
+        /// Name of the job
+        job: String,
+    },
+    /// Its runs, newest first
+    #[command(
+        after_help = "Example:\n  ingather job runs share --limit 5\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
+    )]
+    Runs {
+        /// Name of the job
+        job: String,
+        /// Runs at most
+        #[arg(long, default_value_t = 20, allow_hyphen_values = true, value_parser = values::from_one::<1_000>)]
+        limit: u32,
+    },
+    /// Removals that its last run holds
+    #[command(
+        after_help = "Example:\n  ingather job held share\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
+    )]
+    Held {
+        /// Name of the job
+        job: String,
+        /// Names at most
+        #[arg(long, default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<1_000_000>)]
+        limit: u32,
+    },
+    /// Carry out the removals that a run holds
+    #[command(after_help = "Examples:\n  ingather job held share\n  ingather job confirm share --run 12\n\n\
+        Exit codes: 0 done · 1 some are there again, or an output did not confirm ·\n\
+        2 no such job, or nothing is held · 3 could not work")]
+    Confirm {
+        /// Name of the job
+        job: String,
+        /// Number of the run, as `job held` shows it
+        #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::number)]
+        run: i64,
+    },
+    /// Delete a job, and everything that outputs hold because of it
+    #[command(after_help = "Examples:\n  \
+        ingather job delete share --dry-run      what would be removed\n  \
+        ingather job delete share\n\n\
+        On a terminal it asks first. Files of the source are never touched.\n\n\
+        Exit codes: 0 done · 1 an output did not confirm ·\n\
+        2 no such job, or the answer was no · 3 could not work · 130 stopped by Ctrl-C")]
+    Delete {
+        /// Name of the job
+        job: String,
+        /// Count what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Look at documents.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Document {
+    /// The documents of a job
+    #[command(after_help = "Examples:\n  \
+        ingather document list share --state failed\n  \
+        ingather document list share --state skipped    what is left out, and why\n\n\
+        Exit codes: 0 answered · 2 no such job · 3 could not work")]
+    List {
+        /// Name of the job
+        job: String,
+        /// Only those in this state
+        #[arg(long)]
+        state: Option<DocumentState>,
+        /// Documents at most
+        #[arg(long, default_value_t = 1_000, allow_hyphen_values = true, value_parser = values::from_one::<10_000_000>)]
+        limit: u32,
+    },
+    /// Why a document stands as it does, whether it is known or not
+    #[command(after_help = "Examples:\n  \
+        ingather document explain share notes/a.txt\n  \
+        ingather document explain share /srv/share/notes/a.txt\n  \
+        ingather document explain share 'a.zip!/b.txt'\n\n\
+        Exit codes: 0 answered, whatever the answer · 2 no such job · 3 could not work")]
+    Explain {
+        /// Name of the job
+        job: String,
+        /// Name of the document below the root, its path, or its URI
+        document: OsString,
+    },
+}
+
+/// Look at stages and try them.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Pipeline {
+    /// What each stage makes of one document; nothing is written
+    #[command(after_help = "Examples:\n  \
+        ingather pipeline try share notes/a.txt      the stages that the job has\n  \
+        ingather pipeline try share a.txt --pipeline new.toml\n                                               those of a file\n  \
+        ingather pipeline try share 'a.zip!/b.txt'   what they make of something in a document\n\n\
+        Exit codes: 0 tried, whatever came of it · 1 a stage failed · 2 no such job or document, or a\n\
+        file that cannot be used · 3 could not work")]
+    Try {
+        /// Name of the job
+        job: String,
+        /// Name of the document below the root, its path, or its URI
+        document: OsString,
+        /// Stages to try instead of those of the job: a file .toml or .json
+        #[arg(long, value_name = "FILE")]
+        pipeline: Option<PathBuf>,
+    },
+    /// What stages there are, or the settings of one
+    #[command(after_help = "Examples:\n  ingather pipeline stages\n  ingather pipeline stages allow\n\n\
+        Exit codes: 0 answered · 2 no such stage")]
+    Stages {
+        /// Name of the stage
+        stage: Option<String>,
+    },
+}
+
+/// States that a list can be narrowed to.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DocumentState {
+    /// Waits for a visit.
+    Waiting,
+    /// Up to date, or nothing to deliver.
+    #[value(alias = "done")]
+    Settled,
+    /// Could not be read, understood or delivered.
+    Failed,
+    /// Left out by a rule, a stage, or for what it is.
+    Skipped,
+}

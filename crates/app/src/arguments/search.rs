@@ -1,0 +1,37 @@
+//! table: what `search` takes.
+
+use clap::Args;
+
+use super::values;
+
+/// Search the built-in index.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather search '\"annual report\" type:text/* modified:>2024-01-01'\n  \
+    ingather search '*' --sort modified --limit 5\n  \
+    ingather search budget --as ann\n\n\
+    Without --as: as the local user who calls. See docs/manual/search.md for the query language.\n\n\
+    Exit codes: 0 answered, also when nothing was found ·\n\
+    2 wrong use, such as a query that cannot be read · 3 could not work")]
+pub(crate) struct Search {
+    /// What to find; `*` finds everything
+    pub(crate) query: String,
+    /// As this local user: name or number
+    #[arg(long = "as", value_name = "USER", conflicts_with = "all")]
+    pub(crate) user: Option<String>,
+    /// Unfiltered, for the owner of the data directory
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Hits at most
+    #[arg(long, value_name = "N", default_value_t = 10, allow_hyphen_values = true, value_parser = values::up_to::<10_000>)]
+    pub(crate) limit: u32,
+    /// Hits to leave out at the beginning
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = values::up_to::<1_000_000>)]
+    pub(crate) offset: u32,
+    /// Order: score, modified, created, size; `+` before the last three for the smallest first [default: score]
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    pub(crate) sort: Option<String>,
+    /// Also count hits by media type and by job
+    #[arg(long)]
+    pub(crate) facets: bool,
+}

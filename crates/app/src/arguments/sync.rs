@@ -1,0 +1,130 @@
+//! table: what `sync` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values;
+
+/// Bring an output up to date with a source, once.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather sync /srv/share\n  \
+    ingather sync ~/notes --include '*.md' --exclude drafts\n  \
+    ingather sync /srv/share --dry-run         count what would change, and write nothing\n  \
+    ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n\n\
+    ingather sync /srv/share --update --no-exclude --size-max 20MB\n\n\
+    A flag that is left out changes nothing of a job that is known; a flag that sets\n\
+    something is taken back by its --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
+    Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
+    2 wrong use · 3 could not work · 130 stopped by Ctrl-C")]
+pub(crate) struct Sync {
+    /// A folder or one file
+    pub(crate) source: PathBuf,
+    /// Output: index, null, journal:FILE
+    #[arg(long, value_name = "OUTPUT")]
+    pub(crate) to: Vec<String>,
+    /// Stages between the source and the outputs: a file .toml or .json, see docs/manual/pipeline.md [default: text]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pipeline: Option<PathBuf>,
+    /// Name of the job [default: made from the source]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Take only what matches; `*.md` matches at any depth, `notes/**` below the root
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Leave out what matches, folders with all that is in them
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// Leave out what .gitignore and .ignore files name
+    #[arg(long)]
+    pub(crate) ignore_files: bool,
+    /// Leave out files and folders whose name begins with a dot
+    #[arg(long)]
+    pub(crate) skip_hidden: bool,
+    /// Leave out files above this size, such as 500kB, 20MB or 1GiB
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub(crate) size_max: Option<u64>,
+    /// Files on network and FUSE file systems are shown to whom their modes say, though others decide there [default: to root]
+    #[arg(long, value_name = "on|off")]
+    pub(crate) trust_modes: Option<OnOff>,
+    /// Do not enter folders on which another disk is mounted
+    #[arg(long)]
+    pub(crate) one_file_system: bool,
+    /// A file that was only touched is not sent again: compare by content
+    #[arg(long)]
+    pub(crate) compare_content: bool,
+    /// Keep what is read out of each document: an output that is filled anew then does not need the source
+    #[arg(long, value_name = "extracted|nothing")]
+    pub(crate) keep: Option<KeepWord>,
+    /// Change the stored job to these flags; what they leave out is removed, or held when it is much
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Carry out removals of this run without holding them
+    #[arg(long, value_name = "off")]
+    pub(crate) delete_guard: Option<GuardWord>,
+    /// A folder on another device than before was replaced, not unmounted: remove what it does not hold
+    #[arg(long)]
+    pub(crate) accept_devices: bool,
+    /// Only what is new or changed; nothing is removed
+    #[arg(long)]
+    pub(crate) minimal: bool,
+    /// Count what would happen, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The source is meant to be /, everything on this machine
+    #[arg(long)]
+    pub(crate) whole_machine: bool,
+    #[command(flatten)]
+    pub(crate) taken_back: TakenBack,
+}
+
+/// Flags that take others back.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Taking settings back")]
+pub(crate) struct TakenBack {
+    /// Take everything again
+    #[arg(long, conflicts_with = "include")]
+    pub(crate) no_include: bool,
+    /// Leave nothing out by name any more
+    #[arg(long, conflicts_with = "exclude")]
+    pub(crate) no_exclude: bool,
+    /// Do not heed .gitignore and .ignore files any more
+    #[arg(long, conflicts_with = "ignore_files")]
+    pub(crate) no_ignore_files: bool,
+    /// Take hidden files and folders again
+    #[arg(long, conflicts_with = "skip_hidden")]
+    pub(crate) no_skip_hidden: bool,
+    /// Back to the largest size that is read
+    #[arg(long, conflicts_with = "size_max")]
+    pub(crate) no_size_max: bool,
+    /// Enter mounted disks again
+    #[arg(long, conflicts_with = "one_file_system")]
+    pub(crate) no_one_file_system: bool,
+    /// Send again what was only touched
+    #[arg(long, conflicts_with = "compare_content")]
+    pub(crate) no_compare_content: bool,
+}
+
+/// What a job keeps beside the inventory.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeepWord {
+    /// What is read out of each document.
+    Extracted,
+    /// Nothing; what was kept is forgotten.
+    Nothing,
+}
+
+/// The one word that the guard takes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardWord {
+    /// Removals are not held in this run.
+    Off,
+}
+
+/// Yes or no, where neither is the same as nothing said.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnOff {
+    On,
+    Off,
+}

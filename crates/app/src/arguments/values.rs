@@ -1,0 +1,67 @@
+//! Values as people type them: numbers, sizes with units, and names in any bytes; what is wrong is said in words of our own.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use ingather_connector::model::names;
+
+/// A whole number from 0 to `MAX`.
+pub(super) fn up_to<const MAX: u32>(text: &str) -> Result<u32, String> {
+    between(text, 0, MAX)
+}
+
+/// A whole number from 1 to `MAX`.
+pub(super) fn from_one<const MAX: u32>(text: &str) -> Result<u32, String> {
+    between(text, 1, MAX)
+}
+
+fn between(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("it must be a whole number from {least} to {most}"))
+}
+
+/// Any whole number.
+pub(super) fn number(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "it must be a whole number".to_owned())
+}
+
+/// A whole number that is not negative.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it must be a whole number, 0 or more".to_owned())
+}
+
+/// Bytes, with or without a unit.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let bytes = ingather_connectors::bytes(text).filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| "it must be a size such as 4096, 500kB, 20MB or 1GiB".to_owned())
+}
+
+/// A name as the program writes it, or in the raw bytes that a shell completes it to: those are written out.
+pub(crate) fn name(typed: &OsStr) -> Cow<'_, str> {
+    match typed.to_str() {
+        Some(text) if !text.contains(char::is_control) => Cow::Borrowed(text),
+        _ => Cow::Owned(names::escape(typed.as_bytes()).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_value_is_said_in_own_words() {
+        assert_eq!(up_to::<9>("9"), Ok(9));
+        assert_eq!(up_to::<9>("-1"), Err("it must be a whole number from 0 to 9".to_owned()));
+        assert_eq!(from_one::<9>("0"), Err("it must be a whole number from 1 to 9".to_owned()));
+        assert_eq!((size("10kb"), size("1.5MiB"), size("7")), (Ok(10_240), Ok(1_572_864), Ok(7)));
+        assert!(size("0").is_err() && size("ten").is_err() && size("-1").is_err());
+    }
+
+    #[test]
+    fn raw_bytes_are_written_out_and_what_is_written_out_stays() {
+        assert_eq!(name(OsStr::from_bytes(b"a\xff.txt")), "a\\xFF.txt");
+        assert_eq!(name(OsStr::new("a\nb")), "a\\x0Ab");
+        assert_eq!(name(OsStr::new("a\\xff.txt")), "a\\xff.txt");
+    }
+}

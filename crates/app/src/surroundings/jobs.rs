@@ -1,0 +1,253 @@
+//! What each job needs: a source and outputs that can be reached, a run that ended well, and a person where one is needed.
+
+use std::path::PathBuf;
+
+use ingather_connector::model::balance::Balance;
+use ingather_connector::output::OutputPlace;
+use ingather_engine::Engine;
+use ingather_engine::inspect::overlaps::{self, Overlap};
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::Job;
+use ingather_store::runs::{self, Run};
+use ingather_store::work;
+
+use super::Look;
+use crate::exit::{Failure, Result};
+use crate::{show, wiring};
+
+/// Runs among which the last good one is looked for.
+const RUNS_MAX: usize = 1_000;
+/// A job whose documents wait for longer since its last run is overdue, milliseconds.
+const OVERDUE_MS: i64 = 86_400_000;
+/// Scopes that are named.
+const BLIND_MAX: usize = 3;
+
+/// Sources and outputs of a job, and how its last runs ended.
+pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Vec<Look>> {
+    let mut looks = Vec::new();
+    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
+    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
+    let repository = engine.repository(&kind, &job.definition).map_err(|error| error.to_string());
+    let reached = repository
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|repository| repository.check(&wiring::call()).map_err(|fault| fault.to_string()));
+    looks.push(match reached {
+        Ok(said) => Look::good("source", format!("job {}: {said}", job.name)),
+        Err(error) => Look::bad(
+            "source",
+            format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
+            format!(
+                "mount or free it, until then what is known is kept; if it was renamed or is gone for good, \
+                 `ingather job delete {}` removes the job",
+                job.name
+            ),
+        ),
+    });
+    let notes = repository.map(|repository| repository.notes()).unwrap_or_default();
+    looks.extend(notes.into_iter().map(|note| {
+        let advice = format!("decide with `ingather sync {} --update` and one of the two", job.root);
+        Look::bad("source_access", format!("job {}: {note}", job.name), advice)
+    }));
+    for name in &job.definition.outputs {
+        looks.push(match output(engine, name) {
+            Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),
+            Err((error, advice)) => {
+                Look::bad("output", format!("job {}: output {name}: {error}", job.name), advice)
+            }
+        });
+    }
+    let last = engine.reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
+    looks.push(last_run(job, &last, holder));
+    if let Some(run) = last.first() {
+        looks.extend(what_waits_for_people(engine, job, run)?);
+    }
+    for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
+        // Told once, with the job that is overwritten.
+        if found.job == job.name {
+            looks.push(Look::bad(
+                "overlap",
+                overlap(&found),
+                format!("`ingather job delete {}` is one way", found.job),
+            ));
+        }
+    }
+    Ok(looks)
+}
+
+/// Looks at an output without a right to write to it: what is wrong, and what to do.
+fn output(engine: &Engine, name: &str) -> std::result::Result<String, (String, String)> {
+    let stops = |error: String| (error, "the next run would stop there".to_owned());
+    if let Some(("journal", file)) = name.split_once(':') {
+        let bytes =
+            ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
+        let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
+        let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
+        return match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
+            Ok(()) => Ok(format!("journal {file} can be written")),
+            Err(errno) => {
+                Err(stops(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno))))
+            }
+        };
+    }
+    let failed = |error: &dyn std::fmt::Display| stops(error.to_string());
+    let connection = engine.reader.read(|sql| connections::find(sql, Role::Output, name));
+    let Some(connection) = connection.map_err(|error| failed(&error))? else {
+        return Ok(format!("{name} is made by the first run"));
+    };
+    let looks = ingather_connectors::ALL.output(&connection.kind).is_some_and(|kind| kind.look.is_some());
+    if !looks {
+        return Ok(format!("{name} needs nothing"));
+    }
+    let (looking, damage) = engine.look_at(&connection, false).map_err(|error| failed(&error))?;
+    if let Some(first) = damage.first() {
+        let advice = format!("`ingather verify {name} --repair` makes it anew and sends everything again");
+        return Err((first.clone(), advice));
+    }
+    let Some(looking) = looking else {
+        return Err((
+            "it is not there".to_owned(),
+            "the next run makes a new one and sends everything again".to_owned(),
+        ));
+    };
+    let stands = looking.generation();
+    let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
+    if other || stands.number < connection.generation {
+        return Err((
+            "it is not the one that the inventory speaks of, or of an earlier day".to_owned(),
+            "the next run empties it and sends everything again".to_owned(),
+        ));
+    }
+    Ok(format!("{name} is whole and can be searched"))
+}
+
+/// Refuses an output that a run could not use, without opening it for writing.
+///
+/// # Errors
+/// What the run would be told.
+pub(crate) fn refuse_unusable(engine: &Engine, name: &str) -> Result<()> {
+    if name.starts_with("journal:") {
+        return output(engine, name)
+            .map(drop)
+            .map_err(|(error, _)| Failure::unable(format!("output {name}: {error}")));
+    }
+    let known = engine.reader.read(|sql| connections::find(sql, Role::Output, name))?;
+    let (kind, settings) = match known {
+        Some(known) => (known.kind, known.settings),
+        None => {
+            let (kind, settings) = ingather_engine::outputs::builtin(&ingather_connectors::ALL, name)?;
+            (kind.to_owned(), settings)
+        }
+    };
+    let Some(look) = ingather_connectors::ALL.output(&kind).and_then(|kind| kind.look) else { return Ok(()) };
+    let place = OutputPlace { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
+    match look(&settings, &place) {
+        // The run itself rebuilds it.
+        Err(fault) if fault.reason().code == "index_older" => Ok(()),
+        looking => looking.map(drop).map_err(|fault| Failure::unable(format!("output {name}: {fault}"))),
+    }
+}
+
+fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
+    let well = found.iter().find(|run| run.outcome.as_deref() == Some("done"));
+    let name = &job.name;
+    let when = well.map_or("no run has ended well yet".to_owned(), |run| {
+        format!(
+            "run {} was the last one that ended well, at {}",
+            run.number,
+            show::time(run.ended_at.unwrap_or(run.started_at))
+        )
+    });
+    let advice = format!("`ingather sync` of {} goes on; `ingather job show {name}` tells more", job.root);
+    let Some(run) = found.first() else {
+        return Look::bad("last_run", format!("job {name} never ran"), advice);
+    };
+    match (run.outcome.as_deref(), holder) {
+        (Some("done"), _) => Look::good("last_run", format!("job {name}: {when}")),
+        (Some(outcome), _) => {
+            let why = run.error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
+            Look::bad("last_run", format!("job {name}: run {} {outcome}{why}; {when}", run.number), advice)
+        }
+        (None, Some(holder)) => Look::good(
+            "last_run",
+            format!("job {name}: run {} is on its way, or waits for {holder}; {when}", run.number),
+        ),
+        (None, None) => Look::bad(
+            "last_run",
+            format!("job {name}: the process of run {} died; {when}", run.number),
+            advice,
+        ),
+    }
+}
+
+/// What no run can decide or mend: removals that are held, documents that failed, scopes that could not be read, and visits
+/// that are due while nothing works on them.
+fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Look>> {
+    let name = &job.name;
+    let now = wiring::now();
+    let (failed, overdue, blind) = engine.reader.read(|sql| {
+        let failed = work::count_troubled(sql, job.id, "failed")?;
+        Ok((failed, work::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
+    })?;
+    let counts: Balance =
+        run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let number = show::number;
+    let look = |check, bad: bool, good: &str, sentence: String, advice: String| match bad {
+        true => Look::bad(check, format!("job {name}: {sentence}"), advice),
+        false => Look::good(check, format!("job {name}: {good}")),
+    };
+    let held = run.guard.as_deref() == Some("held");
+    let scopes: Vec<String> =
+        blind.iter().take(BLIND_MAX).map(|(scope, cause, _)| format!("{scope} ({cause})")).collect();
+    Ok(vec![
+        look(
+            "held",
+            held,
+            "no removals are held",
+            format!("{} removals are held by run {}", number(counts.held), run.number),
+            format!(
+                "`ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries them out",
+                run.number
+            ),
+        ),
+        look(
+            "failed",
+            failed > 0,
+            "no document failed",
+            format!("{} documents failed", number(failed)),
+            format!("`ingather document list {name} --state failed` lists them with their reasons"),
+        ),
+        look(
+            "blind",
+            !blind.is_empty(),
+            "everything could be read",
+            format!(
+                "{} folders or files could not be read, such as {}",
+                number(blind.len() as u64),
+                scopes.join(", ")
+            ),
+            format!("what is known there is kept; `ingather job show {name}` tells why"),
+        ),
+        look(
+            "overdue",
+            overdue > 0 && run.ended_at.is_some_and(|ended| now - ended > OVERDUE_MS),
+            "nothing is overdue",
+            format!(
+                "{} documents wait since {}, when it ran last",
+                number(overdue),
+                show::time(run.ended_at.unwrap_or(run.started_at))
+            ),
+            format!("`ingather sync` of {} goes on with them", job.root),
+        ),
+    ])
+}
+
+/// The sentence for documents that two jobs send in different forms.
+pub(crate) fn overlap(found: &Overlap) -> String {
+    let Overlap { job, other, output, documents } = found;
+    let count = show::number(*documents);
+    format!(
+        "jobs {job} and {other} send the same {count} documents to {output} in different forms, and {output} holds those of \
+         {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"
+    )
+}

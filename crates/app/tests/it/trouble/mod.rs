@@ -1,0 +1,9 @@
+//! What is damaged, missing, full or in the way, and what a mistake would cost: said in one sentence, and nothing is lost by it.
+
+mod damage;
+mod guard;
+mod keep;
+mod people;
+mod sources;
+mod surroundings;
+mod words;

@@ -1,0 +1,111 @@
+//! What only a person can decide or mend is named: by the doctor, by its exit code, by lists with reasons.
+
+use crate::files;
+use crate::people::{ORDINARY, Person};
+use crate::sandbox::Sandbox;
+
+/// Stages that let nothing but a few characters of each document through.
+const SHORT: &str =
+    "[[stages]]\ntransform = \"text\"\n\n[[stages]]\ntransform = \"limit\"\nsettings = { characters = 5 }\n";
+
+#[test]
+fn two_jobs_that_send_the_same_documents_differently_are_told_by_sync_doctor_and_explain() {
+    let sandbox = Sandbox::sqlite();
+    ["1.txt", "2.txt", "3.txt"].iter().for_each(|name| sandbox.write(name, "one pangolin"));
+    std::fs::write(sandbox.path().join("short.toml"), SHORT).unwrap();
+    files::settle(&sandbox.root());
+    let quiet = sandbox.run(&["sync", "root", "--name", "whole"]).exits(0);
+    assert_eq!(quiet.err, "", "nobody else sends these");
+    let words = "jobs whole and short send the same 3 documents to index in different forms, and index holds those of short";
+    let second = sandbox.run(&["sync", "root", "--name", "short", "--pipeline", "short.toml"]).exits(0);
+    assert!(second.err.contains(words), "{second:?}");
+    // Each later sync says it again, whoever makes it.
+    let first = sandbox.run(&["sync", "root", "--name", "whole"]).exits(0);
+    assert!(first.err.contains(words), "{first:?}");
+    let named = sandbox.run(&["doctor"]).exits(1);
+    assert!(named.out.contains(words) && named.err.contains("1 problem found"), "{named:?}");
+    let told = sandbox.run(&["document", "explain", "whole", "1.txt"]).exits(0);
+    assert!(told.out.contains("that job short sent last") && told.out.contains("--to"), "{told:?}");
+    // The cure that the sentence names.
+    sandbox.run(&["job", "delete", "short"]).exits(0);
+    sandbox.run(&["sync", "root", "--name", "whole"]).exits(0);
+    assert_eq!(sandbox.find("pangolin").len(), 3);
+    sandbox.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn jobs_that_send_the_same_in_the_same_form_are_not_told() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("d/1.txt", "one pangolin");
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let below = sandbox.run(&["sync", "root/d", "--name", "below"]).exits(0);
+    assert_eq!(below.err, "");
+    sandbox.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn what_is_skipped_can_be_listed_with_its_reasons() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    std::os::unix::fs::symlink("a.txt", sandbox.root().join("link")).unwrap();
+    files::tool("mkfifo", &[], &sandbox.root().join("fifo"));
+    sandbox.write("large.txt", &"x".repeat(5_000));
+    files::settle(&sandbox.root());
+    let counts = sandbox.synced(&["--size-max", "4kB"]);
+    assert_eq!(counts.get("skipped"), 3);
+    let listed = sandbox.run(&["document", "list", "root", "--state", "skipped", "--json"]).exits(0).json();
+    let mut codes: Vec<(&str, &str)> = listed
+        .iter()
+        .map(|line| (line["document"].as_str().unwrap(), line["code"].as_str().unwrap()))
+        .collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [("fifo", "special"), ("large.txt", "size"), ("link", "link")]);
+    let few = sandbox.run(&["document", "list", "root", "--state", "skipped", "--limit", "2"]).exits(0);
+    assert!(few.out.lines().count() == 2 && few.err.contains("there are more"), "{few:?}");
+    assert!(few.out.contains("skipped "), "{few:?}");
+}
+
+#[test]
+fn the_doctor_knows_what_failed_and_what_could_not_be_read() {
+    let sandbox = Sandbox::sqlite();
+    let person = Person::named(ORDINARY);
+    std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();
+    sandbox.write("a.txt", "apple");
+    sandbox.write("closed/b.txt", "banana");
+    sandbox.write("secret.txt", "cherry");
+    files::tool("chmod", &["000"], &sandbox.root().join("closed"));
+    files::tool("chmod", &["000"], &sandbox.root().join("secret.txt"));
+    files::settle(&sandbox.root());
+    sandbox.run_as(&person, &["sync", "root"]).exits(1);
+    let named = sandbox.run_as(&person, &["doctor"]).exits(1);
+    for words in [
+        "failed: job root: 1 document",
+        "--state failed",
+        "blind: job root: 1 folder",
+        "closed/ (unreadable)",
+    ] {
+        assert!(named.out.contains(words), "{words}: {named:?}");
+    }
+    assert!(named.err.contains("2 problems found"), "{named:?}");
+}
+
+#[test]
+fn a_store_that_is_missing_beside_its_index_is_not_called_a_beginning() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let store = sandbox.data().join("store.db");
+    let kept = std::fs::read(&store).unwrap();
+    std::fs::remove_file(&store).unwrap();
+    for command in
+        [&["job", "list"][..], &["search", "apple"], &["doctor"], &["sync", "root"], &["backup", "b.tar"]]
+    {
+        sandbox
+            .run(command)
+            .refuses(3, &["store.db is missing", "search index beside it", "restore a backup"]);
+    }
+    assert!(!store.exists(), "nothing was begun anew");
+    std::fs::write(&store, kept).unwrap();
+    assert_eq!(sandbox.everything(), ["a.txt"]);
+}

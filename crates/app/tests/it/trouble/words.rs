@@ -1,0 +1,277 @@
+//! What the program says: help in one form, hints for what people try, no parser's own words, colors only where wanted, names
+//! in any bytes, and a manual whose sentences are those of the program.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::files;
+use crate::sandbox::{Answer, Sandbox, finish};
+
+/// Words of parsers and libraries.
+const NOT_OURS: [&str; 12] = [
+    "invalid digit",
+    "invalid type",
+    "invalid value:",
+    "expected one of",
+    "unknown field",
+    "unknown variant",
+    "length is",
+    "invalid UTF-8",
+    "panicked",
+    "os error 2)",
+    "serde",
+    "cksum",
+];
+
+fn synced() -> Sandbox {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple pie");
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    sandbox
+}
+
+/// Every command with the words that lead to it, found in the help itself.
+fn commands(sandbox: &Sandbox) -> Vec<Vec<String>> {
+    let mut found = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(words) = found.get(at).cloned() {
+        at += 1;
+        let help = help(sandbox, &words);
+        let listed = help.out.split("Commands:\n").nth(1).unwrap_or_default();
+        for line in listed.lines().take_while(|line| !line.is_empty()) {
+            let name = line.trim_start().split(' ').next().unwrap();
+            if line.starts_with("  ") && !line.starts_with("   ") && name != "help" {
+                found.push([words.clone(), vec![name.to_owned()]].concat());
+            }
+        }
+    }
+    found
+}
+
+fn help(sandbox: &Sandbox, words: &[String]) -> Answer {
+    let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    finish(sandbox.plain(&arguments), None).exits(0)
+}
+
+#[test]
+fn each_help_has_exit_codes_and_the_global_options_at_its_end() {
+    let sandbox = Sandbox::sqlite();
+    let all = commands(&sandbox);
+    assert!(all.len() > 20, "{all:?}");
+    for words in all {
+        let help = help(&sandbox, &words).out;
+        assert!(help.contains("Exit codes: "), "{words:?}: no exit codes in {help}");
+        let global = help.find("Global options:\n").unwrap_or_else(|| panic!("{words:?}: {help}"));
+        for option in ["--data <DIR>", "--store <URL>", "--json", "--quiet", "--verbose", "--threads <N>"] {
+            let own = help[global..].lines().take_while(|line| !line.starts_with("Example"));
+            let among = own.filter(|line| line.contains(option)).count();
+            assert_eq!(among, 1, "{words:?}: {option} is not among them");
+            let before = help[..global].lines().filter(|line| line.trim_start().starts_with(option));
+            assert_eq!(before.count(), 0, "{words:?}: {option} stands among others");
+        }
+        // A line that is cut in the middle of a sentence was longer than the terminal.
+        let own = &help[global..];
+        let examples = own.find("Example").unwrap_or_else(|| panic!("{words:?}: no example"));
+        for (line, next) in own[examples..].lines().zip(own[examples..].lines().skip(1)) {
+            let cut = line.len() > 80 && !next.is_empty() && next.split(' ').count() == 1;
+            assert!(!cut, "{words:?}: a line is too long: {line}");
+        }
+    }
+}
+
+#[test]
+fn commands_of_other_programs_lead_to_those_of_this_one() {
+    let sandbox = Sandbox::sqlite();
+    let cases = [
+        ("ls", "ingather job list"),
+        ("list", "ingather job list"),
+        ("status", "ingather doctor"),
+        ("index", "ingather sync FOLDER"),
+        ("check", "ingather verify"),
+        ("query", "ingather search"),
+        ("version", "ingather --version"),
+        ("rm", "ingather job delete"),
+    ];
+    for (typed, words) in cases {
+        sandbox.run(&[typed, "x"]).refuses(2, &[&format!("there is no command `{typed}`"), words]);
+    }
+}
+
+#[test]
+fn what_is_typed_wrongly_is_answered_in_own_words() {
+    let sandbox = synced();
+    std::fs::write(
+        sandbox.path().join("bad.toml"),
+        "[[stages]]\ntransform = \"limit\"\nsettings = { characters = \"ten\" }\n",
+    )
+    .unwrap();
+    std::fs::write(
+        sandbox.path().join("odd.toml"),
+        "[[stages]]\ntransform = \"limit\"\nsettings = { size = 1 }\n",
+    )
+    .unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["search", "a", "--limit", "x"], "whole number from 0 to 10000"),
+        (&["search", "a", "--limit", "-1"], "whole number from 0 to 10000"),
+        (&["search", "a", "--offset", "1.5"], "whole number from 0 to 1000000"),
+        (&["search", "a", "--sort", "-size"], "cannot sort by `-size`"),
+        (&["search", "body:*"], "character 6"),
+        (&["job", "runs", "root", "--limit", "0"], "whole number from 1 to 1000"),
+        (&["job", "confirm", "root", "--run", "x"], "whole number"),
+        (&["--threads", "zero", "job", "list"], "whole number from 1 to 256"),
+        (&["sync", "root", "--size-max", "10xb"], "500kB, 20MB or 1GiB"),
+        (&["sync", "root", "--size-max", "0"], "500kB, 20MB or 1GiB"),
+        (&["sync", "root", "--to", "journal:", "--name", "j"], "journal:FILE"),
+        (&["sync", "root", "--to", "index:foo", "--name", "j"], "takes no file"),
+        (
+            &["sync", "root", "--pipeline", "bad.toml", "--update"],
+            "must be a whole number, 0 or more, not \"ten\"",
+        ),
+        (&["sync", "root", "--pipeline", "odd.toml", "--update"], "`size` is no setting; there are"),
+        (&["restore", "root/a.txt", "--data", "new"], "is no backup, or is damaged"),
+        (&["document", "explain", "root", ""], "is not a valid name of a document"),
+    ];
+    for (arguments, words) in cases {
+        let plain = arguments.contains(&"--data");
+        let answer = if plain { finish(sandbox.plain(arguments), None) } else { sandbox.run(arguments) };
+        assert!(matches!(answer.code, 2 | 3), "{arguments:?}: {answer:?}");
+        assert!(answer.err.contains(words), "`{words}` is not in the answer to {arguments:?}: {answer:?}");
+        for word in NOT_OURS {
+            assert!(!answer.err.contains(word), "{arguments:?}: {answer:?}");
+        }
+    }
+    // Nothing of another file is printed.
+    std::fs::write(sandbox.path().join("secret"), "root:x:0:0:root:/root:/bin/bash\n".repeat(100)).unwrap();
+    let refused = finish(sandbox.plain(&["--data", "new", "restore", "secret"]), None).exits(3);
+    assert!(!refused.err.contains("/bin/bash") && refused.err.lines().count() == 1, "{refused:?}");
+}
+
+#[test]
+fn flags_are_taken_back_and_sizes_take_units() {
+    let sandbox = synced();
+    sandbox.write("b.log", "banana");
+    sandbox.write(".hidden/c.txt", "cherry");
+    sandbox.write("large.txt", &"x".repeat(30_000));
+    files::settle(&sandbox.root());
+    let narrow =
+        ["--exclude", "*.log", "--include", "*.*", "--skip-hidden", "--ignore-files", "--size-max", "20kB"];
+    sandbox.synced(&[&narrow[..], &["--compare-content", "--update"]].concat());
+    assert_eq!(sandbox.everything(), ["a.txt"]);
+    let refused = sandbox.run(&["sync", "root", "--no-exclude"]).exits(2);
+    assert!(refused.err.contains("exclude: *.log → none"), "{refused:?}");
+    let wide = [
+        "no-exclude",
+        "no-include",
+        "no-skip-hidden",
+        "no-ignore-files",
+        "no-size-max",
+        "no-compare-content",
+    ];
+    let wide: Vec<String> = wide.iter().map(|flag| format!("--{flag}")).collect();
+    let flags: Vec<&str> = wide.iter().map(String::as_str).chain(["--update"]).collect();
+    sandbox.synced(&flags);
+    assert_eq!(sandbox.everything(), [".hidden/c.txt", "a.txt", "b.log", "large.txt"]);
+    let job = &sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0];
+    let root = sandbox.root().display().to_string();
+    assert_eq!(
+        job["definition"]["source"],
+        serde_json::json!({ "root": root }),
+        "as if they had never been given"
+    );
+    sandbox.run(&["sync", "root", "--exclude", "x", "--no-exclude"]).exits(2);
+}
+
+#[test]
+fn names_in_any_bytes_are_accepted_as_a_shell_completes_them() {
+    let sandbox = Sandbox::sqlite();
+    let names: [&[u8]; 3] = [b"non-utf8-\xff.txt", b"two\nlines.txt", b"plain.txt"];
+    for name in names {
+        std::fs::write(sandbox.root().join(OsStr::from_bytes(name)), "words").unwrap();
+    }
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    for name in names {
+        for command in [&["document", "explain", "root"][..], &["why", "root"], &["pipeline", "try", "root"]]
+        {
+            let mut raw = sandbox.command(command);
+            raw.arg(OsStr::from_bytes(name));
+            let answer = finish(raw, None).exits(0);
+            assert!(!answer.out.contains("is not there"), "{command:?} {name:?}: {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn a_backup_goes_through_a_pipe() {
+    let sandbox = synced();
+    let program = env!("CARGO_BIN_EXE_ingather");
+    let line = "set -o pipefail; \"$0\" --data data backup - | \"$0\" --data new restore -";
+    let mut command = Command::new("bash");
+    command.args(["-c", line, program]).current_dir(sandbox.path());
+    finish(command, None).exits(0);
+    let found =
+        finish(sandbox.plain(&["--data", "new", "search", "apple", "--all", "--json"]), None).exits(0);
+    assert_eq!(found.documents(), ["a.txt"]);
+    assert!(!sandbox.path().join("-").exists());
+}
+
+#[test]
+fn colors_are_left_out_where_nobody_wants_them() {
+    let sandbox = synced();
+    let program = env!("CARGO_BIN_EXE_ingather");
+    let on_terminal = |name: &str, value: &str| {
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &format!("'{program}' --data data search apple --all"), "/dev/null"]);
+        terminal.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("CLICOLOR").env(name, value);
+        terminal.current_dir(sandbox.path());
+        finish(terminal, None).exits(0).out
+    };
+    assert!(on_terminal("LANG", "C").contains("\x1b[1m"), "a terminal that takes colors gets them");
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb"), ("CLICOLOR", "0")] {
+        let told = on_terminal(name, value);
+        assert!(told.contains("apple") && !told.contains('\x1b'), "{name}={value}: {told:?}");
+    }
+}
+
+/// All texts of the program, as one line each.
+fn texts(folder: &Path, into: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            texts(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(path).unwrap();
+            for line in text.lines() {
+                // A text that goes on in the next line.
+                into.push_str(line.trim_start().trim_end_matches('\\'));
+                if !line.ends_with('\\') {
+                    into.push('\n');
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_manual_quotes_the_sentences_of_the_program() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut texts_of_program = String::new();
+    for name in ["app", "engine", "connector", "connectors", "store", "model"] {
+        texts(&crates.join(name).join("src"), &mut texts_of_program);
+    }
+    let page = crates.parent().unwrap().join("docs/manual/troubleshooting.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut quoted = 0;
+    for line in page.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let Some((sentence, _)) = line.split_once("` |") else { continue };
+        quoted += 1;
+        for fragment in sentence.split('…').map(str::trim).filter(|fragment| fragment.len() > 3) {
+            assert!(texts_of_program.contains(fragment), "the program nowhere says `{fragment}`");
+        }
+    }
+    assert!(quoted > 40, "only {quoted} sentences are quoted");
+}

@@ -1,0 +1,271 @@
+//! Whether the modes that a file system shows are what the kernel of this machine goes by. Where a server or another program
+//! decides, they may be made up, and nobody but root is shown what lies there (design 4.20).
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ingather_connector::model::names;
+
+use super::facts::Facts;
+
+/// File systems whose modes the kernel itself checks at each access, by their magic number. FAT and exFAT have none of their
+/// own: those that they were mounted with count for everybody.
+const LOCAL: &[u64] = &[
+    0xef53,      // ext2, ext3, ext4
+    0x5846_5342, // xfs
+    0x9123_683e, // btrfs
+    0xf2f5_2010, // f2fs
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+    0x794c_7630, // overlay
+    0x2fc1_2fc1, // zfs
+    0xca45_1a4e, // bcachefs
+    0x4d44,      // fat
+    0x2011_bab0, // exfat
+    0x7366_746e, // ntfs3
+    0x9660,      // iso9660
+    0x1501_3346, // udf
+    0x7371_7368, // squashfs
+    0xe0f5_e1e2, // erofs
+    0x5265_4973, // reiserfs
+    0x3153_464a, // jfs
+    0x3434,      // nilfs2
+    0xf15f,      // ecryptfs
+    0x482b,      // hfs+
+    0x2405_1905, // ubifs
+    0x0116_1970, // gfs2
+    0x7461_636f, // ocfs2
+];
+/// FUSE: the program behind it decides, unless it leaves that to the kernel.
+const FUSE: u64 = 0x6573_5546;
+/// Devices that are remembered; a source with more of them asks again for those beyond.
+const DEVICES_MAX: usize = 64;
+
+/// A line of the mount table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Mount {
+    kind: String,
+    /// Where it is mounted, as a person reads it.
+    place: String,
+    /// Options of the file system, not of the place.
+    options: Vec<String>,
+}
+
+/// What is known of one device.
+#[derive(Clone, Debug)]
+struct Device {
+    dev: u64,
+    trusted: bool,
+    /// For those that are not trusted: what it is and where.
+    label: String,
+}
+
+/// What a source trusts.
+#[derive(Debug, Default)]
+pub(super) struct Trust {
+    /// What the job says: none when nobody has decided.
+    word: Option<bool>,
+    /// The device that was trusted last, for almost all documents are on it; 0: none.
+    last: AtomicU64,
+    devices: Mutex<Vec<Device>>,
+    /// Documents listed on devices that are not trusted, by what they are and where.
+    hidden: Mutex<BTreeMap<String, u64>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Trust {
+    pub(super) fn new(word: Option<bool>) -> Trust {
+        Trust { word, ..Trust::default() }
+    }
+
+    /// Whether the modes of what is open as `handle`, with these facts, count.
+    pub(super) fn of(&self, facts: &Facts, handle: impl AsFd) -> bool {
+        if self.word == Some(true) || (facts.dev != 0 && self.last.load(Ordering::Relaxed) == facts.dev) {
+            return true;
+        }
+        let trusted = self.device(facts, handle).trusted;
+        if trusted {
+            self.last.store(facts.dev, Ordering::Relaxed);
+        }
+        trusted
+    }
+
+    fn device(&self, facts: &Facts, handle: impl AsFd) -> Device {
+        if let Some(device) = locked(&self.devices).iter().find(|device| device.dev == facts.dev) {
+            return device.clone();
+        }
+        let device = look(facts.dev, handle);
+        let mut devices = locked(&self.devices);
+        if devices.len() < DEVICES_MAX {
+            devices.push(device.clone());
+        }
+        device
+    }
+
+    /// Takes note of documents of a folder that was judged.
+    pub(super) fn count(&self, facts: &Facts, documents: usize) {
+        if self.last.load(Ordering::Relaxed) == facts.dev {
+            return;
+        }
+        let label = locked(&self.devices)
+            .iter()
+            .find(|device| device.dev == facts.dev && !device.trusted)
+            .map(|device| device.label.clone());
+        if let Some(label) = label {
+            *locked(&self.hidden).entry(label).or_default() += documents as u64;
+        }
+    }
+
+    /// Begins to count from nothing.
+    pub(super) fn begin(&self) {
+        locked(&self.hidden).clear();
+    }
+
+    /// What nobody has decided yet, for people.
+    pub(super) fn notes(&self) -> Vec<String> {
+        if self.word.is_some() {
+            return Vec::new();
+        }
+        let told = |(label, documents): (&String, &u64)| {
+            let what =
+                if *documents == 0 { "what lies".to_owned() } else { format!("{documents} documents") };
+            format!(
+                "{what} on {label} are shown to root alone, for this machine does not decide who may read there, so that the \
+                 modes may be made up; if they are right, `--trust-modes on` shows them to whom they say, and `--trust-modes \
+                 off` leaves it so without a word"
+            )
+        };
+        locked(&self.hidden).iter().map(told).collect()
+    }
+}
+
+fn look(dev: u64, handle: impl AsFd) -> Device {
+    // A magic number is 32 bits, whatever the width and sign of the field.
+    let magic = rustix::fs::fstatfs(handle).map_or(0, |fs| fs.f_type as u64 & 0xffff_ffff);
+    if LOCAL.contains(&magic) {
+        return Device { dev, trusted: true, label: String::new() };
+    }
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    judge(dev, magic, &table)
+}
+
+/// Judges a device that is not local by its line in the mount table.
+fn judge(dev: u64, magic: u64, table: &str) -> Device {
+    let mount = mount_of(dev, table).unwrap_or_default();
+    let has = |option: &str| mount.options.iter().any(|other| other == option);
+    // A machine's own folders, shared with it by the machine that it runs on, are checked by its kernel as well. Without
+    // `allow_other` only the one who mounted it may enter, whatever the modes say.
+    let trusted =
+        magic == FUSE && (mount.kind == "virtiofs" || (has("default_permissions") && has("allow_other")));
+    let label = match mount.kind.is_empty() {
+        true => format!("a file system of the unknown kind {magic:#x}"),
+        false => format!("`{}` ({})", mount.place, mount.kind),
+    };
+    Device { dev, trusted, label }
+}
+
+/// The line of a device in the mount table: `36 35 98:0 /in /at rw - kind source options`, with optional words before the dash.
+fn mount_of(dev: u64, table: &str) -> Option<Mount> {
+    let number = format!("{}:{}", rustix::fs::major(dev), rustix::fs::minor(dev));
+    table.lines().find_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        let mut words = before.split(' ').skip(2);
+        (words.next()? == number).then_some(())?;
+        let place = words.nth(1)?;
+        let mut words = after.split(' ');
+        let kind = words.next()?.to_owned();
+        let options = words.nth(1).unwrap_or_default().split(',').map(str::to_owned).collect();
+        Some(Mount { kind, place: plain(place), options })
+    })
+}
+
+/// A path of the mount table, in which blanks and the like are written as `\040`, as names are written.
+fn plain(written: &str) -> String {
+    let mut bytes = Vec::with_capacity(written.len());
+    let mut rest = written.as_bytes();
+    while let [first, after @ ..] = rest {
+        let number = after.get(..3).and_then(|three| std::str::from_utf8(three).ok());
+        match (first, number.and_then(|three| u8::from_str_radix(three, 8).ok())) {
+            (b'\\', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    names::escape(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+40 22 0:50 / /mnt/nfs rw - nfs4 server:/export rw,vers=4.2
+41 22 0:51 / /mnt/my\\040share rw,nosuid shared:7 master:2 - cifs //server/share rw,uid=0
+42 22 0:52 / /mnt/sshfs rw - fuse.sshfs ann@host: rw,user_id=0,default_permissions,allow_other
+43 22 0:53 / /mnt/own rw - fuse.sshfs ann@host: rw,user_id=1000,default_permissions
+44 22 0:54 / /mnt/other rw - fuse.rclone remote: rw,allow_other
+45 22 0:55 / /mnt/host rw - virtiofs host rw
+";
+
+    fn device(minor: u32, magic: u64) -> Device {
+        judge(rustix::fs::makedev(0, minor), magic, TABLE)
+    }
+
+    #[test]
+    fn a_server_or_a_program_that_decides_by_itself_is_not_trusted() {
+        for (minor, magic, trusted, label) in [
+            (50, 0x6969, false, "`/mnt/nfs` (nfs4)"),
+            (51, 0xff53_4d42, false, "`/mnt/my share` (cifs)"),
+            (52, FUSE, true, "`/mnt/sshfs` (fuse.sshfs)"),
+            (53, FUSE, false, "`/mnt/own` (fuse.sshfs)"),
+            (54, FUSE, false, "`/mnt/other` (fuse.rclone)"),
+            (55, FUSE, true, "`/mnt/host` (virtiofs)"),
+            (56, FUSE, false, "a file system of the unknown kind 0x65735546"),
+        ] {
+            let found = device(minor, magic);
+            assert_eq!((found.trusted, found.label.as_str()), (trusted, label));
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_is_told_until_somebody_decides() {
+        let facts = Facts {
+            dev: rustix::fs::makedev(0, 50),
+            ino: 1,
+            mode: 0,
+            uid: 0,
+            gid: 0,
+            size: 0,
+            mtime: (0, 0),
+            ctime: (0, 0),
+        };
+        let handle = std::fs::File::open("/").unwrap();
+        for (word, notes) in [(None, 1), (Some(false), 0), (Some(true), 0)] {
+            let trust = Trust::new(word);
+            locked(&trust.devices).push(device(50, 0x6969));
+            assert_eq!(trust.of(&facts, &handle), word == Some(true));
+            trust.count(&facts, 7);
+            trust.count(&facts, 5);
+            assert_eq!(trust.notes().len(), notes, "{word:?}");
+            if word.is_none() {
+                let said = &trust.notes()[0];
+                assert!(
+                    said.contains("12 documents on `/mnt/nfs` (nfs4)") && said.contains("--trust-modes on")
+                );
+            }
+            trust.begin();
+            assert_eq!(trust.notes(), [""; 0]);
+        }
+    }
+}

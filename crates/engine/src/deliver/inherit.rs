@@ -1,0 +1,137 @@
+//! What becomes of an entry that one owner leaves while others claim its address (design 4.7).
+//!
+//! It never stays as the one who leaves has sent it: it names whose reading it is, and by that job's runs it would open and
+//! close. An owner that holds just the same takes it over as its own; otherwise nobody finds it until an owner has sent its own.
+
+use std::sync::Arc;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, ConnectionId, JobId, PlaceId};
+use ingather_connector::output::{Change, Op, OutputCan};
+use ingather_store::deliveries::{self, Intent, Owner};
+use ingather_store::mutations::{Mutation, planted};
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Sql, StoreError, documents, jobs};
+
+use crate::visit::access_digest;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Who has the entry of an address from now on.
+#[derive(Clone, Debug)]
+pub(crate) struct Heir {
+    /// All who claim the address, with their jobs.
+    others: Vec<(i64, JobId)>,
+    /// As whose the entry stays; none: the first one to come sends its own, and the entry is hidden until then.
+    adopts: Option<Adopter>,
+    /// There was nothing to take over.
+    is_gone: bool,
+}
+
+/// What the entry says from now on.
+#[derive(Clone, Debug)]
+struct Adopter {
+    job: JobId,
+    job_name: Arc<str>,
+    name: String,
+    class: Option<ClassId>,
+    place: Option<PlaceId>,
+}
+
+impl Heir {
+    /// The heir of an address that `document` leaves; none when nobody else claims it.
+    pub(crate) fn of(
+        sql: &mut Sql<'_>,
+        can: OutputCan,
+        owners: &[Owner],
+        document: i64,
+    ) -> Result<Option<Heir>> {
+        let others = || owners.iter().filter(|owner| owner.document != document);
+        if others().next().is_none() {
+            return Ok(None);
+        }
+        let adopts = match others().find(|other| can.access && other.holds_its_own()) {
+            Some(same) => adopter(sql, same)?,
+            None => None,
+        };
+        let others = others().map(|other| (other.document, other.job)).collect();
+        Ok(Some(Heir { others, adopts, is_gone: false }))
+    }
+
+    /// What is sent in place of a removal.
+    pub(crate) fn change(&self, can: OutputCan, removal: Change) -> Change {
+        match &self.adopts {
+            Some(Adopter { job, job_name, name, class, place }) => Change {
+                job: job.0,
+                job_name: job_name.clone(),
+                document: name.clone(),
+                op: Op::Access { class: *class, place: *place },
+                ..removal
+            },
+            None if can.access => Change { op: Op::Access { class: None, place: None }, ..removal },
+            None => removal,
+        }
+    }
+
+    /// Writes beside the intent what hiding the entry does to all who claim it, whether the output ever answers or not.
+    pub(crate) fn intend(
+        &self,
+        sql: &mut Sql<'_>,
+        output: ConnectionId,
+        left: &Intent,
+        now: i64,
+    ) -> Result<()> {
+        if self.adopts.is_some() || planted(Mutation::LeftEntryStays) {
+            return Ok(());
+        }
+        deliveries::overwrite(sql, output, false, left)?;
+        self.want(sql, now)
+    }
+
+    fn want(&self, sql: &mut Sql<'_>, now: i64) -> Result<()> {
+        self.others.iter().try_for_each(|(document, job)| {
+            work::want(sql, *job, 0, &[Wanted { document: *document, due: now, cause: Cause::Resend }])
+        })
+    }
+
+    /// The answer to [`Heir::change`].
+    pub(crate) fn answered(
+        &mut self,
+        answer: std::result::Result<(), Fault>,
+    ) -> std::result::Result<(), Fault> {
+        match answer {
+            // There is nothing to take over, or to hide.
+            Err(Fault::Gone) => {
+                self.is_gone = true;
+                Ok(())
+            }
+            answer => answer,
+        }
+    }
+
+    /// Writes what follows from the answer.
+    pub(crate) fn settle(
+        &self,
+        sql: &mut Sql<'_>,
+        output: ConnectionId,
+        left: &Intent,
+        now: i64,
+    ) -> Result<()> {
+        if !self.is_gone {
+            return Ok(());
+        }
+        deliveries::overwrite(sql, output, false, left)?;
+        self.want(sql, now)
+    }
+}
+
+fn adopter(sql: &mut Sql<'_>, heir: &Owner) -> Result<Option<Adopter>> {
+    let Some(stored) = documents::get(sql, &[heir.document])?.into_iter().next() else { return Ok(None) };
+    let Some(job) = jobs::get(sql, heir.job)? else { return Ok(None) };
+    let (class, place) = (stored.known.class, stored.known.place);
+    // A document whose visit is not settled does not know yet what its entry says.
+    let is_sent = access_digest(class, place) == heir.holding.sent_access;
+    let adopter =
+        Adopter { job: job.id, job_name: job.name.as_str().into(), name: stored.name, class, place };
+    Ok(Some(adopter).filter(|_| is_sent))
+}

@@ -1,0 +1,29 @@
+//! What a source has and a job leaves out for what it is, told by a listing of its own that writes nothing.
+
+use ingather_connector::repository::Skipped;
+use ingather_store::jobs::Job;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+
+impl Engine {
+    /// Lists the source of a job, and tells each name that it leaves out, until `tell` has enough.
+    ///
+    /// # Errors
+    /// `Refused` when the source cannot be listed.
+    pub fn left_out(&self, job: &Job, kind: &str, tell: &mut dyn FnMut(Skipped) -> bool) -> Result<()> {
+        let repository = self.repository(kind, &job.definition)?;
+        let call = self.call();
+        let failed = |fault: ingather_connector::model::fault::Fault| {
+            EngineError::Refused(format!("the source of job {} cannot be listed: {fault}", job.name))
+        };
+        let mut listing = repository.list(&call).map_err(failed)?;
+        while let Some(page) = listing.next() {
+            let page = page.map_err(failed)?;
+            if call.cancel.cancelled() || !page.skipped.into_iter().all(&mut *tell) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

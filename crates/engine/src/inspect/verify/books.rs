@@ -1,0 +1,65 @@
+//! The inventory of one output by address, and what an entry is to it.
+
+use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_connector::model::limits;
+use ingather_store::Sql;
+use ingather_store::deliveries::{self, Booked};
+
+use crate::error::Result;
+use crate::inspect::sorted::Entry;
+use crate::visit::access_digest;
+
+/// The books of an output by address, all owners of one address at a time.
+pub(super) struct Books {
+    after: (i64, i64),
+    rows: std::vec::IntoIter<Booked>,
+    ended: bool,
+}
+
+impl Default for Books {
+    fn default() -> Books {
+        Books { after: (i64::MIN, i64::MIN), rows: Vec::new().into_iter(), ended: false }
+    }
+}
+
+impl Books {
+    pub(super) fn next(&mut self, sql: &mut Sql<'_>, output: ConnectionId) -> Result<Option<Vec<Booked>>> {
+        if self.rows.len() == 0 && !self.ended {
+            let mut most = limits::VERIFY_PAGE;
+            let mut page = deliveries::books(sql, output, self.after, most)?;
+            // The owners of one address are never cut apart.
+            while page.len() == most
+                && page.first().map(|row| row.address) == page.last().map(|row| row.address)
+            {
+                most *= 2;
+                page = deliveries::books(sql, output, self.after, most)?;
+            }
+            self.ended = page.len() < most;
+            if let (false, Some(last)) = (self.ended, page.last().map(|row| row.address)) {
+                page.retain(|row| row.address != last);
+            }
+            self.after = page.last().map_or(self.after, |row| row.address);
+            self.rows = page.into_iter();
+        }
+        let Some(first) = self.rows.next() else { return Ok(None) };
+        let address = first.address;
+        let mut group = vec![first];
+        while self.rows.as_slice().first().is_some_and(|row| row.address == address) {
+            group.extend(self.rows.next());
+        }
+        Ok(Some(group))
+    }
+}
+
+pub(super) fn is_confirmed(row: &Booked) -> bool {
+    row.holding.sent.is_some() && row.holding.held == Some(row.holding.sent)
+}
+
+/// Whether the entry is what this owner had confirmed; access that is on its way is not asked for.
+pub(super) fn is_held(row: &Booked, entry: &Entry) -> bool {
+    let digest = access_digest(row.class, row.place);
+    let settled = row.holding.held_access == Some(digest) && row.holding.sent_access == digest;
+    let access = row.class.map_or(0, |class| class.0) == entry.class
+        && row.place.map_or(0, |place| place.0) == entry.place;
+    Digest(entry.version) == row.holding.sent && (access || !settled)
+}

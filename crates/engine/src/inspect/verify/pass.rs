@@ -1,0 +1,407 @@
+//! One pass over an output and what the inventory says of it, each address met once on either side.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use ingather_connector::model::document::{INSIDE, component_uri};
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ConnectionId, JobId};
+use ingather_connector::model::limits;
+use ingather_connector::output::{Change, Generation, Holdings, Op};
+use ingather_connector::repository::Repository;
+use ingather_store::connections::{self, Connection};
+use ingather_store::deliveries::{self, Booked};
+use ingather_store::jobs::{self, Job};
+use ingather_store::leases::Lease;
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Durability, Sql, Store, doctor, documents};
+
+use super::books::{Books, is_confirmed, is_held};
+use super::{Difference, Kind, Verified};
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::inspect::sorted::{Entry, Sorted};
+use crate::outputs::{Misfit, Opened, misfit};
+
+/// The output under a pass.
+pub(super) enum Side {
+    /// Not there.
+    Nothing,
+    /// Opened for looking.
+    Looking(Box<dyn Holdings>),
+    /// Opened for a repair.
+    Writing(Opened),
+}
+
+impl Side {
+    pub(super) fn generation(&self) -> Option<Generation> {
+        match self {
+            Side::Nothing => None,
+            Side::Looking(holdings) => Some(holdings.generation()),
+            Side::Writing(opened) => Some(opened.output.generation()),
+        }
+    }
+}
+
+/// One pass under way.
+pub(super) struct Pass<'e, 't> {
+    engine: &'e Engine,
+    pub(super) side: Side,
+    pub(super) connection: Connection,
+    /// The output keeps what it commits, and says where it stands.
+    commits: bool,
+    /// For a repair.
+    writer: Option<(Store, Lease)>,
+    tell: &'t mut dyn FnMut(&Difference),
+    pub(super) found: Verified,
+    /// Addresses that no book knows: whether they are ours.
+    unknown: HashMap<i64, bool>,
+    jobs: BTreeMap<i64, Job>,
+    repositories: HashMap<i64, Arc<dyn Repository>>,
+    to_send: HashSet<i64>,
+    /// Documents with something in them whose name is lost: read again once its entry is out, they tell it.
+    to_read: HashSet<i64>,
+}
+
+impl<'e, 't> Pass<'e, 't> {
+    pub(super) fn new(
+        engine: &'e Engine,
+        sql: &mut Sql<'_>,
+        side: Side,
+        connection: Connection,
+        writer: Option<(Store, Lease)>,
+        found: Verified,
+        tell: &'t mut dyn FnMut(&Difference),
+    ) -> Result<Pass<'e, 't>> {
+        let commits = engine.registry.output(&connection.kind).is_some_and(|kind| kind.can.commits);
+        Ok(Pass {
+            engine,
+            side,
+            commits,
+            connection,
+            writer,
+            tell,
+            found,
+            unknown: HashMap::new(),
+            jobs: jobs::list(sql)?.into_iter().map(|job| (job.id.0, job)).collect(),
+            repositories: HashMap::new(),
+            to_send: HashSet::new(),
+            to_read: HashSet::new(),
+        })
+    }
+
+    fn id(&self) -> ConnectionId {
+        self.connection.id
+    }
+
+    fn repairs(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    pub(super) fn over(mut self, sql: &mut Sql<'_>) -> Result<Verified> {
+        let listed = self.list();
+        let mut sorted = match listed {
+            // What cannot be read to its end cannot be compared.
+            Err(EngineError::Output { fault: Fault::Broken(reason), .. }) if !self.repairs() => {
+                self.found.damage.push(reason.message);
+                return Ok(self.found);
+            }
+            listed => listed?,
+        };
+        self.compare(sql, &mut sorted)?;
+        drop(sorted);
+        self.unknown()?;
+        self.settle()?;
+        self.found.to_send = self.to_send.into_iter().map(JobId).collect();
+        Ok(self.found)
+    }
+
+    /// Whether the output is the one that the inventory speaks of; true when it is only further than that.
+    pub(super) fn whole(&mut self) -> bool {
+        let known = &self.connection;
+        let Some(stands) = self.side.generation() else {
+            let lost = known.identity.is_some() && self.found.damage.is_empty();
+            self.found.mismatch = lost.then(|| {
+                "it is not there any more; the next `ingather sync` makes a new one and sends everything again".to_owned()
+            });
+            return false;
+        };
+        let misfit = if self.commits { misfit(known, &stands) } else { None };
+        self.found.mismatch = match misfit {
+            None => None,
+            Some(Misfit::Replaced) => Some(
+                "it is not the output that the inventory speaks of: it was made anew or put in its place"
+                    .to_owned(),
+            ),
+            Some(Misfit::Newer) if stands.seq > limits::SEQ_MAX => Some(format!(
+                "somebody else wrote into it a change with the number {}, which no store gives out; the next `ingather sync` \
+                 empties it and sends everything again",
+                stands.seq
+            )),
+            Some(Misfit::Older) => Some(format!(
+                "it is of an earlier day: it stands at commit {}, and the inventory at {}",
+                stands.number, known.generation
+            )),
+            Some(Misfit::Newer) => {
+                Some("the store is of an earlier day: it does not know the last changes".to_owned())
+            }
+            Some(Misfit::Parted) => {
+                Some("it and the store were put back, and went different ways since".to_owned())
+            }
+        };
+        matches!(misfit, Some(Misfit::Newer | Misfit::Parted)) && stands.seq <= limits::SEQ_MAX
+    }
+
+    fn list(&mut self) -> Result<Sorted> {
+        let mut sorted = Sorted::new(&self.engine.data);
+        let hasher = self.engine.reader.hasher();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.page(after.as_deref())?;
+            let Some(last) = page.last() else { return Ok(sorted) };
+            after = Some(last.id.clone());
+            self.found.entries += page.len() as u64;
+            for held in page {
+                let parent = held.id.rfind('/').map_or(0, |slash| slash + 1);
+                let own = hasher.hash(held.id.as_bytes());
+                sorted.add(Entry {
+                    address: (hasher.hash(&held.id.as_bytes()[..parent]), own),
+                    version: held.version.0,
+                    class: held.class.map_or(0, |class| class.0),
+                    place: held.place.map_or(0, |place| place.0),
+                    ours: held.address == own,
+                })?;
+            }
+        }
+    }
+
+    fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_connector::output::Held>> {
+        let call = self.engine.call();
+        if call.cancel.cancelled() {
+            return Err(EngineError::Refused("stopped; nothing more was looked at".to_owned()));
+        }
+        let page = match &mut self.side {
+            Side::Nothing => Ok(Vec::new()),
+            Side::Looking(holdings) => holdings.list(&call, after, limits::VERIFY_PAGE),
+            Side::Writing(opened) => opened.output.list(&call, after, limits::VERIFY_PAGE),
+        };
+        page.map_err(|fault| EngineError::Output { name: self.connection.name.clone(), fault })
+    }
+
+    /// Merges the books, in their order, with the entries in the same order.
+    fn compare(&mut self, sql: &mut Sql<'_>, sorted: &mut Sorted) -> Result<()> {
+        let mut books = Books::default();
+        let mut group = books.next(sql, self.id())?;
+        for part in 0..sorted.parts()? {
+            let mut differing = Vec::new();
+            for entry in sorted.part(part)? {
+                while let Some(rows) = group.take_if(|rows| rows[0].address < entry.address) {
+                    self.booked(sql, rows, None, &mut differing)?;
+                    group = books.next(sql, self.id())?;
+                }
+                match group.take_if(|rows| rows[0].address == entry.address) {
+                    Some(rows) => {
+                        self.booked(sql, rows, Some(entry), &mut differing)?;
+                        group = books.next(sql, self.id())?;
+                    }
+                    None => self.unbooked(entry),
+                }
+            }
+            self.differ(sql, &mut differing)?;
+        }
+        let mut differing = Vec::new();
+        while let Some(rows) = group {
+            self.booked(sql, rows, None, &mut differing)?;
+            group = books.next(sql, self.id())?;
+        }
+        self.differ(sql, &mut differing)
+    }
+
+    /// The owners of one address, and the entry that is there.
+    fn booked(
+        &mut self,
+        sql: &mut Sql<'_>,
+        rows: Vec<Booked>,
+        entry: Option<Entry>,
+        differing: &mut Vec<(Kind, Vec<Booked>)>,
+    ) -> Result<()> {
+        self.found.deliveries += rows.len() as u64;
+        let (known, lost): (Vec<Booked>, Vec<Booked>) = rows.into_iter().partition(|row| row.job.is_some());
+        let parts = lost.iter().filter(|row| row.component != 0).map(|row| row.document);
+        self.to_read.extend(parts.take(limits::VERIFY_UNKNOWN_MAX.saturating_sub(self.to_read.len())));
+        if known.is_empty() {
+            entry.into_iter().for_each(|entry| self.unbooked(entry));
+            return Ok(());
+        }
+        let confirmed: Vec<&Booked> = known.iter().filter(|row| is_confirmed(row)).collect();
+        let kind = match entry {
+            _ if confirmed.is_empty() => {
+                self.found.on_their_way += 1;
+                return Ok(());
+            }
+            None => Kind::Missing,
+            Some(entry) if confirmed.iter().any(|row| is_held(row, &entry)) => return Ok(()),
+            Some(_) => Kind::Stale,
+        };
+        *(if kind == Kind::Missing { &mut self.found.missing } else { &mut self.found.stale }) += 1;
+        differing.push((kind, known));
+        if differing.len() >= limits::VERIFY_PAGE { self.differ(sql, differing) } else { Ok(()) }
+    }
+
+    fn unbooked(&mut self, entry: Entry) {
+        *(if entry.ours { &mut self.found.orphaned } else { &mut self.found.foreign }) += 1;
+        if self.unknown.len() < limits::VERIFY_UNKNOWN_MAX {
+            self.unknown.insert(entry.address.1, entry.ours);
+        }
+    }
+
+    /// Tells what is missing or stale by its name, and marks it as not held.
+    fn differ(&mut self, sql: &mut Sql<'_>, differing: &mut Vec<(Kind, Vec<Booked>)>) -> Result<()> {
+        let ids: Vec<i64> = differing.iter().map(|(_, rows)| rows[0].document).collect();
+        let (names, uris) = (documents::names(sql, &ids)?, deliveries::uris(sql, &ids)?);
+        let components = deliveries::components(sql, &ids)?;
+        let components: HashMap<(i64, i64), String> =
+            components.into_iter().map(|c| ((c.document, c.id), c.name)).collect();
+        let names: HashMap<i64, String> = names.into_iter().collect();
+        for (kind, rows) in differing.iter() {
+            let row = &rows[0];
+            let name = names.get(&row.document).cloned().unwrap_or_default();
+            let kept =
+                uris.iter().find(|(document, output, _)| *document == row.document && *output == self.id());
+            let mut id = match kept {
+                Some((.., uri)) => uri.clone(),
+                None => self.uri(sql, row, &name),
+            };
+            let mut name = name;
+            if let Some(component) = components.get(&(row.document, row.component)) {
+                id = component_uri(&id, component);
+                name = format!("{name}{INSIDE}{component}");
+            }
+            let job =
+                row.job.and_then(|job| self.jobs.get(&job.0)).map(|job| job.name.clone()).unwrap_or_default();
+            (self.tell)(&Difference { kind: *kind, id, document: Some((job, name)) });
+        }
+        if let Some((store, lease)) = self.writer.clone() {
+            self.resend(&store, &lease, differing)?;
+        }
+        differing.clear();
+        Ok(())
+    }
+
+    fn uri(&mut self, sql: &mut Sql<'_>, row: &Booked, name: &str) -> String {
+        let job = row.job.and_then(|id| self.jobs.get(&id.0));
+        let Some(job) = job else { return name.to_owned() };
+        if !self.repositories.contains_key(&job.id.0) {
+            let connection = connections::get(sql, job.repository);
+            let kind = connection.ok().flatten().map(|connection| connection.kind).unwrap_or_default();
+            // A source that cannot even be named leaves the document's own name to tell.
+            if let Ok(repository) = self.engine.repository(&kind, &job.definition) {
+                self.repositories.insert(job.id.0, repository);
+            }
+        }
+        self.repositories.get(&job.id.0).map_or_else(|| name.to_owned(), |repository| repository.uri(name))
+    }
+
+    fn resend(&mut self, store: &Store, lease: &Lease, differing: &[(Kind, Vec<Booked>)]) -> Result<()> {
+        let output = self.id().0;
+        let rows: Vec<&Booked> =
+            differing.iter().flat_map(|(_, rows)| rows).filter(|row| is_confirmed(row)).collect();
+        let lost: Vec<(i64, i64)> = rows.iter().map(|row| (row.document, output)).collect();
+        let mut by_job: BTreeMap<i64, Vec<Wanted>> = BTreeMap::new();
+        for row in rows {
+            let Some(job) = row.job else { continue };
+            let wanted = Wanted { document: row.document, due: 0, cause: Cause::Resend };
+            by_job.entry(job.0).or_default().push(wanted);
+        }
+        store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
+            deliveries::lose(sql, &lost)?;
+            by_job.iter().try_for_each(|(job, wanted)| work::want(sql, JobId(*job), 0, wanted))
+        })?;
+        self.to_send.extend(by_job.into_keys());
+        Ok(())
+    }
+
+    /// Finds the entries that no book knows by their ids, tells them, and takes out those that are ours.
+    fn unknown(&mut self) -> Result<()> {
+        if self.unknown.is_empty() {
+            return Ok(());
+        }
+        let hasher = self.engine.reader.hasher();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.page(after.as_deref())?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.id.clone());
+            let mut orphaned = Vec::new();
+            for held in page {
+                let address = hasher.hash(held.id.as_bytes());
+                let Some(ours) = self.unknown.get(&address) else { continue };
+                let kind = if *ours { Kind::Orphaned } else { Kind::Foreign };
+                (self.tell)(&Difference { kind, id: held.id.clone(), document: None });
+                if *ours {
+                    orphaned.push((held.id, address));
+                }
+            }
+            if self.repairs() && !orphaned.is_empty() {
+                self.take_out(orphaned)?;
+            }
+        }
+    }
+
+    fn take_out(&mut self, orphaned: Vec<(String, i64)>) -> Result<()> {
+        let id = self.connection.id;
+        let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
+            return Ok(());
+        };
+        let stands = opened.output.generation();
+        let first = store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
+            // Newest wins: a store of an earlier day must not lag behind what its output has seen.
+            connections::pass_number(sql, stands.seq)?;
+            connections::take_numbers(sql, id, opened.session, orphaned.len())
+        })?;
+        let changes: Vec<Change> = orphaned
+            .into_iter()
+            .zip(first..)
+            .map(|((id, address), seq)| Change {
+                document: id.clone(),
+                id,
+                address,
+                job: 0,
+                job_name: "verify".into(),
+                seq,
+                op: Op::Delete,
+            })
+            .collect();
+        let answers = opened.output.apply(&self.engine.call(), &changes);
+        self.found.removed += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+        match answers.into_iter().find_map(std::result::Result::err) {
+            Some(fault) => Err(EngineError::Output { name: self.connection.name.clone(), fault }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the repair last: the output fits the books from now on, and what hung in the air is dropped.
+    fn settle(&mut self) -> Result<()> {
+        let failed = |fault| EngineError::Output { name: self.connection.name.clone(), fault };
+        let id = self.connection.id;
+        let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
+            return Ok(());
+        };
+        let done = opened.commit(&self.engine.call()).map_err(failed)?;
+        let all_known = self.found.removed == self.found.orphaned;
+        store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
+            if all_known {
+                deliveries::drop_dangling(sql, id)?;
+                doctor::queue(sql, self.to_read.iter().copied())?;
+            }
+            let Some(done) = done else { return Ok(()) };
+            connections::pass_number(sql, done.seq)?;
+            connections::take_numbers(sql, id, opened.session, 1)?;
+            connections::settle(sql, id, &done.identity, done.number, done.session)
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! Who may see what is read, as one number: stages keep documents apart that differ in it (design 4.9).
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ingather_connector::model::access::{Level, UNIX_EVERYONE};
+use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::limits;
+use ingather_connector::repository::PlaceReport;
+use ingather_connector::transform::Audience;
+
+/// The levels above documents, by place, as a run has met them: different levels only, in no order, since all must admit.
+/// Places that differ in nothing share them.
+#[derive(Default)]
+pub(crate) struct Audiences {
+    above: RwLock<HashMap<PlaceId, Arc<[u64]>>>,
+    /// Another one in each process, so that nobody can look for levels that hash alike.
+    hasher: RandomState,
+}
+
+impl Audiences {
+    /// Takes note of places, parents before children; `id` knows them by name.
+    pub(crate) fn note(&self, reports: &[PlaceReport], id: impl Fn(&str) -> Option<PlaceId>) {
+        let mut above = self.above.write().unwrap_or_else(PoisonError::into_inner);
+        for report in reports {
+            let Some(place) = id(&report.name) else { continue };
+            let parent = report.parent.as_deref().and_then(&id);
+            // Below a place that was not met, nobody can say who may see what.
+            let outer: Arc<[u64]> = match parent.map(|parent| above.get(&parent)) {
+                None => Arc::default(),
+                Some(Some(outer)) => outer.clone(),
+                Some(None) => continue,
+            };
+            if above.len() < limits::FOLDERS_WAITING_MAX || above.contains_key(&place) {
+                above.insert(place, self.with(outer, &report.level));
+            }
+        }
+    }
+
+    /// Who may see a document of this level there.
+    pub(crate) fn of(&self, place: Option<PlaceId>, level: &Level) -> Audience {
+        let above = self.above.read().unwrap_or_else(PoisonError::into_inner);
+        let number = match place.map(|place| (place, above.get(&place))) {
+            None => self.hasher.hash_one(self.with(Arc::default(), level)),
+            Some((_, Some(outer))) => self.hasher.hash_one(self.with(outer.clone(), level)),
+            // One that is not known is like no other.
+            Some((place, None)) => self.hasher.hash_one((place, level)),
+        };
+        Audience(number as i64)
+    }
+
+    fn with(&self, outer: Arc<[u64]>, level: &Level) -> Arc<[u64]> {
+        let own = self.hasher.hash_one(plain(level));
+        match outer.binary_search(&own) {
+            Ok(_) => outer,
+            Err(at) => {
+                let mut all = outer.to_vec();
+                all.insert(at, own);
+                all.into()
+            }
+        }
+    }
+}
+
+/// A level without the entries that change nothing: those before the last one that say the same of some as it says of all
+/// users of the machine.
+fn plain(level: &Level) -> Level {
+    let mut plain = level.clone();
+    if let Level::Ordered(entries) = &mut plain
+        && let Some(last) = entries.pop_if(|last| last.who == UNIX_EVERYONE)
+    {
+        while entries.pop_if(|entry| entry.allow == last.allow).is_some() {}
+        entries.push(last);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingather_connector::model::access::{Entry, unix_group, unix_user};
+
+    fn mode(owner: u32, group: u32, bits: [bool; 3]) -> Level {
+        let entry = |who, allow| Entry { who, allow };
+        Level::Ordered(vec![
+            Entry::allow(unix_user(0)),
+            entry(unix_user(owner), bits[0]),
+            entry(unix_group(group), bits[1]),
+            entry(UNIX_EVERYONE.to_owned(), bits[2]),
+        ])
+    }
+
+    fn report(name: &str, parent: Option<&str>, level: Level) -> PlaceReport {
+        let (name, parent) = (name.to_owned(), parent.map(str::to_owned));
+        PlaceReport { name, parent, identity: String::new(), level, folder: None }
+    }
+
+    fn id(name: &str) -> Option<PlaceId> {
+        let known = ["/", "/a", "/a/b", "/c", "/c/b", "/d", "/unknown"];
+        known.iter().position(|known| *known == name).map(|at| PlaceId(at as i64))
+    }
+
+    const OPEN: [bool; 3] = [true; 3];
+    const GROUP: [bool; 3] = [true, true, false];
+
+    #[test]
+    fn the_same_people_are_one_audience_and_others_are_others() {
+        let audiences = Audiences::default();
+        audiences.note(
+            &[
+                report("/", None, mode(0, 0, OPEN)),
+                report("/a", Some("/"), mode(1, 1, OPEN)),
+                report("/a/b", Some("/a"), mode(1, 5, GROUP)),
+                report("/c", Some("/"), mode(2, 2, OPEN)),
+                report("/c/b", Some("/c"), mode(1, 5, GROUP)),
+                report("/d", Some("/"), mode(1, 6, GROUP)),
+            ],
+            id,
+        );
+        let of = |name: &str, level: &Level| audiences.of(id(name), level);
+        let open = mode(7, 7, OPEN);
+        assert_eq!(of("/a", &open), of("/c", &mode(8, 8, OPEN)), "everybody, whoever owns it");
+        assert_eq!(of("/a/b", &open), of("/c/b", &open), "closed in the same way in two places");
+        assert_eq!(of("/a/b", &open), of("/a/b", &mode(1, 5, GROUP)), "closed twice");
+        assert_ne!(of("/a", &open), of("/a/b", &open));
+        assert_ne!(of("/d", &open), of("/c/b", &open));
+        assert_ne!(of("/a", &mode(7, 7, GROUP)), of("/a", &mode(7, 8, GROUP)));
+        assert_ne!(of("/a", &open), of("/a", &Level::open()), "also those who are not known");
+        assert_ne!(of("/unknown", &open), of("/", &open), "a place that was not met is like no other");
+    }
+
+    #[test]
+    fn entries_that_deny_what_is_open_to_others_count() {
+        let audiences = Audiences::default();
+        let shut_out = mode(7, 7, [false, true, true]);
+        assert_ne!(audiences.of(None, &shut_out), audiences.of(None, &mode(7, 7, OPEN)));
+        assert_eq!(audiences.of(None, &shut_out), audiences.of(None, &mode(7, 9, [false, true, true])));
+    }
+}

@@ -1,0 +1,153 @@
+//! What outputs hold of an earlier reading while the document cannot be read, or was not read yet: who may find that.
+
+use std::sync::Arc;
+
+use ingather_connector::model::decision::{Decision, NOBODY, decide};
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::repository::Observed;
+use ingather_store::documents::Visited;
+use ingather_store::mutations::{Mutation, planted};
+
+use super::extracts;
+use super::holdings::Telling;
+use super::{Visiting, access_digest, is_held};
+use crate::deliver::Step;
+use crate::deliver::settle::{Made, Outcome, Visit};
+use crate::error::Result;
+use crate::outputs::OutputSlot;
+
+impl Visiting<'_> {
+    /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the
+    /// content is sent what is kept of it.
+    ///
+    /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
+    pub(super) fn unreadable(self, fault: Fault) -> Result<Option<Visit>> {
+        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
+            Ok(observed) => observed,
+            Err(Fault::Gone) => return self.fault(Fault::Gone, None),
+            Err(_) => return self.fault(fault, None),
+        };
+        let class = self.class(&observed)?;
+        let mut visited = self.visited(&observed, class);
+        if self.task.known.is_some()
+            && !self.holds_old_content(&visited)
+            && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
+        {
+            return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
+        }
+        if !self.held.is_held() {
+            return self.fault(fault, None);
+        }
+        let access = self.access_of_old_content(&visited);
+        if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
+            // Asked for again in the next run: what outputs hold is of that version still.
+            visited.version = known.version;
+        }
+        let tellings = self.access_tellings(access, |output, access| {
+            // Without the record such an output cannot be told: it must not show it to the wrong people.
+            Some(if output.can.access { Step::Access { access } } else { Step::Delete })
+        });
+        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
+    }
+
+    /// What outputs that hold the document or something in it with other access have to be told.
+    pub(super) fn access_tellings(
+        &self,
+        access: Digest,
+        step: impl Fn(&OutputSlot, Digest) -> Option<Step>,
+    ) -> Vec<Telling> {
+        let mut tellings = Vec::new();
+        for part in self.held.parts() {
+            for (place, output) in self.run.outputs.iter().enumerate() {
+                let holding = self.held.of(&part, output.id);
+                let looked = part.looked(access, self.access_of_kept(access));
+                let access = match decide(holding.as_ref(), &looked) {
+                    Decision::DeliverAccess => access,
+                    Decision::Hide => NOBODY,
+                    _ => continue,
+                };
+                if let Some(step) = step(output, access)
+                    && !is_held(holding, step)
+                {
+                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+                }
+            }
+        }
+        tellings
+    }
+
+    /// Whether a folder above the document may open at the end of this run.
+    pub(super) fn may_open(&self) -> bool {
+        let mut places = self.run.places();
+        let before = self.task.known.as_ref().and_then(|known| known.place);
+        places.may_open(self.task.place) || places.may_open(before)
+    }
+
+    /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
+    /// they hold just that; nobody's where a folder opens.
+    pub(super) fn access_of_kept(&self, access: Digest) -> Digest {
+        if self.held.has_inside() && self.may_open() && !planted(Mutation::OldTextOpens) {
+            Digest::NONE
+        } else {
+            access
+        }
+    }
+
+    /// What outputs hold of a document that cannot be read is hidden, since a folder above it opens: so that it opens for all
+    /// others.
+    pub(super) fn hidings(&self) -> Vec<Telling> {
+        let mut tellings = Vec::new();
+        for part in self.held.parts() {
+            for (place, output) in self.run.outputs.iter().enumerate() {
+                let holding = self.held.of(&part, output.id);
+                let step = if output.can.access { Step::Access { access: NOBODY } } else { Step::Delete };
+                let is_there = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
+                if is_there && !is_held(holding, step) {
+                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+                }
+            }
+        }
+        tellings
+    }
+
+    /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
+    pub(super) fn send_access_ahead(&mut self, observed: &Observed, class: ClassId) -> Result<()> {
+        if self.run.store.is_none() {
+            return Ok(());
+        }
+        let visited = self.visited(observed, class);
+        let access = self.access_of_old_content(&visited);
+        let now = access_digest(Some(class), self.task.place);
+        let tellings = self.access_tellings(now, |output, told| {
+            // What is not for the old content is for nobody.
+            let access = if told == now { access } else { told };
+            output.can.access.then_some(Step::Access { access })
+        });
+        // A visit of its own: it settles nothing, the one that follows does.
+        let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
+        for telling in tellings {
+            let output = &self.run.outputs[telling.place];
+            // What follows is decided by what is on its way now.
+            if let Step::Access { access } = telling.step {
+                self.held.told(&telling.part, output.id, access);
+            }
+            output.push(self.run, self.prepared(&visit, telling, &visited));
+        }
+        Ok(())
+    }
+
+    /// Access for the content that outputs hold while the new one was not read: as the document has it now, if its content
+    /// is as it was; otherwise nobody's, for the new access was never meant for the old content.
+    pub(super) fn access_of_old_content(&self, visited: &Visited) -> Digest {
+        let hidden = self.holds_old_content(visited) && !planted(Mutation::NewAccessOnOldContent);
+        if hidden { NOBODY } else { access_digest(visited.class, visited.place) }
+    }
+
+    pub(super) fn holds_old_content(&self, visited: &Visited) -> bool {
+        let id = self.task.id as u64;
+        // What failed has the version of what was not sent, unless it could only not be read.
+        let unsent = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
+        unsent || !self.task.known.as_ref().is_some_and(|known| visited.version.same(known.version))
+    }
+}

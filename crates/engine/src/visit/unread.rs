@@ -1,0 +1,42 @@
+//! A document whose content no stage could read: found by its name and fields, and by the reason.
+
+use std::sync::Arc;
+
+use ingather_connector::model::document::{Parts, Record};
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::Digest;
+use ingather_connector::model::limits;
+use ingather_store::documents::Visited;
+
+use crate::deliver::settle::{Made, Outcome, Visit};
+use crate::error::Result;
+
+use super::holdings::{self, Part};
+use super::{Visiting, access_digest};
+
+impl Visiting<'_> {
+    /// A document whose content no stage could read: it is tried again, and at last found by its name and fields. What could
+    /// go well another time is asked for again in the next run.
+    pub(super) fn unread(
+        self,
+        mut visited: Visited,
+        record: Record,
+        parts: Parts,
+        content: Digest,
+        fault: Fault,
+    ) -> Result<Option<Visit>> {
+        let passing = matches!(fault, Fault::Passing { .. });
+        if passing && self.run.attempts_made(self.task.id) + 1 < fault.attempts_max(limits::ATTEMPTS_MAX) {
+            return self.fault(fault, None);
+        }
+        if passing {
+            visited.version = Digest::NONE;
+        }
+        let access = access_digest(visited.class, self.task.place);
+        let (mut findings, kept) = self.inside(parts, access);
+        findings.push(self.finding(Part::whole(), Arc::new(record), content, access));
+        let (tellings, _) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        let outcome = if passing { Outcome::Again(fault) } else { Outcome::Failed(fault.reason()) };
+        self.hand_over(visited, tellings, outcome, Made { kept: Some(kept), ..Made::default() })
+    }
+}

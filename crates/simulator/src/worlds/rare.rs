@@ -1,0 +1,94 @@
+//! What is rare in worlds by chance and has found most: several deeds that belong together.
+
+use super::{FOLDERS, PEOPLE, World};
+
+/// One file in its days: parts of it come, go, and cannot be read or found for a while.
+const DAYS: &[&str] = &[
+    "v1+a1+b1",
+    "v1+a1",
+    "v1+b1",
+    "v2+a?+b1",
+    "v2+a1+b?",
+    "v2+a?+b?",
+    "v3+a2+...",
+    "v3+...",
+    "v4+a2+b2",
+    "v4+b2+a2",
+    "v1",
+    "v5+a1+c1",
+];
+
+impl World {
+    /// Parts of a file come, go, or cannot be read, while who may see it changes.
+    pub(super) fn day_of_parts(&mut self) {
+        let Some(file) = self.some_file() else { return self.put() };
+        for _ in 0..1 + self.dice.below(2) {
+            let content = self.dice.one(DAYS);
+            self.tell(&format!("source {file} {content}"));
+            let who = self.dice.one(PEOPLE);
+            match self.dice.below(4) {
+                0 => self.tell(&format!("source {file} access:{who}")),
+                1 => {
+                    let folder = self.dice.one(FOLDERS);
+                    self.tell(&format!("source {folder} access:{who}"));
+                }
+                2 => self.output_fault(),
+                _ => {}
+            }
+            match self.dice.below(3) {
+                0 => self.dying_run(),
+                _ => self.run(),
+            }
+        }
+    }
+
+    /// Much goes, and the listing breaks off before or behind it; somebody confirms what is held, or nobody does.
+    pub(super) fn held_and_broken_off(&mut self) {
+        let job = self.some_job();
+        for _ in 0..1 + self.dice.below(3) {
+            if let Some(file) = self.some_file() {
+                self.files.remove(&file);
+                self.tell(&format!("source {file} gone"));
+            }
+        }
+        if self.dice.once_in(3) {
+            self.move_folder();
+        }
+        for _ in 0..1 + self.dice.below(2) {
+            let page = 1 + self.dice.below(5);
+            let how = self.dice.one(&["error", "torn"]);
+            self.tell(&format!("listing {how}:{page}"));
+            match self.dice.below(4) {
+                0 => self.dying_run(),
+                1 => self.tell(&format!("run {job} minimal")),
+                _ => self.tell(&format!("run {job}")),
+            }
+        }
+        self.tell("listing fine");
+        if self.dice.once_in(2) {
+            self.tell(&format!("confirm {job}"));
+        }
+    }
+
+    /// An output is made anew while it is written to: by visits, in the middle of a removal, by the deletion of a job.
+    pub(super) fn forgotten_while_written(&mut self) {
+        let at = self.dice.below(self.outputs.len());
+        let (output, kind) = self.outputs[at];
+        if kind != "committing" {
+            return self.output_fault();
+        }
+        let after = self.dice.below(4);
+        if let (true, Some(file)) = (self.dice.once_in(2), self.some_file()) {
+            self.files.remove(&file);
+            self.tell(&format!("source {file} gone"));
+        }
+        self.tell(&format!("fault {output} forgets:{after}"));
+        let job = self.some_job();
+        match self.dice.below(6) {
+            0 => self.tell(&format!("delete {job}")),
+            1 => self.tell(&format!("confirm {job}")),
+            2 => self.dying_run(),
+            _ => self.tell(&format!("run {job} guard-off")),
+        }
+    }
+}

@@ -1,5 +1,0 @@
--- Settled (settings 0: never yet), yet an output does not hold what was sent and did not refuse it. Removals (sent 0) have no work row.
-SELECT v.document, v.output FROM delivery v JOIN document d ON d.id = v.document LEFT JOIN work w ON w.document = v.document
- LEFT JOIN trouble t ON t.document = v.document
-WHERE d.settings <> 0 AND v.sent <> 0 AND (v.held IS DISTINCT FROM v.sent OR v.held_access IS DISTINCT FROM v.sent_access)
- AND (v.outcome IS NULL OR v.outcome = 'lost') AND w.document IS NULL AND t.document IS NULL LIMIT $1

@@ -1,0 +1,2 @@
+-- Those of one job.
+SELECT place, class FROM place_narrow WHERE job = $1

@@ -1,0 +1,2 @@
+-- Those of a job.
+DELETE FROM place_narrow WHERE job = $1
