@@ -215,6 +215,9 @@ pub(crate) enum Command {
     /// The process that reads files for the others
     #[command(hide = true)]
     ExtractWorker,
+    /// The process that reads the words in pictures
+    #[command(hide = true)]
+    PictureWorker { program: std::ffi::OsString, languages: std::ffi::OsString },
     /// Write completions for a shell to standard output
     #[command(
         after_help = "Example:\n  ingather completions bash > ~/.local/share/bash-completion/completions/ingather\n\n\

@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),
+        Command::PictureWorker { program, languages } => extract::read_picture(&global, &program, &languages),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut script);

@@ -7,6 +7,7 @@ use ingather_connector::call::{Call, Clock};
 use ingather_connector::model::job::Definition;
 use ingather_connector::repository::Surroundings;
 use ingather_engine::Engine;
+use ingather_extract::pictures::Recognizer;
 use ingather_store::Reader;
 
 use crate::arguments::Global;
@@ -69,6 +70,9 @@ pub(crate) fn warn_of_loose_readers(global: &Global) {
 
 /// Says how files are read. Without a path of its own this program reads plain text only.
 fn readers(global: &Global, threads: usize) {
+    if let Ok(recognizer) = Recognizer::of_this_program(!global.require_sandbox) {
+        ingather_connectors::read_pictures_with(recognizer);
+    }
     match reading(global, threads) {
         Ok(settings) => ingather_connectors::read_files_with(ingather_extract::Pool::new(settings)),
         Err(error) => crate::show::stderr(&format!(

@@ -18,6 +18,7 @@ mod text;
 pub mod unix;
 
 pub use journal::share_journals;
+pub use stages::ocr::read_pictures_with;
 pub use text::{read_files_with, readers_in_force};
 
 /// Bytes as people write them: a number, or one with a unit such as `10kb` or `1.5MiB` (1,024 each).
@@ -35,6 +36,7 @@ pub const TRANSFORMS: &[&TransformKind] = &[
     &stages::language::TRANSFORM,
     &stages::limit::TRANSFORM,
     &null::TRANSFORM,
+    &stages::ocr::TRANSFORM,
     &stages::passages::TRANSFORM,
     &text::TRANSFORM,
     #[cfg(feature = "tika")]

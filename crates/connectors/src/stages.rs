@@ -5,6 +5,7 @@ pub(crate) mod allow;
 pub(crate) mod fields;
 pub(crate) mod language;
 pub(crate) mod limit;
+pub(crate) mod ocr;
 pub(crate) mod passages;
 #[cfg(feature = "tika")]
 pub(crate) mod tika;

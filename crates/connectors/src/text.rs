@@ -30,18 +30,18 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
     version: "5",
-    schema: settings::schema_of::<Settings>,
+    schema: settings::schema_of::<TextSettings>,
     open,
 };
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
-    Ok(Arc::new(Text { settings: settings::read(value)? }))
+    Ok(Arc::new(Text::new(settings::read(value)?)))
 }
 
 /// How documents are read, and what becomes of what is in them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
-struct Settings {
+pub(crate) struct TextSettings {
     /// Members of archives, messages of mailboxes and attachments: entries of their own, text of the document that they are
     /// in, or left out.
     #[garde(skip)]
@@ -63,6 +63,9 @@ struct Settings {
     #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = 1_024)))]
     passwords: Vec<String>,
 }
+
+/// The field that says in which form a text was written, when it is not plain.
+pub(crate) const FORM: &str = "text_form";
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -115,8 +118,14 @@ impl Container {
     }
 }
 
-struct Text {
-    settings: Settings,
+pub(crate) struct Text {
+    settings: TextSettings,
+}
+
+impl Text {
+    pub(crate) fn new(settings: TextSettings) -> Text {
+        Text { settings }
+    }
 }
 
 thread_local! {

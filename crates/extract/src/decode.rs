@@ -1,5 +1,7 @@
 //! Bytes to text, piece by piece: byte order marks, UTF-8, then the best guess; malformed bytes become U+FFFD.
 
+mod ebcdic;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Decoder, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use ingather_model::limits;
@@ -22,6 +24,9 @@ pub fn is_binary(head: &[u8]) -> bool {
 const DAMAGE_SHARE: usize = 20;
 /// Bytes from the first that is not ASCII on by which a charset is guessed, unless the text ends before.
 const GUESS_BYTES_MIN: usize = 4_096;
+
+/// Bytes of the beginning by which text of a mainframe is told.
+const LOOK_BYTES: usize = 4_096;
 
 /// A byte order mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +55,8 @@ enum State {
     /// Only ASCII so far, which nearly every charset reads alike; and bytes beyond it, too few to guess by.
     Ascii(Vec<u8>),
     Known(Box<Decoder>),
+    /// Of a mainframe.
+    Ebcdic,
     Utf32 {
         big: bool,
         /// Bytes of a character that is not complete yet.
@@ -104,6 +111,8 @@ impl Text {
                     Mark::Utf16(encoding) => known(encoding),
                     Mark::Utf32(big) => State::Utf32 { big, rest: Vec::new() },
                 };
+            } else if ebcdic::is_ebcdic(&piece[..piece.len().min(LOOK_BYTES)]) {
+                self.state = State::Ebcdic;
             }
         }
         self.step(piece, last);
@@ -135,6 +144,7 @@ impl Text {
                     self.step(rest, last);
                 }
             }
+            State::Ebcdic => ebcdic::push(piece, &mut self.text),
             State::Known(decoder) => {
                 let wide = [UTF_16LE, UTF_16BE].contains(&decoder.encoding());
                 self.binary |= !wide && piece.contains(&0);
@@ -235,6 +245,11 @@ pub(crate) fn whole(bytes: &[u8], said: Option<&'static Encoding>) -> String {
         && let Ok(text) = std::str::from_utf8(bytes)
     {
         return text.to_owned();
+    }
+    if said.is_none() && ebcdic::is_ebcdic(&bytes[..bytes.len().min(LOOK_BYTES)]) {
+        let mut text = String::with_capacity(bytes.len());
+        ebcdic::push(bytes, &mut text);
+        return text;
     }
     let first = Encoding::ascii_valid_up_to(bytes);
     let sample = &bytes[first..bytes.len().min(first + limits::READ_BUFFER_BYTES)];

@@ -12,6 +12,7 @@ mod isolation;
 pub mod markdown;
 pub mod names;
 mod page;
+pub mod pictures;
 mod xml;
 
 use std::collections::BTreeMap;

@@ -162,6 +162,12 @@ pub const EXTRACT_MEMORY_INPUT_BYTES_MAX: u64 = 64 << 20;
 pub const EXTRACT_WHOLE_BYTES_MAX: u64 = 256 << 20;
 /// Memory of a child, bytes of address space.
 pub const EXTRACT_MEMORY_BYTES_MAX: u64 = 1 << 30;
+/// Bytes of a picture whose words are read: a scanned page has a few millions.
+pub const PICTURE_BYTES_MAX: u64 = 64 << 20;
+/// Memory of the process that reads one, bytes of address space.
+pub const PICTURE_MEMORY_BYTES_MAX: u64 = 2 << 30;
+/// Time for one picture, milliseconds: large scans take half a minute.
+pub const PICTURE_MS_MAX: u64 = 60_000;
 /// Passwords that are tried on a protected document, each with as much work as its format asks for: up to a second.
 pub const EXTRACT_PASSWORDS_MAX: usize = 16;
 /// Time for one document, milliseconds; children that need more are ended.

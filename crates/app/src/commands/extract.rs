@@ -1,12 +1,13 @@
 //! `ingather extract`: what becomes of files, read as a run would read them.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ingather_connector::model::{limits, names};
-use ingather_extract::{Extracted, Options, Pool, Request, worker};
+use ingather_extract::{Extracted, Options, Pool, Request, pictures, worker};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 
@@ -46,6 +47,11 @@ pub(crate) fn serve() -> Result<u8> {
         ))
     })?;
     Ok(exit::DONE)
+}
+
+/// Becomes the program that reads the words in pictures.
+pub(crate) fn read_picture(global: &Global, program: &OsStr, languages: &OsStr) -> Result<u8> {
+    Err(Failure::unable(pictures::become_program(program, languages, !global.require_sandbox)))
 }
 
 fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> std::io::Result<Extracted> {

@@ -21,7 +21,7 @@ use crate::show;
 /// Characters of the settings of a stage that an answer shows.
 const SETTINGS_SHOWN: usize = 1_000;
 /// Stages that read the content of a document: a second one would find it read, and take the text away.
-const READING: [&str; 2] = ["text", "tika"];
+const READING: [&str; 3] = ["text", "tika", "ocr"];
 
 pub(crate) fn run(global: &Global, command: Pipeline) -> Result<u8> {
     match command {

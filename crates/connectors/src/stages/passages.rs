@@ -1,6 +1,7 @@
 //! The `passages` transform: cuts texts into passages that are entries of their own, for vector stores and for answers.
 
 mod cut;
+mod sections;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,14 +16,15 @@ use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::sections::Section;
 use super::truncated;
-use crate::text::Container;
+use crate::text::{Container, FORM};
 
 /// The `passages` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "passages",
     about: "Cuts texts at paragraphs and sentences into passages that are entries of their own, for vector stores.",
-    version: "1",
+    version: "2",
     schema: settings::schema_of::<Settings>,
     open,
 };
@@ -38,7 +40,7 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     Ok(Arc::new(Passages { settings }))
 }
 
-/// How texts are cut. A passage ends with a paragraph where it can, else with a sentence, else with a word, and never
+/// How texts are cut. A text with marks of Markdown is cut at its headings first. A passage ends with a paragraph where it can, else with a sentence, else with a word, and never
 /// where a passage before it was only just begun: all but the last have at least half of the size. At most 10,000 are made of
 /// a text; the document of a longer one has the field `truncated`.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
@@ -66,6 +68,10 @@ struct Settings {
     /// follow it again, for their number is another one.
     #[garde(skip)]
     position: bool,
+    /// Passages of a text with marks of Markdown have a field `page`, the pages that they stand on, and a field `headings`, the
+    /// headings that they stand under, such as `Terms > Payment`. Text that moves to another page sends its passages again.
+    #[garde(skip)]
+    place: bool,
     /// Fields of the document that its passages have, too.
     #[garde(length(max = 1_024), inner(length(bytes, min = 1, max = 1_024)))]
     fields: Vec<String>,
@@ -81,6 +87,7 @@ impl Default for Settings {
             document: Container::default(),
             title: true,
             position: false,
+            place: true,
             fields: Vec::new(),
         }
     }
@@ -116,7 +123,23 @@ impl Transform for Passages {
     fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let Settings { size, overlap, unit, .. } = self.settings;
         let Some(body) = &item.record.body else { return Ok(Verdict::Pass) };
-        let mut passages = cut::passages(body, size, overlap, unit == Unit::Characters);
+        let is_marked = is_marked(item.record);
+        let sections = if is_marked { sections::sections(body) } else { Vec::new() };
+        let by_characters = unit == Unit::Characters;
+        let mut passages: Vec<(&str, Option<&Section>)> = match is_marked {
+            false => cut::passages(body, size, overlap, by_characters)
+                .into_iter()
+                .map(|text| (text, None))
+                .collect(),
+            true => {
+                let mut all = Vec::new();
+                for section in &sections {
+                    let texts = cut::passages(&section.text, size, overlap, by_characters);
+                    all.extend(texts.into_iter().map(|text| (text, Some(section))));
+                }
+                all
+            }
+        };
         let mut more_than_fit = passages.len() > limits::PASSAGES_MAX;
         passages.truncate(limits::PASSAGES_MAX);
         if passages.is_empty() {
@@ -124,12 +147,12 @@ impl Transform for Passages {
         }
         let mut equal: HashMap<String, u32> = HashMap::new();
         let mut bytes = 0;
-        for (place, text) in passages.into_iter().enumerate() {
+        for (place, (text, section)) in passages.into_iter().enumerate() {
             let name = match self.settings.names {
                 Names::Position => (place + 1).to_string(),
                 Names::Content => numbered(&mut equal, &digest(text)),
             };
-            let record = self.passage(item.record, place + 1, text);
+            let record = self.passage(item.record, place + 1, text, section);
             bytes += record.bytes();
             if bytes > limits::PARTS_TEXT_BYTES_MAX {
                 more_than_fit = true;
@@ -145,7 +168,7 @@ impl Transform for Passages {
 }
 
 impl Passages {
-    fn passage(&self, document: &Record, number: usize, text: &str) -> Record {
+    fn passage(&self, document: &Record, number: usize, text: &str, section: Option<&Section>) -> Record {
         let copied = self.settings.fields.iter();
         let copied = copied.filter_map(|name| document.fields.get_key_value(name));
         let mut fields: BTreeMap<String, Vec<String>> =
@@ -153,16 +176,32 @@ impl Passages {
         if self.settings.position {
             fields.insert("passage".to_owned(), vec![number.to_string()]);
         }
+        if let Some(section) = section.filter(|_| self.settings.place) {
+            let pages: Vec<String> = section.pages(text).iter().map(usize::to_string).collect();
+            let headings = section.headings.join(" > ");
+            let headings = (!headings.is_empty()).then_some(headings).into_iter().collect();
+            for (name, values) in [("page", pages), ("headings", headings)] {
+                if !values.is_empty() {
+                    fields.insert(name.to_owned(), values);
+                }
+            }
+        }
         Record {
             title: if self.settings.title { document.title.clone() } else { String::new() },
             body: Some(text.to_owned()),
-            media_type: Some("text/plain".to_owned()),
+            media_type: Some(if section.is_some() { "text/markdown" } else { "text/plain" }.to_owned()),
             language: document.language.clone(),
             author: document.author.clone(),
             fields,
             ..Record::default()
         }
     }
+}
+
+/// Whether the text of a document has the marks of Markdown: by its type, or because the stage `text` wrote them.
+fn is_marked(record: &Record) -> bool {
+    record.media_type.as_deref() == Some("text/markdown")
+        || record.fields.get(FORM).is_some_and(|forms| forms.iter().any(|form| form == "markdown"))
 }
 
 /// Sixteen hexadecimal digits; two passages of one document that share them by chance still have two names.
@@ -239,6 +278,37 @@ mod tests {
             cut(&json!({"size": 10, "overlap": 0}), &"one two three four five six seven. ".repeat(3));
         let first = digest("one two three four five six seven.");
         assert_eq!(names(&parts), [first.clone(), format!("{first}-2"), format!("{first}-3")]);
+    }
+
+    #[test]
+    fn passages_of_a_marked_text_end_at_headings_and_tell_where_they_stand() {
+        let body = format!(
+            "# Terms\n\n{}\n\n## Payment\n\n<!-- page 2 -->\n\n{}\n\n<!-- page 3 -->\n\n{}",
+            paragraphs(0..1),
+            paragraphs(1..2),
+            paragraphs(2..3)
+        );
+        let mut record = document(&body);
+        record.fields.insert(FORM.to_owned(), vec!["markdown".to_owned()]);
+        let settings = json!({"size": 60, "overlap": 0});
+        let (_, parts) = without_reading(&TRANSFORM, &settings, &mut record);
+        let told: Vec<(Vec<String>, Vec<String>)> = parts
+            .list
+            .iter()
+            .map(|part| part.record.clone().unwrap().fields)
+            .map(|mut fields| (fields.remove("headings").unwrap(), fields.remove("page").unwrap()))
+            .collect();
+        let place = |headings: &str, pages: &[&str]| {
+            (vec![headings.to_owned()], pages.iter().map(|page| (*page).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(told, [place("Terms", &["1"]), place("Terms > Payment", &["1", "2", "3"])]);
+        let last = parts.list[1].record.as_ref().unwrap();
+        assert!(
+            last.body.as_deref().is_some_and(|body| body.starts_with("## Payment") && !body.contains("<!--"))
+        );
+        assert_eq!(last.media_type.as_deref(), Some("text/markdown"));
+        let (_, parts) = without_reading(&TRANSFORM, &json!({"place": false}), &mut record);
+        assert!(parts.list.iter().all(|part| part.record.as_ref().unwrap().fields.is_empty()));
     }
 
     #[test]

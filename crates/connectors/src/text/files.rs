@@ -9,7 +9,7 @@ use ingather_connector::model::limits;
 use ingather_connector::transform::{Audience, Verdict};
 use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
 
-use super::{Container, Form, PartsAs, Settings};
+use super::{Container, FORM, Form, PartsAs, TextSettings};
 
 /// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
 static READERS: OnceLock<Pool> = OnceLock::new();
@@ -28,7 +28,7 @@ pub fn readers_in_force() -> Option<InForce> {
 /// Reads a document whose type is known by now; fills the record with what is in it, and `parts` with what are documents
 /// of their own.
 pub(super) fn read(
-    settings: &Settings,
+    settings: &TextSettings,
     name: &str,
     (record, audience): (&mut Record, &dyn Fn() -> Audience),
     content: &mut dyn Read,
@@ -54,7 +54,14 @@ pub(super) fn read(
         .extract(&request, content)
         .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
     let Some(loss) = found.lost else {
-        return Ok(take((settings.parts, settings.container), record, found, parts));
+        let verdict = take((settings.parts, settings.container), record, found, parts);
+        if settings.form == Form::Markdown {
+            let all = parts.list.iter_mut().filter_map(|part| part.record.as_mut().ok());
+            for record in all.chain([record]).filter(|record| record.body.is_some()) {
+                record.fields.insert(FORM.to_owned(), vec!["markdown".to_owned()]);
+            }
+        }
+        return Ok(verdict);
     };
     // It is found by its name and fields, and by the reason; whatever was in it before stays.
     let reason = found.reason.unwrap_or_default();
@@ -190,7 +197,7 @@ mod tests {
     }
 
     fn taken(settings: serde_json::Value, found: Extracted) -> (Record, Parts, Verdict) {
-        let settings: Settings = serde_json::from_value(settings).unwrap();
+        let settings: TextSettings = serde_json::from_value(settings).unwrap();
         let (mut record, mut parts) = (Record::default(), Parts::default());
         let verdict = take((settings.parts, settings.container), &mut record, found, &mut parts);
         (record, parts, verdict)
@@ -291,7 +298,7 @@ mod tests {
         }
         let mut record = Record { title: "a.zip".to_owned(), ..Record::default() };
         record.fields.insert("name".to_owned(), vec!["a.zip".to_owned()]);
-        let settings: Settings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
+        let settings: TextSettings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
         take((settings.parts, settings.container), &mut record, found, &mut Parts::default());
         assert_eq!(record.body.as_deref(), Some("outer words\ninner words"));
         assert_eq!((record.title.as_str(), record.author.as_deref()), ("T", Some("Ann")));

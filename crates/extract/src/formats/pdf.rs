@@ -14,6 +14,7 @@ use hayro_syntax::object::{Array, Dict, Object, Stream};
 use self::lines::Lines;
 use self::meanings::Meanings;
 use crate::Input;
+use crate::cipher::Hash;
 use crate::decode;
 use crate::page::{Outcome, Page};
 
@@ -149,14 +150,23 @@ fn attachment(name: &str, file: &Dict<'_>, page: &mut Page<'_>) {
         .find(|name| !name.is_empty());
     let name = own.unwrap_or_else(|| name.to_owned());
     let Some(files) = file.get::<Dict<'_>>("EF") else { return };
-    let stream = ["UF", "F", "Unix", "DOS", "Mac"].into_iter().find_map(|key| files.get::<Stream<'_>>(key));
-    let Some(stream) = stream else { return };
-    match stream.decoded() {
-        Ok(bytes) => match page.budget().expand(bytes.len()) {
+    // The same file for several systems, which may differ.
+    let mut met: Vec<Vec<u8>> = Vec::new();
+    for stream in ["UF", "F", "Unix", "DOS", "Mac"].into_iter().filter_map(|key| files.get::<Stream<'_>>(key))
+    {
+        let Ok(bytes) = stream.decoded() else {
+            page.lost_part(&name, "it cannot be unpacked");
+            continue;
+        };
+        let digest = Hash::Sha1.of(&[&bytes]);
+        if met.contains(&digest) {
+            continue;
+        }
+        met.push(digest);
+        match page.budget().expand(bytes.len()) {
             Ok(()) => page.part(&name, None, bytes.into_owned()),
             Err(error) => page.lost_part(&name, &error.to_string()),
-        },
-        Err(_) => page.lost_part(&name, "it cannot be unpacked"),
+        }
     }
 }
 
@@ -270,13 +280,15 @@ mod tests {
                 &[
                     "<</Title(Chapter)>>",
                     "<</T(Name)/V(Value)>>",
-                    "<</Type/Filespec/F(note.txt)/EF<</F 8 0 R>>>>",
+                    "<</Type/Filespec/F(note.txt)/EF<</F 8 0 R/UF 8 0 R/Mac 9 0 R>>>>",
                     "<</Length 5>>stream\nwords\nendstream",
+                    "<</Length 9>>stream\nmac words\nendstream",
                 ],
             ),
         );
-        assert_eq!(page.text, "Name: Value\nChapter\nnote.txt");
-        assert_eq!(page.parts[0].text, "words");
+        assert_eq!(page.text, "Name: Value\nChapter\nnote.txt\nnote.txt");
+        let parts: Vec<&str> = page.parts.iter().map(|part| part.text.as_str()).collect();
+        assert_eq!(parts, ["words", "mac words"]);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub fn begin(memory_bytes: u64, file_bytes: u64, seconds: u64) -> io::Result<InF
 }
 
 /// Gives up all rights of root, for this thread and all it starts.
-fn drop_capabilities() -> io::Result<()> {
+pub(crate) fn drop_capabilities() -> io::Result<()> {
     for capability in CapabilitySet::all().iter() {
         // Who may not change the bounding set has no rights to bound: programs that this one runs get none.
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);

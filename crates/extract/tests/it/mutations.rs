@@ -97,6 +97,12 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("a.pdf", pdf.as_bytes().to_vec()),
         ("a.docx", word),
         ("a.xlsx", book),
+        ("a.ics", b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Meeting\\, w\r\nDTSTART:20240131T120000Z\r\nATTENDEE;CN=\"A: B\":mailto:a@b\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n".to_vec()),
+        ("a.vcf", b"BEGIN:VCARD\nVERSION:2.1\nN;ENCODING=QUOTED-PRINTABLE:M=FCl=\n=6Cer;J\nADR:;;S;T\nEND:VCARD\nBEGIN:VCARD\nFN:B\nEND:VCARD\n".to_vec()),
+        ("a.zst", [b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0words".as_slice(), b"\x50\x2a\x4d\x18\x03\0\0\0abc"].concat()),
+        ("a.ar", format!("!<arch>\n{:<16}{:<32}{:<10}`\n{}{:<16}{:<32}{:<10}`\nwords\n", "//", "", 10, "long.txt/\n", "/0", "", 5).into_bytes()),
+        ("a.warc", b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Type: application/http\r\nContent-Length: 71\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwords\r\n0\r\n\r\n\r\n\r\n\r\n".to_vec()),
+        ("a.arc", b"filedesc://a 0 1 t 4\n1 x\nhttp://a/ 0 1 text/html 27\nHTTP/1.1 200 OK\r\n\r\n<p>words\n".to_vec()),
         ("a.emf", [b"\x01\0\0\0\x2c\0\0\0".to_vec(), vec![0; 32], b" EMF".to_vec(), vec![84, 0, 0, 0, 60, 0, 0, 0], vec![0; 52]].concat()),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod inside;
 mod parts;
+mod pictures;
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -271,7 +272,7 @@ fn a_trial_shows_what_each_stage_changes_and_writes_nothing() {
         "  - title: Plans",
         "  + title: PLANS",
         "  + field folder: notes",
-        "  + part 1: text/plain",
+        "  + part 1: text/markdown",
     ] {
         assert!(told.lines().any(|told| told.starts_with(line)), "`{line}` is not in {told}");
     }
@@ -312,7 +313,8 @@ fn a_trial_tells_where_a_document_is_declined_and_where_a_stage_fails() {
 fn every_stage_tells_its_settings() {
     let sandbox = Sandbox::sqlite();
     let all = sandbox.run(&["pipeline", "stages", "--json"]).exits(0).json();
-    for name in ["access", "allow", "fields", "language", "limit", "null", "passages", "text", "tika"] {
+    for name in ["access", "allow", "fields", "language", "limit", "null", "ocr", "passages", "text", "tika"]
+    {
         assert!(all.iter().any(|stage| stage["name"] == name), "{name}");
     }
     let told = |stage: &str| sandbox.run(&["pipeline", "stages", stage]).exits(0).out;

@@ -190,7 +190,7 @@ fn a_pipeline_that_reads_nothing_says_so() {
     let pipeline = sandbox.path().join("stages.json");
     std::fs::write(&pipeline, r#"[{"transform": "null"}]"#).unwrap();
     let answer = sandbox.run(&["sync", "root", "--pipeline", pipeline.to_str().unwrap()]).exits(0);
-    assert!(answer.err.contains("no stage reads documents (text or tika)"), "{answer:#?}");
+    assert!(answer.err.contains("no stage reads documents (text or tika or ocr)"), "{answer:#?}");
 }
 
 /// Processes that threads of a process have started, with the processor time that each took, in ticks.

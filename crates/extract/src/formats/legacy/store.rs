@@ -355,6 +355,13 @@ mod tests {
     }
 
     #[test]
+    fn damaged_stores_end_with_messages_or_a_reason() {
+        for form in [Form::Narrow, Form::Wide, Form::Large] {
+            crate::formats::tests::survives("a.pst", &example(form));
+        }
+    }
+
+    #[test]
     fn a_store_that_is_cut_off_says_so() {
         let whole = example(Form::Wide);
         for length in [100, 600, whole.len() / 2, whole.len() - 100] {

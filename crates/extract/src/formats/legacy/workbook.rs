@@ -172,12 +172,17 @@ impl Book<'_> {
     }
 }
 
+/// Labels of one sheet that are kept in mind.
+const LABELS_MAX: usize = 10_000;
+
 /// The sheet that is being read.
 #[derive(Default)]
 struct Sheet {
     row: Option<u16>,
     /// The next text is the result of a formula.
     formula: bool,
+    /// Labels of a chart.
+    labels: HashSet<String>,
 }
 
 impl Sheet {
@@ -192,6 +197,9 @@ impl Sheet {
             0x04 => {
                 let label = text(data.get(7..).unwrap_or_default(), book.modern, true, book.encoding);
                 self.cell(data, &label, page);
+                if self.labels.len() < LABELS_MAX {
+                    self.labels.insert(label);
+                }
             }
             0x02 => self.cell(data, &u16_at(data, 7).to_string(), page),
             0x03 if data.len() >= 15 => {
@@ -227,7 +235,13 @@ impl Sheet {
             }
             0x1c => page.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding)),
             0x14 | 0x15 => sheet_header(&text(data, book.modern, !book.modern, book.encoding), page),
-            0x100d => page.line(&text(data.get(2..).unwrap_or_default(), book.modern, true, book.encoding)),
+            0x100d => {
+                // Charts keep the names of their series beside their table.
+                let name = text(data.get(2..).unwrap_or_default(), book.modern, true, book.encoding);
+                if self.labels.insert(name.clone()) {
+                    page.line(&name);
+                }
+            }
             _ => {}
         }
     }

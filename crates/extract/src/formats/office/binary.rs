@@ -313,6 +313,22 @@ mod tests {
     }
 
     #[test]
+    fn damaged_records_end_with_text_or_a_reason() {
+        let mut page = Vec::new();
+        for kind in [0u32, 2, 5, 6, 7, 8, 19, 44, 47, 62, 153, 156, 479, 617, 632, 635, 637] {
+            page.extend(record(kind, &[0xff; 6]));
+            page.extend(record(kind, &[]));
+        }
+        let parts: Vec<(&str, &[u8])> = vec![
+            ("[Content_Types].xml", b"<T><Override PartName='/xl/workbook.bin' ContentType='application/vnd.ms-excel.sheet.binary.macroEnabled.main'/></T>"),
+            ("xl/workbook.bin", &page),
+        ];
+        let found = extract("a.xlsb", &zip(&parts));
+        assert!(found.reason.is_some(), "{found:?}");
+        crate::formats::tests::survives("a.xlsb", &book());
+    }
+
+    #[test]
     fn binary_sheets_are_read_as_others_are() {
         let page = extract("a.xlsb", &book());
         assert_eq!(page.text, "First\nПривет\t1.50\n2.50\tTRUE\tformula\ntop\nAnn: remark\nSecret\nhidden");

@@ -1,6 +1,6 @@
 //! Slides: their text, notes, comments and diagrams, and what their layouts and masters add.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::drawing;
 use super::relations::Relations;
@@ -21,46 +21,106 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         }
         Go::On
     })?;
-    let (mut drawn, mut masters) = (HashSet::new(), HashSet::new());
+    let mut show = Show { authors: authors(zip, &relations, page), ..Show::default() };
     for (number, slide) in slides.into_iter().enumerate() {
         page.page_mark(number + 1);
-        one(zip, &slide, page, &mut drawn, &mut masters);
+        one(zip, &slide, page, &mut show);
     }
     for kind in ["notesMaster", "handoutMaster"] {
         for target in relations.targets(kind) {
-            master(zip, &target, page, &mut masters);
+            master(zip, &target, page, &mut show.masters);
         }
     }
     Ok(())
 }
 
 /// A slide with everything that belongs to it.
-fn one(
-    zip: &mut Zip,
-    slide: &str,
-    page: &mut Page<'_>,
-    drawn: &mut HashSet<String>,
-    masters: &mut HashSet<String>,
-) {
+fn one(zip: &mut Zip, slide: &str, page: &mut Page<'_>, show: &mut Show) {
     let Some(bytes) = zip.find_read(slide, page.budget()) else { return };
     if !shapes(&bytes, page, false) {
         return;
     }
-    drawing::all_of(zip, slide, page, drawn);
+    drawing::all_of(zip, slide, page, &mut show.drawn);
     let relations = Relations::of(zip, slide, page.budget());
     for layout in relations.targets("slideLayout") {
-        master(zip, &layout, page, masters);
+        master(zip, &layout, page, &mut show.masters);
         for target in Relations::of(zip, &layout, page.budget()).targets("slideMaster") {
-            master(zip, &target, page, masters);
+            master(zip, &target, page, &mut show.masters);
         }
     }
-    for kind in ["notesSlide", "comments", "comment"] {
-        for target in relations.targets(kind) {
-            if let Some(bytes) = zip.find_read(&target, page.budget()) {
-                shapes(&bytes, page, false);
+    for target in relations.targets("notesSlide") {
+        if let Some(bytes) = zip.find_read(&target, page.budget()) {
+            shapes(&bytes, page, false);
+        }
+    }
+    for target in ["comments", "comment"].into_iter().flat_map(|kind| relations.targets(kind)) {
+        if let Some(bytes) = zip.find_read(&target, page.budget()) {
+            remarks(&bytes, &show.authors, page);
+        }
+    }
+}
+
+/// The names of those who remarked something, by number.
+fn authors(zip: &mut Zip, relations: &Relations, page: &Page<'_>) -> HashMap<String, String> {
+    let mut authors = HashMap::new();
+    for target in ["commentAuthors", "authors"].into_iter().flat_map(|kind| relations.targets(kind)) {
+        let bytes = zip.find_read(&target, page.budget()).unwrap_or_default();
+        let _ = xml::walk(bytes.as_slice(), |met| {
+            if let Met::Open(tag) = met
+                && let (Some(id), Some(name)) = (tag.attribute("id"), tag.attribute("name"))
+            {
+                authors.insert(id, name);
             }
-        }
+            Go::On
+        });
     }
+    authors
+}
+
+/// Writes remarks, each after its author; those of newer versions are paragraphs.
+fn remarks(bytes: &[u8], authors: &HashMap<String, String>, page: &mut Page<'_>) {
+    let (mut words, mut text, mut author) = (0usize, String::new(), String::new());
+    // A broken part gives what comes before the damage.
+    let _ = xml::walk(bytes, |met| {
+        match met {
+            Met::Open(tag) => match tag.name() {
+                "cm" | "reply" => {
+                    // A reply stands inside what it answers.
+                    page.line(&said(&author, &std::mem::take(&mut text)));
+                    let id = tag.attribute("authorId").unwrap_or_default();
+                    author = authors.get(&id).cloned().unwrap_or_default();
+                }
+                "t" | "text" => words += 1,
+                _ => {}
+            },
+            Met::Close(name) => match name {
+                "t" | "text" => words = words.saturating_sub(1),
+                "p" if !text.is_empty() => text.push('\n'),
+                "cm" | "reply" => page.line(&said(&author, &std::mem::take(&mut text))),
+                _ => {}
+            },
+            Met::Text(piece) if words > 0 => text.push_str(piece),
+            Met::Text(_) => {}
+        }
+        if page.is_full() { Go::Stop } else { Go::On }
+    });
+}
+
+fn said(author: &str, words: &str) -> String {
+    match words.trim() {
+        "" => String::new(),
+        words if author.is_empty() => words.to_owned(),
+        words => format!("{author}: {words}"),
+    }
+}
+
+/// What holds for all slides of a presentation.
+#[derive(Default)]
+struct Show {
+    authors: HashMap<String, String>,
+    /// Drawings and masters whose text was written.
+    drawn: HashSet<String>,
+    masters: HashSet<String>,
 }
 
 /// What a layout or master writes on every slide; once.
@@ -174,16 +234,21 @@ mod tests {
                 ),
                 (
                     "ppt/_rels/presentation.xml.rels",
-                    &relations(&[("a", "slide", "slides/s1.xml"), ("b", "slide", "slides/s2.xml")]),
+                    &relations(&[
+                        ("a", "slide", "slides/s1.xml"),
+                        ("b", "slide", "slides/s2.xml"),
+                        ("c", "commentAuthors", "authors.xml"),
+                    ]),
                 ),
                 ("ppt/slides/s1.xml", &slide("second")),
                 ("ppt/slides/s2.xml", &slide("first")),
                 ("ppt/slides/_rels/s2.xml.rels", &own),
                 ("ppt/notes/n1.xml", &slide("note")),
                 ("ppt/layouts/l1.xml", layout),
-                ("ppt/c1.xml", "<p:cmLst><p:cm><p:text>remark</p:text></p:cm></p:cmLst>"),
+                ("ppt/c1.xml", "<p:cmLst><p:cm authorId='7'><p:text>remark</p:text></p:cm></p:cmLst>"),
+                ("ppt/authors.xml", "<p:cmAuthorLst><p:cmAuthor id='7' name='Ann'/></p:cmAuthorLst>"),
             ],
         );
-        assert_eq!(extract("a.pptx", &bytes).text, "first\nCompany\nnote\nremark\nsecond");
+        assert_eq!(extract("a.pptx", &bytes).text, "first\nCompany\nnote\nAnn: remark\nsecond");
     }
 }
