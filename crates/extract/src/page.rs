@@ -1,6 +1,7 @@
 //! What a reader of a format writes on: bounded text, fields, parts, and the reason when something is missing.
 
 mod marks;
+mod series;
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -42,6 +43,8 @@ pub(crate) struct Budget {
     parts: Cell<usize>,
     expanded: Cell<u64>,
     over: Cell<bool>,
+    /// Whether the parts that are read now are a series, of which the first ones count.
+    series: Cell<bool>,
     /// Bytes of names and fields.
     facts: Cell<usize>,
     /// Where parts that are too large for memory can go.
@@ -72,6 +75,7 @@ impl Budget {
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
             over: Cell::new(false),
+            series: Cell::new(false),
             facts: Cell::new(FACTS_BYTES_MAX),
             room: input.room(),
             limits,
@@ -83,6 +87,13 @@ impl Budget {
         self.over.get()
     }
 
+    /// Says that the document has more parts, or expands to more, than is read; a series is read as far as that goes.
+    fn exceed(&self) {
+        if !self.series.get() {
+            self.over.set(true);
+        }
+    }
+
     /// Counts bytes that came out of compression.
     pub(crate) fn expand(&self, bytes: usize) -> io::Result<()> {
         match self.expanded.get().checked_sub(bytes as u64) {
@@ -92,7 +103,7 @@ impl Budget {
             }
             None => {
                 self.expanded.set(0);
-                self.over.set(true);
+                self.exceed();
                 Err(io::Error::other("more comes out of its compression than is allowed; it may be a bomb"))
             }
         }
@@ -378,21 +389,26 @@ impl<'b> Page<'b> {
             return;
         }
         let Some(left) = self.budget.parts.get().checked_sub(1) else {
-            self.budget.over.set(true);
-            self.reason("it has more parts than are read; the rest was left out");
+            self.budget.exceed();
+            self.broken_off("it has more parts than are read; the rest was left out");
             return;
         };
-        self.budget.parts.set(left);
         let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
             "" => None,
-            name if !self.budget.take_facts(name.len()) => {
-                // Without their names parts could not be told apart from one visit to the next.
+            name if self.budget.take_facts(name.len()) => Some(name.to_owned()),
+            // Without their names parts could not be told apart from one visit to the next.
+            _ if self.budget.series.get() => {
+                self.budget.parts.set(0);
+                self.broken_off("it has more names than are kept; the rest was left out");
+                return;
+            }
+            _ => {
                 self.budget.over.set(true);
                 None
             }
-            name => Some(name.to_owned()),
         };
+        self.budget.parts.set(left);
         self.named.push(name.is_some() && by == By::People);
         let mut page =
             Page::new(self.budget, self.depth + 1, &name.unwrap_or_else(|| made_up(self.out.parts.len())));

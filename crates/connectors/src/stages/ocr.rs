@@ -22,7 +22,7 @@ use crate::text::{Text, TextSettings, name_of};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "ocr",
     about: "Reads as `text` does, and the words in pictures by a `tesseract` program; stands in the place of `text`.",
-    version: "1",
+    version: "1.6",
     schema: settings::schema_of::<Settings>,
     open,
 };
@@ -143,6 +143,11 @@ mod tests {
     use super::*;
     use ingather_testkit::suites;
     use serde_json::json;
+
+    #[test]
+    fn its_version_changes_with_that_of_text() {
+        assert!(TRANSFORM.version.ends_with(&format!(".{}", crate::text::TRANSFORM.version)));
+    }
 
     #[test]
     fn it_keeps_what_a_transform_promises() {
