@@ -1,6 +1,7 @@
 //! What a reader of a format writes on: bounded text, fields, parts, and the reason when something is missing.
 
 mod marks;
+mod pictures;
 mod series;
 
 use std::cell::Cell;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 
 use ingather_model::limits;
 
-use crate::input::{Room, Spill};
+use crate::input::{Eyes, Room, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
 /// Why a reader could not go on; what it wrote until then stays.
@@ -49,6 +50,8 @@ pub(crate) struct Budget {
     facts: Cell<usize>,
     /// Where parts that are too large for memory can go.
     room: Option<Rc<Room>>,
+    /// Who looks at pictures.
+    eyes: Option<Rc<Eyes>>,
 }
 
 /// What came out of compression may be this large whatever the ratio: small files compress well.
@@ -78,6 +81,7 @@ impl Budget {
             series: Cell::new(false),
             facts: Cell::new(FACTS_BYTES_MAX),
             room: input.room(),
+            eyes: input.eyes().filter(|_| request.options.pictures),
             limits,
         }
     }
