@@ -2,6 +2,7 @@
 //! else by readers in processes of their own.
 
 mod files;
+mod passwords;
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};
@@ -36,7 +37,7 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
 };
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
-    Ok(Arc::new(Text::new(settings::read(value)?)))
+    Ok(Arc::new(Text::new(settings::read(value)?)?))
 }
 
 /// How documents are read, and what becomes of what is in them.
@@ -60,9 +61,16 @@ pub(crate) struct TextSettings {
     #[garde(skip)]
     form: Form,
     /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
-    /// written: whoever may read the data directory can read them.
+    /// written: whoever may read the data directory can read them. No answer of the program shows them.
     #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = 1_024)))]
     passwords: Vec<String>,
+    /// A file with a password in each line, tried after those before: a whole path, and nobody but its owner may read it. Only the
+    /// path is kept with the job; the file is read when a run begins.
+    #[garde(inner(length(bytes, min = 1, max = 4_096)))]
+    password_file: Option<String>,
+    /// A variable of the environment with a password in each line, tried last. Only its name is kept with the job.
+    #[garde(inner(length(bytes, min = 1, max = 1_024)))]
+    password_variable: Option<String>,
 }
 
 /// The field that says in which form a text was written, when it is not plain.
@@ -129,13 +137,15 @@ pub(crate) struct Text {
 pub(crate) type LookAt = dyn Fn(&[u8]) -> Seen + Send + Sync;
 
 impl Text {
-    pub(crate) fn new(settings: TextSettings) -> Text {
-        Text { settings, look: None }
+    /// With the passwords that the settings name.
+    fn new(mut settings: TextSettings) -> Result<Text, Fault> {
+        passwords::gather(&mut settings)?;
+        Ok(Text { settings, look: None })
     }
 
     /// The same, looking at pictures.
-    pub(crate) fn seeing(settings: TextSettings, look: Box<LookAt>) -> Text {
-        Text { settings, look: Some(look) }
+    pub(crate) fn seeing(settings: TextSettings, look: Box<LookAt>) -> Result<Text, Fault> {
+        Ok(Text { look: Some(look), ..Text::new(settings)? })
     }
 }
 

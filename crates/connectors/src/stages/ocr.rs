@@ -45,7 +45,7 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
         Some(recognizer) => recognizer.read(&program, &languages, picture),
         None => Err("this program cannot start a reader of pictures".to_owned()),
     };
-    Ok(Arc::new(Text::seeing(text, Box::new(look))))
+    Ok(Arc::new(Text::seeing(text, Box::new(look))?))
 }
 
 /// How pictures are read: PNG, JPEG, TIFF, BMP, GIF and WebP of at most 64 MiB, as documents of their own and in other documents,
