@@ -117,9 +117,13 @@ fn answer(input: &mut Input, at: u64, size: u64, name: &str, page: &mut Page<'_>
     let (input, outcome) = page.budget().collect(name, body);
     match outcome {
         Err(error) if input.is_empty() => page.lost_part(name, &error.to_string()),
-        // The beginning of an answer that was cut off is still worth reading.
         _ if input.is_empty() => {}
-        _ => page.part(name, declared, input),
+        Ok(()) => page.part(name, declared, input),
+        // The beginning of an answer that was cut off is still worth reading.
+        Err(error) => page.part_by(name, |page| {
+            crate::formats::read(page, declared, input);
+            page.broken_off(error.to_string());
+        }),
     }
     Ok(())
 }
