@@ -3,6 +3,7 @@
 
 pub(crate) mod log;
 pub(crate) mod progress;
+pub(crate) mod secrets;
 mod visible;
 
 use std::io::{IsTerminal, Write};

@@ -138,11 +138,30 @@ fn call(media: &str, zipped: bool, container: bool, input: Input, page: &mut Pag
 
 #[cfg(test)]
 pub(crate) mod tests {
+    pub(crate) use super::archives::tar::tests::tar;
     use crate::{Extracted, Input, Request};
 
     /// Reads bytes under a name with the usual bounds.
     pub(crate) fn extract(name: &str, bytes: &[u8]) -> Extracted {
         let request = Request { name: name.to_owned(), ..Request::default() };
+        crate::extract(&request, Input::memory(bytes.to_vec()))
+    }
+
+    /// The same with somebody who looks at pictures.
+    pub(crate) fn extract_seeing(
+        name: &str,
+        bytes: &[u8],
+        look: impl Fn(&[u8]) -> crate::pictures::Seen + 'static,
+    ) -> Extracted {
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.pictures = true;
+        let eyes = crate::input::Eyes::new(look);
+        crate::extract(&request, Input::memory(bytes.to_vec()).seen_by(&eyes))
+    }
+
+    /// The same within other bounds.
+    pub(crate) fn extract_within(limits: crate::Limits, name: &str, bytes: &[u8]) -> Extracted {
+        let request = Request { name: name.to_owned(), limits, ..Request::default() };
         crate::extract(&request, Input::memory(bytes.to_vec()))
     }
 

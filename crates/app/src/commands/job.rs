@@ -13,7 +13,8 @@ use super::{job_named, repository_kind};
 use crate::arguments::{Global, Job};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::{show, wiring};
+use crate::show::{self, secrets};
+use crate::wiring;
 
 pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
     let data = DataDirectory::of(global)?;
@@ -85,7 +86,7 @@ fn as_json(job: &Stored, documents: u64, run: Option<&Run>) -> serde_json::Value
     json!({
         "job": job.name, "state": job.state, "documents": documents, "root": job.root,
         "outputs": job.definition.outputs, "keep": super::sync::keep_word(job.definition.keep),
-        "definition": job.definition, "error": job.error,
+        "definition": secrets::hidden(json!(job.definition)), "error": job.error,
         "run": run.map(run_json),
     })
 }

@@ -164,6 +164,28 @@ fn archives_with_too_many_members_are_counted_and_found() {
 }
 
 #[test]
+fn of_a_mailbox_with_too_many_messages_the_first_ones_are_found_and_none_goes_for_it() {
+    let sandbox = Sandbox::sqlite();
+    let message = |n: usize| format!("From a\nSubject: s{n}\nFrom: a@b\n\nwhale{n}\n\n");
+    let mailbox = |from: usize| (from..from + 10_001).map(message).collect::<String>();
+    sandbox.write("post.mbox", &mailbox(0));
+    let line = sandbox.run(&["sync", "root", "--json"]).exits(0).json().remove(0);
+    assert_eq!((&line["added"], &line["partial"]), (&1.into(), &1.into()));
+    assert_eq!(hits(&sandbox, "whale9999"), [pair("post.mbox", "s9999")]);
+    assert_eq!(hits(&sandbox, "whale10000"), []);
+    let told = sandbox.run(&["document", "explain", "root", "post.mbox"]).exits(0).out;
+    assert!(told.contains("only the first 10000 of what is in it are read"), "{told}");
+    sandbox.write("post.mbox", &mailbox(1));
+    sandbox.synced(&[]);
+    assert_eq!(
+        hits(&sandbox, "whale0"),
+        [pair("post.mbox", "s0")],
+        "nobody looked for it behind the last one read"
+    );
+    assert_eq!(hits(&sandbox, "whale10000"), [pair("post.mbox", "s10000")]);
+}
+
+#[test]
 fn of_an_archive_that_is_declined_nothing_is_kept() {
     let sandbox = Sandbox::sqlite();
     archive(&sandbox, "a.tar", &[("one.txt", "whale")]);
