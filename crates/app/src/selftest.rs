@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, arguments: &SelftestKill) -> Result<u8> {
     drop(trial);
     std::fs::remove_dir_all(&folder)
         .map_err(|error| Failure::unable(format!("{} cannot be removed: {error}", folder.display())))?;
-    Ok(if cancel.cancelled() { exit::STOPPED } else { exit::DONE })
+    Ok(if cancel.cancelled() { interrupt::code() } else { exit::DONE })
 }
 
 /// A new folder for the test alone, which others may pass, since what they may read is compared.
