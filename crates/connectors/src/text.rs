@@ -29,7 +29,7 @@ pub use self::files::{read_files_with, readers_in_force};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "5",
+    version: "6",
     schema: settings::schema_of::<Settings>,
     open,
 };
