@@ -265,6 +265,10 @@ fn directory(input: &mut Input) -> io::Result<Option<Vec<Member>>> {
     }
     // Bytes before the archive, such as a program that unpacks it, move everything.
     let moved = (end_at - size).saturating_sub(at);
+    // Where these are members themselves, the directory is that of an archive in an archive that is cut off.
+    if moved > 0 && input.range(0, 4)? == b"PK\x03\x04" {
+        return Ok(None);
+    }
     // The size was checked.
     let directory = input.range(at + moved, size as usize)?;
     let mut members = Vec::new();
@@ -402,6 +406,18 @@ pub(crate) mod tests {
         assert_eq!(
             cut.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>(),
             ["first words", "second words"]
+        );
+        let (inner, outer) = (zip(&[("deep.txt", b"deep words")]), zip(&[("a.txt", b"first words")]));
+        // Not packed, and the last that is left.
+        let mut head = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        head.extend([(inner.len() as u32).to_le_bytes(), (inner.len() as u32).to_le_bytes()].concat());
+        let end = outer.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+        let cut = [&outer[..end], b"PK\x03\x04", &head, &[5, 0, 0, 0], b"i.zip", &inner].concat();
+        let cut = extract("a.zip", &cut);
+        assert_eq!(
+            (cut.text.as_str(), cut.broken_off),
+            ("a.txt\ni.zip", true),
+            "its directory is not the inner one"
         );
         let prefixed = [b"#!/bin/sh\n".as_slice(), &whole].concat();
         assert_eq!(extract("a.zip", &prefixed[10..]).parts.len(), 2);
