@@ -14,7 +14,7 @@ use crate::arguments::{Global, Job};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::show::{self, secrets};
-use crate::wiring;
+use crate::{interrupt, wiring};
 
 pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
     let data = DataDirectory::of(global)?;
@@ -200,6 +200,10 @@ fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Resul
     let removed = engine.confirm(&job, &kind, run, progress)?;
     drop(_watch);
     told(global, name, &removed);
+    if engine.cancel.cancelled() {
+        show::stderr(&format!("stopped; `ingather job confirm {name} --run {run}` goes on"));
+        return Ok(interrupt::code());
+    }
     Ok(if removed.kept > 0 { exit::TROUBLED } else { exit::DONE })
 }
 
@@ -251,7 +255,7 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
     told(global, name, &removed);
     if engine.cancel.cancelled() {
         show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
-        return Ok(exit::STOPPED);
+        return Ok(interrupt::code());
     }
     if removed.nameless > 0 {
         show::stderr(&format!(

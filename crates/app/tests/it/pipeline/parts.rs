@@ -89,6 +89,42 @@ fn what_is_in_an_archive_comes_and_goes_with_it() {
     }
 }
 
+/// A ZIP file with one member as it is, or with none.
+fn zip(member: Option<(&str, &[u8])>) -> Vec<u8> {
+    let Some((name, content)) = member else { return [b"PK\x05\x06".as_slice(), &[0; 18]].concat() };
+    let length = (content.len() as u32).to_le_bytes();
+    let head =
+        [&[20, 0, 0, 0, 0, 0, 0, 0, 33, 0, 0, 0, 0, 0][..], &length, &length, &[name.len() as u8, 0, 0, 0]];
+    let local = [b"PK\x03\x04".as_slice(), &head.concat(), name.as_bytes(), content].concat();
+    let listed = [b"PK\x01\x02\x14\0".as_slice(), &head.concat(), &[0; 14], name.as_bytes()].concat();
+    let numbers = [listed.len() as u32, local.len() as u32].map(u32::to_le_bytes).concat();
+    [local.as_slice(), &listed, b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &numbers, &[0, 0]].concat()
+}
+
+#[test]
+fn what_is_in_an_archive_that_cannot_be_opened_now_stays_and_an_empty_one_keeps_nothing() {
+    let sandbox = Sandbox::sqlite();
+    let write = |bytes: &[u8]| {
+        std::fs::write(sandbox.root().join("a.zip"), bytes).unwrap();
+        files::settle(&sandbox.root());
+        sandbox.synced(&[]);
+    };
+    let inner = zip(Some(("deep.txt", b"whale")));
+    let whole = zip(Some(("in.zip", &inner)));
+    write(&whole);
+    let deep = [pair("a.zip", "in.zip!/deep.txt")];
+    assert_eq!(hits(&sandbox, "whale"), deep);
+    // Protected by a password, in both places that say so.
+    let mut closed = whole.clone();
+    let listed = closed.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+    (closed[6], closed[listed + 8]) = (1, 1);
+    write(&closed);
+    assert_eq!(hits(&sandbox, "whale"), deep, "it is in there still");
+    write(&zip(None));
+    assert_eq!(hits(&sandbox, "*"), [pair("a.zip", "")]);
+    sandbox.run(&["verify"]).exits(0);
+}
+
 #[test]
 fn who_may_not_read_an_archive_finds_nothing_of_what_is_in_it() {
     let sandbox = Sandbox::sqlite();
