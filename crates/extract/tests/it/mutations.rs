@@ -128,7 +128,8 @@ fn try_all(name: &str, bytes: &[u8], seed: u64, times: usize) -> usize {
     let mut dice = Dice(seed | 1);
     for turn in 0..times {
         let damaged = damage(bytes, &mut dice);
-        let request = Request { name: name.to_owned(), ..Request::default() };
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.markdown = turn % 2 == 1;
         let found = extract(&request, Input::memory(damaged));
         let told = !found.text.is_empty() || !found.parts.is_empty() || found.reason.is_some();
         assert!(told, "{name}, seed {seed}, turn {turn}: {found:?}");
@@ -168,7 +169,8 @@ fn tally(pool: &Pool, path: &Path, seed: u64, times: usize) -> Tally {
     let mut tally = Tally::default();
     for turn in 0..times {
         let damaged = damage(&bytes, &mut dice);
-        let request = Request { name: name.clone(), ..Request::default() };
+        let mut request = Request { name: name.clone(), ..Request::default() };
+        request.options.markdown = turn % 2 == 1;
         let begin = Instant::now(); // clock: how long the slowest copy took
         let found = pool.extract(&request, &mut damaged.as_slice()).unwrap();
         let what = format!("{name}, seed {seed:#x}, turn {turn}: {:?}", found.reason);
