@@ -409,6 +409,13 @@ impl Engine {
                     left.nameless
                 ));
             }
+            if left.kept > 0 {
+                run.complain(&format!(
+                    "output {name} was removed from the job and still holds {} documents, for it did not confirm their removal; \
+                     the next run tries again",
+                    left.kept
+                ));
+            }
             if left.kept > 0 || self.cancel.cancelled() {
                 definition.retired.push(name);
             }

@@ -1,6 +1,6 @@
 //! The outputs of a run: opened, checked against the books, each with the queue of what waits for it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store, StoreError, deliveries, documents};
+use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
 use crate::deliver::Prepared;
 use crate::error::{EngineError, Result};
@@ -331,7 +331,7 @@ pub(crate) fn open(
             Misfit::Replaced | Misfit::Older | Misfit::Parted => "is new or was replaced",
         };
         tracing::warn!("{} {why}; filling it again", connection.name);
-        forget(store, lease, connection.id)?;
+        forget(store, lease, connection)?;
         let now = opened.output.clear(call).map_err(failed)?;
         settle(store, lease, (connection.id, opened.session), &now, now.seq)?;
         opened.stands = now;
@@ -390,8 +390,17 @@ pub(crate) fn open_as_it_is(
     Ok(Opened { can: kind.can, session: kind.can.commits.then_some(session), stands, output })
 }
 
-fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
+/// What an output was confirmed to hold counts as lost. Jobs that still use it send it again.
+fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Connection) -> Result<()> {
+    let output = *output;
     let mut after = 0;
+    let leaving: HashSet<i64> = store
+        .reader()
+        .read(jobs::list)?
+        .into_iter()
+        .filter(|job| job.definition.retired.contains(name))
+        .map(|job| job.id.0)
+        .collect();
     loop {
         // Both in one transaction, by ranges of ids: a crash in between begins again.
         let last = store.write(Durability::Synced, |sql| {
@@ -400,7 +409,7 @@ fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
             deliveries::forget_output(sql, output, after, last)?;
             let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
-            for (document, owner) in held {
+            for (document, owner) in held.into_iter().filter(|(_, owner)| !leaving.contains(&owner.0)) {
                 by_job.entry(owner.0).or_default().push(Wanted { document, due: 0, cause: Cause::Resend });
             }
             for (owner, wanted) in by_job {

@@ -179,6 +179,7 @@ queries! {
     shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
     shared DOCUMENT_LIST = "document/list";
     shared WORK_WANT = "work/want";
+    shared WORK_WANT_UNCONFIRMED = "work/want_unconfirmed";
     split WORK_DONE = "work/done";
     split WORK_AGAIN = "work/again";
     shared WORK_REMOVE = "work/remove";
