@@ -36,7 +36,7 @@ struct MadeUp {
 pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "made-up",
     about: "Makes its documents up.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true },
+    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let number = |name: &str| source[name].as_u64().unwrap_or_default();

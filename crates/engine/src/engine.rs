@@ -191,6 +191,7 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
+            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.can.looks),
             repository,
             pipeline,
             outputs,
@@ -356,7 +357,8 @@ impl Engine {
         if options.kind == RunKind::Full {
             let judged = sweep::judge(run, &shown)?;
             let remover = self.remover(run)?;
-            sweep::sweep(run, &shown, judged, known, remover)?;
+            let unsteady = sweep::sweep(run, &shown, judged, known, remover)?;
+            shown.blind.extend(unsteady);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);

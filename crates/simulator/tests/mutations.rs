@@ -52,6 +52,10 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::OldTextOpens, Check::Scenario("old_text_opens")),
     (Mutation::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),
     (Mutation::LeftEntryStays, Check::Scenario("left_entries")),
+    (Mutation::OneLook, Check::Scenario("folder_closes_meanwhile")),
+    (Mutation::NoOneVersion, Check::Scenario("racy_versions")),
+    (Mutation::JudgedAfterReading, Check::Scenario("folder_closes_meanwhile")),
+    (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

@@ -97,9 +97,15 @@ pub fn add(
 
 /// A place was listed with another level. What it was before rules on for the documents of every job of its connection,
 /// until a run of that job proves what is below.
-pub fn judge(sql: &mut Sql<'_>, connection: ConnectionId, place: &Place, before: ClassId) -> Result<()> {
-    sql.execute(&queries::PLACE_JUDGE, &[Value::Int(place.id.0), Value::Int(place.level.0)])?;
-    let values = [Value::Int(place.id.0), Value::Int(connection.0), Value::Int(before.0)];
+pub fn judge(
+    sql: &mut Sql<'_>,
+    connection: ConnectionId,
+    place: PlaceId,
+    level: ClassId,
+    before: ClassId,
+) -> Result<()> {
+    sql.execute(&queries::PLACE_JUDGE, &[Value::Int(place.0), Value::Int(level.0)])?;
+    let values = [Value::Int(place.0), Value::Int(connection.0), Value::Int(before.0)];
     sql.execute(&queries::PLACE_NARROW_ADD_FOR_ALL, &values)?;
     Ok(())
 }

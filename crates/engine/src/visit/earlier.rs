@@ -14,7 +14,8 @@ use roaring::RoaringTreemap;
 
 use super::extracts;
 use super::holdings::Telling;
-use super::{Visiting, access_digest, is_held};
+use super::steady::Done;
+use super::{Visiting, access_digest, is_held, is_steady};
 use crate::deliver::Step;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
@@ -46,17 +47,18 @@ impl Older {
     }
 }
 
-impl Visiting<'_> {
+impl<'r> Visiting<'r> {
     /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the
     /// content is sent what is kept of it.
     ///
     /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
-    pub(super) fn unreadable(self, fault: Fault) -> Result<Option<Visit>> {
+    pub(super) fn unreadable(mut self, fault: Fault) -> Result<Done<'r>> {
         let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
             Ok(observed) => observed,
             Err(Fault::Gone) => return self.fault(Fault::Gone, None),
             Err(_) => return self.fault(fault, None),
         };
+        self.steady = is_steady(&observed);
         let class = self.class(&observed)?;
         let mut visited = self.visited(&observed, class);
         if self.task.known.is_some()
@@ -77,7 +79,7 @@ impl Visiting<'_> {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.can.access { Step::Access { access } } else { Step::Delete })
         });
-        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
+        self.show(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.
@@ -108,7 +110,7 @@ impl Visiting<'_> {
 
     /// Whether a folder above the document may open at the end of this run.
     pub(super) fn may_open(&self) -> bool {
-        let mut places = self.run.places();
+        let places = self.run.places();
         let before = self.task.known.as_ref().and_then(|known| known.place);
         places.may_open(self.task.place) || places.may_open(before)
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Answer, Play};
 use crate::memory_output::{Shelf, locked};
-use crate::script_repository::{self, ListingScript, Source};
+use crate::script_repository::{self, Deed, ListingScript, Meanwhile, Source};
 use crate::world::{FULL, REGISTRY};
 
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -30,6 +30,7 @@ impl Play {
             "output" => self.add_output(rest),
             "job" => self.define(rest),
             "source" => self.source(rest),
+            "meanwhile" => self.meanwhile(rest),
             "listing" => self.listing(rest),
             "reader" => {
                 script_repository::locked(&self.world.source).reader = rest.to_owned();
@@ -136,13 +137,33 @@ impl Play {
             let mut words = item.split_whitespace();
             let name = words.next().ok_or("a name is missing")?;
             for word in words {
-                match name {
-                    "root" => root(&mut source, word)?,
-                    name if name.ends_with('/') => folder(&mut source, name, word)?,
-                    name => file(&mut source, name, word)?,
-                }
+                change(&mut source, name, word)?;
             }
         }
+        Ok(())
+    }
+
+    /// `meanwhile read 2 s/ access:anna, s/a v2`: changes of the source when it is read for the second time in the next run.
+    fn meanwhile(&mut self, rest: &str) -> Result<(), String> {
+        let mut words = rest.splitn(3, ' ');
+        let place = words.next().filter(|place| matches!(*place, "list" | "look" | "read" | "stamps"));
+        let place = place.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
+        let nth = number(words.next().unwrap_or_default())?;
+        let mut deeds = Vec::new();
+        for item in words.next().unwrap_or_default().split(", ") {
+            let mut words = item.split_whitespace();
+            let name = words.next().ok_or("a name is missing")?.to_owned();
+            for word in words.map(str::to_owned) {
+                let name = name.clone();
+                // What is not there by then does not change.
+                deeds.push(Deed(Arc::new(move |source| {
+                    if name.ends_with('/') || source.files.contains_key(&name) {
+                        drop(change(source, &name, &word));
+                    }
+                })));
+            }
+        }
+        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { place, nth, deeds });
         Ok(())
     }
 
@@ -187,7 +208,19 @@ impl Play {
         }
         // What was not met in this deed is not armed for the next one.
         self.world.crash.revive();
+        let states = script_repository::locked(&self.world.source).over();
+        self.changed_meanwhile = !states.is_empty();
+        states.iter().for_each(|state| self.watch.note(state));
         Ok(())
+    }
+}
+
+/// One change of the source.
+fn change(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    match name {
+        "root" => root(source, word),
+        name if name.ends_with('/') => folder(source, name, word),
+        name => file(source, name, word),
     }
 }
 
@@ -207,15 +240,15 @@ fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
     match word.split_once(':') {
         Some(("device", number_of_device)) => {
             folder.device = number(number_of_device)?;
-            folder.inode = next;
+            (folder.inode, folder.ctime) = (next, next as i64);
         }
-        Some(("access", who)) => folder.level = level(who),
+        Some(("access", who)) => (folder.level, folder.ctime) = (level(who), next as i64),
         None if word == "there" => {}
         None if word == "unreadable" => folder.unreadable = true,
         None if word == "readable" => folder.unreadable = false,
         None if word == "changing" => folder.changing = true,
         None if word == "quiet" => folder.changing = false,
-        None if word == "replaced" => folder.inode = next,
+        None if word == "replaced" => (folder.inode, folder.ctime) = (next, next as i64),
         Some(("move", old)) => move_folder(source, old, &name),
         None if word == "gone" => {
             source.folders.remove(&name);
@@ -243,7 +276,8 @@ fn move_folder(source: &mut Source, old: &str, new: &str) {
     }
     let names: Vec<String> = source.folders.keys().filter(|name| name.starts_with(old)).cloned().collect();
     for name in names {
-        if let Some(folder) = source.folders.remove(&name) {
+        if let Some(mut folder) = source.folders.remove(&name) {
+            folder.ctime = if name == old { change } else { folder.ctime };
             source.folders.insert(format!("{new}{}", &name[old.len()..]), folder);
         }
     }
@@ -274,8 +308,9 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         Some(("aborting", times)) => {
             file.fault = Some((passing("away", Exhausted::AbortJob), number(times)?))
         }
-        None if word == "racy" => file.racy = true,
-        None if word == "calm" => file.racy = false,
+        Some(("racy", times)) => file.racy = number(times)?,
+        None if word == "racy" => file.racy = u32::MAX,
+        None if word == "calm" => file.racy = 0,
         None if word == "unreadable" => (file.unreadable, file.ctime) = (true, change),
         None if word == "readable" => (file.unreadable, file.ctime) = (false, change),
         // The reader may open it now although nothing about the file has changed.
