@@ -69,6 +69,8 @@ pub struct Options {
     pub guard_off: bool,
     /// A folder that is on another device than before is taken for the one that was there: what it does not hold is gone.
     pub accepts_devices: bool,
+    /// Every document is read again, also where nothing tells of a change.
+    pub rereads: bool,
 }
 
 /// What a run did.
@@ -197,6 +199,7 @@ impl Engine {
             outputs,
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
+            rereads: options.rereads,
             board: Board::default(),
             progress,
             pending: known.pending,

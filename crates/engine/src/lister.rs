@@ -372,6 +372,9 @@ impl<'r> Lister<'r> {
             let cause = if self.run.pending.contains(id) { Cause::Retry } else { Cause::Reader };
             return self.changed(item, known, cause, tasks);
         }
+        if self.run.rereads {
+            return self.changed(item, known, Cause::Changed, tasks);
+        }
         if self.older.opens_over(self.run, id, item.listed.place) {
             return self.changed(item, known, Cause::Access, tasks);
         }
@@ -476,6 +479,7 @@ fn as_if_visited(task: &Task) -> Option<documents::Visited> {
         identity: task.identity,
         class: known.class,
         place: known.place,
+        raw: known.raw,
     })
 }
 

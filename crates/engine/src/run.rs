@@ -48,6 +48,7 @@ pub(crate) struct Run {
     pub(crate) stages: Digest,
     pub(crate) guard_off: bool,
     pub(crate) accepts_devices: bool,
+    pub(crate) rereads: bool,
     pub(crate) board: Board,
     pub(crate) progress: Arc<Progress>,
     /// Documents that waited for a visit before this run.

@@ -7,6 +7,7 @@ pub(crate) mod holdings;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
 pub(crate) mod steady;
+mod unchanged;
 mod unread;
 
 use std::collections::HashSet;
@@ -49,7 +50,7 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             continue;
         }
         let held = holdings.remove(&task.id).unwrap_or_default();
-        match (Visiting { run, task, held, steady: true }).look()? {
+        match (Visiting { run, task, held, steady: true, looked: None, is_ahead: false }).look()? {
             Looked::Over(done) => held_back.take(done)?,
             Looked::Reads(visiting) => reading.push(*visiting),
         }
@@ -125,6 +126,10 @@ struct Visiting<'r> {
     held: Holdings,
     /// What was looked at or read is of one version.
     steady: bool,
+    /// The version of its content that a look at it has found.
+    looked: Option<Digest>,
+    /// Whoever must not find what outputs hold any more was shut out before it is read.
+    is_ahead: bool,
 }
 
 /// What a look at a document led to.
@@ -152,15 +157,10 @@ impl<'r> Visiting<'r> {
             Err(fault) => return self.fault(fault, None).map(Looked::Over),
         };
         self.steady = is_steady(&observed);
+        self.looked = Some(self.run.hasher.version(self.task.own, &observed.content));
         let class = self.class(&observed)?;
-        let by_reference = self.run.outputs.iter().all(|output| output.can.access);
-        if by_reference && self.content_is_as_known(&observed, class) {
-            let visited = self.visited(&observed, class);
-            let access = access_digest(Some(class), self.task.place);
-            let kept = self.access_of_kept(access);
-            let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
-            let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-            return self.show(visited, tellings, outcome, Made::default()).map(Looked::Over);
+        if self.by_reference() && self.content_is_as_known(&observed, class) {
+            return self.show_as_known(&observed, class).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
         Ok(Looked::Reads(Box::new(self)))
@@ -175,33 +175,27 @@ impl<'r> Visiting<'r> {
             let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
             return self.fault(Fault::passing("away", sentence), None);
         }
+        if self.may_be_as_known() {
+            match self.read_raw() {
+                Ok((observed, raw)) if self.is_as_known(&observed, raw) => {
+                    self.steady = is_steady(&observed);
+                    let class = self.class(&observed)?;
+                    return self.show_as_known(&observed, class);
+                }
+                // It is another one, or cannot be read: what follows finds that as well.
+                _ => {}
+            }
+        }
         match self.read() {
             Ok(Read { observed, passed }) => {
                 self.steady = is_steady(&observed);
                 let class = self.class(&observed)?;
-                let visited = self.visited(&observed, class);
+                let visited = Visited { raw: passed.content, ..self.visited(&observed, class) };
                 self.made(visited, observed.record, passed)
             }
             Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
         }
-    }
-
-    /// Whether a changed access stamp is explained by owner, mode or list alone (design 4.18).
-    fn content_is_as_known(&self, observed: &Observed, class: ClassId) -> bool {
-        let Some(known) = &self.task.known else { return false };
-        // What was hidden has no class, and that explains nothing.
-        let explained = known.class.is_some_and(|known| known != class) || known.place != self.task.place;
-        let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));
-        // What could not be read is not what an output holds, whatever its version says.
-        let read = !self.run.failed.contains(self.task.id as u64);
-        let version = self.run.hasher.version(self.task.own, &observed.content);
-        explained
-            && read
-            && confirmed
-            && !known.leaving
-            && version.same(known.version)
-            && known.settings == self.run.settings
     }
 
     /// The class of what is seen of it, after the stages had their say.
@@ -227,6 +221,7 @@ impl<'r> Visiting<'r> {
             identity: observed.identity,
             class: Some(class),
             place: self.task.place,
+            raw: self.task.known.as_ref().map_or(Digest::NONE, |known| known.raw),
         }
     }
 
@@ -251,7 +246,7 @@ impl<'r> Visiting<'r> {
         let same = same && (self.task.is_met || self.run.was_refilled(self.task.id));
         let id = self.task.id as u64;
         let failed = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
-        if !same || known.class.is_none() || failed {
+        if self.run.rereads || !same || known.class.is_none() || failed {
             return Ok(None);
         }
         let visited = Visited {
@@ -262,6 +257,7 @@ impl<'r> Visiting<'r> {
             identity: self.task.identity,
             class: known.class,
             place: self.task.place,
+            raw: known.raw,
         };
         let kept = extracts::kept(self.run, self.task.id, known.version)?;
         Ok(kept.map(|(record, passed)| (visited, record, passed)))
@@ -375,6 +371,7 @@ impl<'r> Visiting<'r> {
             identity: self.task.identity,
             class: known.and_then(|known| known.class),
             place: known.map_or(self.task.place, |known| known.place),
+            raw: known.map_or(Digest::NONE, |known| known.raw),
         })
     }
 

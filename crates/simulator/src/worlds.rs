@@ -216,6 +216,18 @@ impl World {
                 let (folder, who) = (self.dice.one(FOLDERS), self.dice.one(PEOPLE));
                 self.tell(&format!("source {folder} access:{who}"));
             }
+            13 if self.dice.once_in(2) => {
+                let content = self.dice.one(&["v1", "v2", "v3"]);
+                let who = self.dice.one(PEOPLE);
+                let folder = self.dice.one(FOLDERS);
+                let also = self.dice.one(&[" access:", "access"]);
+                let also = if also == "access" {
+                    format!(", {folder} access:{who}")
+                } else {
+                    format!("{also}{who}")
+                };
+                self.tell(&format!("source {file} quietly:{content}{also}"));
+            }
             _ => {
                 let word = self.dice.one(&["racy", "calm", "touched", "ctime"]);
                 self.tell(&format!("source {file} {word}"));

@@ -56,6 +56,8 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::NoOneVersion, Check::Scenario("racy_versions")),
     (Mutation::JudgedAfterReading, Check::Scenario("folder_closes_meanwhile")),
     (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
+    (Mutation::ContentExplainedAway, Check::Scenario("content_unseen")),
+    (Mutation::AccessBeforeContent, Check::Scenario("content_unseen")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

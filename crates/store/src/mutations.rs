@@ -51,6 +51,8 @@ pub enum Mutation {
     JudgedAfterReading,
     NoOneVersion,
     ChangedFolderOpens,
+    ContentExplainedAway,
+    AccessBeforeContent,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -99,6 +101,8 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::JudgedAfterReading, "a folder that was judged after a document was read counts as judged before"),
     (Mutation::NoOneVersion, "what may be of no one version of a document is sent"),
     (Mutation::ChangedFolderOpens, "a folder opens although it, or one above, changed since it was judged"),
+    (Mutation::ContentExplainedAway, "a change time that moved is explained by owner, mode or folder, and the content is not read"),
+    (Mutation::AccessBeforeContent, "access that is wider goes ahead of content that was not read yet"),
     (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 

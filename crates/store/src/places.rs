@@ -165,6 +165,12 @@ pub fn levels(sql: &mut Sql<'_>) -> Result<Vec<(ClassId, Level)>> {
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
 }
 
+/// The level of a class; none when it is not there, or cannot be read.
+pub fn level(sql: &mut Sql<'_>, id: ClassId) -> Result<Option<Level>> {
+    let text = sql.one(&queries::ACCESS_CLASS_GET, &[Value::Int(id.0)], |row| row.text(0))?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
 /// Adds a class; its id.
 pub fn add_class(sql: &mut Sql<'_>, connection: ConnectionId, level: &Level) -> Result<ClassId> {
     let id = take_ids(sql, "class", 1)?;

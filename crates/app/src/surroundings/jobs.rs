@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ingather_connector::model::balance::Balance;
+use ingather_connector::model::job::ContentBy;
 use ingather_connector::output::OutputPlace;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
@@ -49,6 +50,12 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
         let advice = format!("decide with `ingather sync {} --update` and one of the two", job.root);
         Look::bad("source_access", format!("job {}: {note}", job.name), advice)
     }));
+    if job.definition.content_by == ContentBy::Times {
+        let what = "content is trusted by size and time (`--content-by times`): a file that was rewritten under its old size and \
+                    time, and got another owner, mode or folder, shows its old text to those who may read the new one";
+        let advice = format!("`ingather sync {} --content-by read --update` has content looked at", job.root);
+        looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
+    }
     for name in &job.definition.outputs {
         looks.push(match output(engine, name) {
             Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),

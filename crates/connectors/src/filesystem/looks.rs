@@ -113,18 +113,19 @@ impl Looks {
     }
 
     /// The stamp of a folder that is open as `handle`. `facts` were asked for after `now` (none: when the first look began), and
-    /// are asked for again where a watch has to come first.
+    /// are asked for again where a watch has to come first: when it changed lately, or `always`.
     pub(super) fn stamp(
         &self,
         source: &Source,
         facts: &mut Facts,
         handle: &OwnedFd,
         now: Option<i64>,
+        always: bool,
     ) -> Stamp {
         let began = self.began.load(Ordering::Relaxed);
         let grain = source.grain(facts, handle).of(facts.ctime);
         let changed = millis(facts.ctime).saturating_add(grain);
-        if changed < began {
+        if changed < began && !always {
             return of_times(facts);
         }
         let mut watches = self.lock();
@@ -140,7 +141,7 @@ impl Looks {
             }
             return stamp.unwrap_or(Stamp::NONE);
         }
-        if now.is_some_and(|now| changed < now) { of_times(facts) } else { Stamp::NONE }
+        if changed < began || now.is_some_and(|now| changed < now) { of_times(facts) } else { Stamp::NONE }
     }
 }
 
@@ -184,7 +185,7 @@ pub(super) fn judge<'h>(
     now: Option<i64>,
     level: impl FnOnce(&'h OwnedFd, &Facts, Right) -> Level,
 ) -> (Stamp, Level) {
-    let stamp = source.looks.stamp(source, facts, handle, now);
+    let stamp = source.looks.stamp(source, facts, handle, now, false);
     (stamp, source.of_folder(facts, handle, || level(handle, facts, Right::Execute)))
 }
 
@@ -198,7 +199,9 @@ pub(super) fn report(
     now: Option<i64>,
 ) -> rustix::io::Result<(PlaceReport, Facts)> {
     let mut facts = Facts::of_handle(handle)?;
-    let (stamp, level) = judge(source, &mut facts, handle, now, levels::of_path);
+    // Those above the source are few, and what comes and goes in them is no concern of it.
+    let stamp = source.looks.stamp(source, &mut facts, handle, now, folder.is_none());
+    let level = source.of_folder(&facts, handle, || levels::of_path(handle, &facts, Right::Execute));
     Ok((PlaceReport { name, parent, identity: facts.place_identity(), level, folder, stamp }, facts))
 }
 

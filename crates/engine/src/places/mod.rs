@@ -25,6 +25,8 @@ pub(crate) struct Classes {
     connection: ConnectionId,
     by_level: HashMap<Level, ClassId>,
     by_digest: HashMap<Digest, ClassId>,
+    /// Pairs that were compared.
+    within: HashMap<(ClassId, ClassId), bool>,
     /// Ids for levels of a run that writes nothing.
     pretended: i64,
 }
@@ -33,7 +35,7 @@ impl Classes {
     pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Classes> {
         let by_digest =
             places::classes(sql, connection)?.into_iter().map(|(id, digest)| (digest, id)).collect();
-        Ok(Classes { connection, by_level: HashMap::new(), by_digest, pretended: 0 })
+        Ok(Classes { connection, by_level: HashMap::new(), by_digest, within: HashMap::new(), pretended: 0 })
     }
 
     /// The class of a level, if it is known.
@@ -44,6 +46,20 @@ impl Classes {
         let id = *self.by_digest.get(&level.digest())?;
         self.keep(level, id);
         Some(id)
+    }
+
+    /// Whether the one class surely admits nobody whom the other shuts out.
+    pub(crate) fn is_within(&mut self, sql: &mut Sql<'_>, one: ClassId, other: ClassId) -> Result<bool> {
+        if let Some(known) = self.within.get(&(one, other)) {
+            return Ok(*known);
+        }
+        let levels = (places::level(sql, one)?, places::level(sql, other)?);
+        let within = matches!(levels, (Some(one), Some(other)) if one.is_within(&other));
+        if self.within.len() >= LEVELS_KEPT {
+            self.within.clear();
+        }
+        self.within.insert((one, other), within);
+        Ok(within)
     }
 
     /// The class of a level; a new one is written.

@@ -70,7 +70,8 @@ impl<'r> Visiting<'r> {
         if !self.held.is_held() {
             return self.fault(fault, None);
         }
-        let access = self.access_of_old_content(&visited);
+        // To whom it opens before it was read, nothing is shown of before.
+        let access = self.access_until_read(&observed, class)?.unwrap_or(NOBODY);
         if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
             // Asked for again in the next run: what outputs hold is of that version still.
             visited.version = known.version;
@@ -147,8 +148,9 @@ impl<'r> Visiting<'r> {
         if self.run.store.is_none() {
             return Ok(());
         }
+        self.is_ahead = true;
         let visited = self.visited(observed, class);
-        let access = self.access_of_old_content(&visited);
+        let Some(access) = self.access_until_read(observed, class)? else { return Ok(()) };
         let now = access_digest(Some(class), self.task.place);
         let tellings = self.access_tellings(now, |output, told| {
             // What is not for the old content is for nobody.
@@ -166,13 +168,6 @@ impl<'r> Visiting<'r> {
             output.push(self.run, self.prepared(&visit, telling, &visited));
         }
         Ok(())
-    }
-
-    /// Access for the content that outputs hold while the new one was not read: as the document has it now, if its content
-    /// is as it was; otherwise nobody's, for the new access was never meant for the old content.
-    pub(super) fn access_of_old_content(&self, visited: &Visited) -> Digest {
-        let hidden = self.holds_old_content(visited) && !planted(Mutation::NewAccessOnOldContent);
-        if hidden { NOBODY } else { access_digest(visited.class, visited.place) }
     }
 
     pub(super) fn holds_old_content(&self, visited: &Visited) -> bool {

@@ -158,7 +158,7 @@ impl<'r> Visiting<'r> {
         let known = self.task.known.as_ref();
         let moved =
             known.is_some_and(|known| !self.task.access.same(known.access) || self.task.place != known.place);
-        let hides = moved || made >= limits::LOOKS_MAX || self.may_open();
+        let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
         match self.listed() {
             Some(visited) if hides => {
                 let hidings = self.hidings();

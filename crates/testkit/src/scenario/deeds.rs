@@ -3,7 +3,7 @@
 use ingather_connector::model::access::Level;
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, Keep, RunKind, Stage};
+use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_engine::Mode;
 
 use std::sync::{Arc, Mutex};
@@ -105,6 +105,7 @@ impl Play {
             delete_guard: Guard::Off,
             compare_content: false,
             keep: Keep::Nothing,
+            content_by: ContentBy::Read,
         };
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
@@ -119,6 +120,7 @@ impl Play {
                         Guard::Limits { percent: number(percent)?, documents: number(documents)? };
                 }
                 "keep" if value == "extracted" => definition.keep = Keep::Extracted,
+                "content_by" if value == "times" => definition.content_by = ContentBy::Times,
                 "compare" => definition.compare_content = value == "content",
                 "stage" => {
                     let settings = serde_json::from_str(value).map_err(|error| error.to_string())?;
@@ -193,6 +195,7 @@ impl Play {
                 "minimal" => options.kind = RunKind::Minimal,
                 "dry-run" => options.mode = Mode::DryRun,
                 "guard-off" => options.guard_off = true,
+                "reread" => options.rereads = true,
                 "accept-devices" => options.accepts_devices = true,
                 number_of_run => run = Some(number(number_of_run)?),
             }
@@ -325,6 +328,10 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         None if word == "sound" => file.fault = None,
         None if word == "touched" => (file.mtime, file.ctime) = (change, change),
         None if word == "ctime" => file.ctime = change,
+        // Of equal length, and under the time of before.
+        Some(("quietly", content)) => (file.content, file.ctime) = (content.to_owned(), change),
+        // What a page that is written through memory does: nothing tells of it.
+        Some(("unseen", content)) => file.content = content.to_owned(),
         None if word.starts_with('v') => {
             if file.content != word {
                 (file.content, file.mtime, file.ctime) = (word.to_owned(), change, change);

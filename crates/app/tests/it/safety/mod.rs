@@ -7,3 +7,4 @@ pub(crate) mod mounts;
 mod readers;
 mod servers;
 mod terminal;
+mod unseen;
