@@ -1,8 +1,10 @@
 //! What the program needs around it: room, rights, file handles, a clock, sources and outputs that can be reached.
 
 mod jobs;
+mod outputs;
 
-pub(crate) use jobs::{of_job, overlap, refuse_unusable};
+pub(crate) use jobs::{of_job, overlap};
+pub(crate) use outputs::{of_outputs, refuse_unusable};
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

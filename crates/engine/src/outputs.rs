@@ -156,8 +156,8 @@ pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> 
     }
 }
 
-/// The connection of an output that a run which writes nothing would add; nothing is known to be held by it.
-pub(crate) fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
+/// The connection of an output that the first run would add; nothing is known to be held by it.
+pub fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
     let (kind, settings) = builtin(registry, name)?;
     let (kind, name) = (kind.to_owned(), name.to_owned());
     Ok(Connection {
@@ -252,6 +252,33 @@ pub enum Misfit {
     Newer,
     /// Both were put back, and went different ways since.
     Parted,
+}
+
+impl Misfit {
+    /// What it means, as a clause about the output.
+    pub fn sentence(self, known: &Connection, stands: &Generation) -> String {
+        match self {
+            Misfit::Replaced => {
+                "it is not the output that the inventory speaks of: it was made anew or put in its place".to_owned()
+            }
+            Misfit::Older => format!(
+                "it is of an earlier day: it stands at commit {}, and the inventory at {}",
+                stands.number, known.generation
+            ),
+            Misfit::Newer if stands.seq > limits::SEQ_MAX => format!(
+                "somebody else wrote into it a change with the number {}, which no store gives out; the next `ingather sync` \
+                 empties it and sends everything again",
+                stands.seq
+            ),
+            Misfit::Newer => format!(
+                "the store is of an earlier day: it noted changes up to number {}, and the output holds some up to {}",
+                known.ceiling, stands.seq
+            ),
+            Misfit::Parted => "it and the store were put back, and went different ways since: its last commit is not of the \
+                               writer that the store noted"
+                .to_owned(),
+        }
+    }
 }
 
 /// Compares where an output stands with what the store knows of it (design 4.7).

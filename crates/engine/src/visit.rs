@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ingather_connector::model::decision::{Found, Holding, NOBODY};
-use ingather_connector::model::document::{EXTRACTION, Parts, Record};
+use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
 use ingather_connector::model::key::Stamp;
@@ -118,6 +118,12 @@ fn is_partial(record: &Record, parts: &Parts) -> bool {
     parts.incomplete
         || unread(record)
         || parts.list.iter().any(|part| part.record.as_ref().map_or(true, unread))
+}
+
+/// Whether a part is one that could not be read, or is in one that could not be opened.
+fn is_unread(unread: &HashSet<String>, name: &str) -> bool {
+    let around = name.match_indices(INSIDE).map(|(end, _)| &name[..end]);
+    around.chain([name]).any(|name| unread.contains(name))
 }
 
 struct Visiting<'r> {
@@ -320,11 +326,12 @@ impl<'r> Visiting<'r> {
                     made.insert(part.id);
                     findings.push(self.finding(part, Arc::new(record), Digest::NONE, access));
                 }
-                Err(_) => drop(unread.insert(part.id)),
+                Err(_) => drop(unread.insert(component.name)),
             }
         }
         for part in self.held.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
-            let unread = parts.incomplete || unread.contains(&part.id);
+            let unread =
+                parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
             if (unread && !planted(Mutation::UnreadComponentGoes))
                 || planted(Mutation::VanishedComponentStays)
             {

@@ -181,6 +181,10 @@ pub const EXTRACT_MEMORY_BYTES_MAX: u64 = 1 << 30;
 pub const PICTURE_BYTES_MAX: u64 = 64 << 20;
 /// Memory of the process that reads one, bytes of address space.
 pub const PICTURE_MEMORY_BYTES_MAX: u64 = 2 << 30;
+/// Pictures of one document whose words are read: the pages of a thick book.
+pub const PICTURES_MAX: usize = 1_000;
+/// Time for all of them, milliseconds, at two seconds for a page.
+pub const PICTURES_MS_MAX: u64 = 30 * 60_000;
 /// Time for one picture, milliseconds: large scans take half a minute.
 pub const PICTURE_MS_MAX: u64 = 60_000;
 /// Passwords that are tried on a protected document, each with as much work as its format asks for: up to a second.

@@ -17,7 +17,7 @@ use super::values;
     A flag that is left out changes nothing of a job that is known; a flag that sets\n\
     something is taken back by its --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
     Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
-    2 wrong use · 3 could not work · 130 stopped by Ctrl-C")]
+    2 wrong use · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct Sync {
     /// A folder or one file
     pub(crate) source: PathBuf,

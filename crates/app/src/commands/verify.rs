@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, output: Option<&str>, repair: bool, limit: u3
         let good = one(global, &data, writing.as_ref(), &engine, connection, limit);
         if interrupt::cancel().cancelled() {
             show::stderr("stopped; nothing more was looked at");
-            return Ok(exit::STOPPED);
+            return Ok(interrupt::code());
         }
         differs |= !good?;
     }

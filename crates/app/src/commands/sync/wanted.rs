@@ -262,6 +262,8 @@ pub(super) fn check(wanted: &Wanted) -> Result<()> {
     if wanted.stored.is_none() {
         repository.check(&wiring::call()).map_err(|fault| match fault {
             Fault::Gone => Failure::usage(format!("{} does not exist; nothing was changed", wanted.root)),
+            // Too few file handles, a disk that fails: nobody wrote anything wrong.
+            fault @ Fault::Passing { .. } => Failure::unable(format!("{fault}; nothing was changed")),
             fault => Failure::usage(format!("{fault}; nothing was changed")),
         })?;
     }
