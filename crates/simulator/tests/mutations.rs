@@ -54,7 +54,7 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::LeftEntryStays, Check::Scenario("left_entries")),
     (Mutation::OneLook, Check::Scenario("folder_closes_meanwhile")),
     (Mutation::NoOneVersion, Check::Scenario("racy_versions")),
-    (Mutation::JudgedAfterReading, Check::Scenario("folder_closes_meanwhile")),
+    (Mutation::SingleProbeLeftOut, Check::Scenario("single_probe")),
     (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
     (Mutation::ContentExplainedAway, Check::Scenario("content_unseen")),
     (Mutation::AccessBeforeContent, Check::Scenario("content_unseen")),

@@ -121,9 +121,8 @@ impl<'r> Visiting<'r> {
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
     pub(super) fn access_until_read(&self, observed: &Observed, class: ClassId) -> Result<Option<Digest>> {
         let now = access_digest(Some(class), self.task.place);
-        if self.holds_old_content(&self.visited(observed, class)) && !planted(Mutation::NewAccessOnOldContent)
-        {
-            return Ok(Some(NOBODY));
+        if self.holds_old_content(&self.visited(observed, class)) {
+            return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
         }
         let trusts =
             !self.has_moved(observed) || self.trusts_times() || planted(Mutation::AccessBeforeContent);
