@@ -69,6 +69,8 @@ pub struct Options {
     pub guard_off: bool,
     /// A folder that is on another device than before is taken for the one that was there: what it does not hold is gone.
     pub accepts_devices: bool,
+    /// Every document is read again, also where nothing tells of a change.
+    pub rereads: bool,
 }
 
 /// What a run did.
@@ -191,11 +193,13 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
+            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.can.looks),
             repository,
             pipeline,
             outputs,
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
+            rereads: options.rereads,
             board: Board::default(),
             progress,
             pending: known.pending,
@@ -356,7 +360,8 @@ impl Engine {
         if options.kind == RunKind::Full {
             let judged = sweep::judge(run, &shown)?;
             let remover = self.remover(run)?;
-            sweep::sweep(run, &shown, judged, known, remover)?;
+            let unsteady = sweep::sweep(run, &shown, judged, known, remover)?;
+            shown.blind.extend(unsteady);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);

@@ -52,6 +52,12 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::OldTextOpens, Check::Scenario("old_text_opens")),
     (Mutation::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),
     (Mutation::LeftEntryStays, Check::Scenario("left_entries")),
+    (Mutation::OneLook, Check::Scenario("folder_closes_meanwhile")),
+    (Mutation::NoOneVersion, Check::Scenario("racy_versions")),
+    (Mutation::SingleProbeLeftOut, Check::Scenario("single_probe")),
+    (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
+    (Mutation::ContentExplainedAway, Check::Scenario("content_unseen")),
+    (Mutation::AccessBeforeContent, Check::Scenario("content_unseen")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

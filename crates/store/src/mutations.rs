@@ -47,6 +47,11 @@ pub enum Mutation {
     OldTextOpens,
     KeptNotLookedAtBelowAnOpening,
     LeftEntryStays,
+    OneLook,
+    NoOneVersion,
+    ChangedFolderOpens,
+    ContentExplainedAway,
+    AccessBeforeContent,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -91,6 +96,11 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),
     (Mutation::KeptNotLookedAtBelowAnOpening, "an unchanged document with a part that could not be read keeps its folder from opening"),
     (Mutation::LeftEntryStays, "an entry that a job leaves behind is not sent by the next owner"),
+    (Mutation::OneLook, "what was read is sent without a second look at the folders above it"),
+    (Mutation::NoOneVersion, "what may be of no one version of a document is sent"),
+    (Mutation::ChangedFolderOpens, "a folder opens although it, or one above, changed since it was judged"),
+    (Mutation::ContentExplainedAway, "a change time that moved is explained by owner, mode or folder, and the content is not read"),
+    (Mutation::AccessBeforeContent, "access that is wider goes ahead of content that was not read yet"),
     (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 

@@ -150,6 +150,7 @@ queries! {
     shared ACCESS_CLASS_LIST = "access_class/list";
     shared ACCESS_CLASS_ALL = "access_class/all";
     shared ACCESS_CLASS_ADD = "access_class/add";
+    shared ACCESS_CLASS_GET = "access_class/get";
     shared PLACE_LIST = "place/list";
     shared PLACE_ALL = "place/all";
     shared PLACE_ADD = "place/add";

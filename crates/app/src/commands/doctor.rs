@@ -84,7 +84,7 @@ fn tell_look(global: &Global, look: &Look) {
         let line =
             json!({"check": look.check, "ok": look.good, "says": look.sentence, "advice": look.advice});
         show::json(&line);
-    } else if !look.good {
+    } else if !look.advice.is_empty() {
         show::line(&format!("{}: {}", look.check, look.sentence));
         show::line(&format!("  {}", look.advice));
     } else if global.verbose > 0 {

@@ -1,6 +1,7 @@
 //! What each job needs: a source that can be reached, a run that ended well, and a person where one is needed.
 
 use ingather_connector::model::balance::Balance;
+use ingather_connector::model::job::ContentBy;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_store::connections;
@@ -46,6 +47,12 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
         let advice = format!("decide with `ingather sync {} --update` and one of the two", job.root);
         Look::bad("source_access", format!("job {}: {note}", job.name), advice)
     }));
+    if job.definition.content_by == ContentBy::Times {
+        let what = "content is trusted by size and time (`--content-by times`): a file that was rewritten under its old size and \
+                    time, and got another owner, mode or folder, shows its old text to those who may read the new one";
+        let advice = format!("`ingather sync {} --content-by read --update` has content looked at", job.root);
+        looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
+    }
     let last = engine.reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
     looks.push(last_run(job, &last, holder));
     if let Some(run) = last.first() {
