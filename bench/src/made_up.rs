@@ -130,8 +130,13 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
     })
 }
 
-const OPTIONS: Options =
-    Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false, accepts_devices: false, rereads: false };
+const OPTIONS: Options = Options {
+    kind: RunKind::Full,
+    mode: Mode::Write,
+    guard_off: false,
+    accepts_devices: false,
+    rereads: false,
+};
 
 fn work(engine: &Engine, job: &Job) -> Result<Report> {
     let report = engine.run(job, repository::REPOSITORY.name, OPTIONS, Arc::default())?;
