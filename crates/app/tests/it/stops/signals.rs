@@ -15,17 +15,25 @@ fn synced() -> Sandbox {
     sandbox
 }
 
+/// A command that heeds signals, also where these tests were started so that signals are ignored: in the background of a script,
+/// or with `nohup`. It comes behind `before`.
+fn heeding(sandbox: &Sandbox, before: &[&str], arguments: &[&str]) -> Command {
+    let program = sandbox.command(arguments);
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM,HUP").args(before);
+    command.arg(program.get_program()).args(program.get_args());
+    command.current_dir(sandbox.path()).env_remove("INGATHER_DATA").env_remove("INGATHER_STORE");
+    command
+}
+
 /// A sync that has the lock and stands still.
 fn held(sandbox: &Sandbox) -> (Child, Pid) {
-    still_when(sandbox, sandbox.command(&["sync", "root", "--json"]), "sync of")
+    still_when(sandbox, heeding(sandbox, &[], &["sync", "root", "--json"]), "sync of")
 }
 
 /// The same, started by a shell that becomes it.
 fn held_by(sandbox: &Sandbox, script: &str) -> (Child, Pid) {
-    let program = sandbox.command(&["sync", "root", "--json"]);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", script, "sh"]).arg(program.get_program()).args(program.get_args());
-    shell.current_dir(sandbox.path());
+    let shell = heeding(sandbox, &["sh", "-c", script, "sh"], &["sync", "root", "--json"]);
     still_when(sandbox, shell, "sync of")
 }
 
@@ -109,7 +117,7 @@ fn a_confirmation_that_is_stopped_says_so_and_goes_on() {
     (1..60).for_each(|n| files::remove(&sandbox.root().join(format!("d{}/f{n}.txt", n % 20))));
     assert_eq!(sandbox.sync(&[]).0.get("held"), 59);
     let confirm = ["job", "confirm", "root", "--run", "2"];
-    let (child, pid) = still_when(&sandbox, sandbox.command(&confirm), "confirm of");
+    let (child, pid) = still_when(&sandbox, heeding(&sandbox, &[], &confirm), "confirm of");
     send(pid, &[Signal::TERM]);
     let stopped = ended(child).exits(143);
     assert!(stopped.err.contains("`ingather job confirm root --run 2` goes on"), "{stopped:?}");
