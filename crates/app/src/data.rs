@@ -10,7 +10,7 @@ use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
 use crate::exit::{Failure, Result};
-use crate::interrupt;
+use crate::{interrupt, show};
 
 /// Longest text of a lock file that is read, bytes.
 const LOCK_TEXT_MAX: u64 = 4_096;
@@ -137,6 +137,7 @@ impl DataDirectory {
         let member =
             Member { id: format!("{pid}-{now}"), until: 0, pid, host: self.host()?, doing: doing.to_owned() };
         let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
+        show::changes_something();
         Ok(Writing { store, lease, _lock: lock })
     }
 
@@ -190,7 +191,12 @@ impl DataDirectory {
     fn lock(&self, doing: &str) -> Result<File> {
         let path = self.path.join("lock");
         let failed = |error: std::io::Error| {
-            let advice = "make it writable, or name another data directory with --data";
+            let advice = match error.kind() {
+                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                    "make room there, or name another data directory with --data"
+                }
+                _ => "make it writable, or name another data directory with --data",
+            };
             Failure::unable(format!("cannot write {}: {error}; {advice}", path.display()))
         };
         let mut file = OpenOptions::new()

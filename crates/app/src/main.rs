@@ -37,7 +37,7 @@ fn main() -> std::process::ExitCode {
     std::panic::set_hook(Box::new(show::panicked));
     // The hook has told what happened; nothing of this process is used any more.
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| commands::run(arguments))) {
-        Ok(Ok(code)) => std::process::ExitCode::from(code),
+        Ok(Ok(code)) => std::process::ExitCode::from(show::ended(code)),
         Ok(Err(error)) => {
             show::stderr(&format!("ingather: {error}"));
             std::process::ExitCode::from(error.code)

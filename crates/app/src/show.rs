@@ -7,6 +7,7 @@ pub(crate) mod secrets;
 mod visible;
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use self::visible::visible;
 
@@ -51,9 +52,35 @@ pub(crate) fn json_page(text: &str) {
     put(&visible::visible_json(text));
 }
 
+/// This command changes something, and goes on to its end whether somebody reads what it says or not.
+static CHANGES: AtomicBool = AtomicBool::new(false);
+/// An answer of such a command could not be written.
+static UNWRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// From here on an answer that cannot be written does not end the program: half a repair would be one that nobody asked for.
+pub(crate) fn changes_something() {
+    CHANGES.store(true, Ordering::Relaxed);
+}
+
+/// Exit code of a command that has come to its end, whose answer may have met a full disk.
+pub(crate) fn ended(code: u8) -> u8 {
+    let unwritten = UNWRITTEN.load(Ordering::Relaxed);
+    if unwritten && code == crate::exit::DONE { crate::exit::UNABLE } else { code }
+}
+
 fn put(text: &str) {
+    if UNWRITTEN.load(Ordering::Relaxed) {
+        return;
+    }
     let Err(error) = writeln!(std::io::stdout(), "{text}") else { return };
-    std::process::exit(i32::from(unwritten(&error)));
+    if !CHANGES.load(Ordering::Relaxed) {
+        std::process::exit(i32::from(unwritten(&error)));
+    }
+    // A reader that went away has read what it wanted.
+    if error.kind() != std::io::ErrorKind::BrokenPipe {
+        UNWRITTEN.store(true, Ordering::Relaxed);
+        unwritten(&error);
+    }
 }
 
 /// Exit code of an answer that could not be written.

@@ -115,6 +115,8 @@ pub struct Held {
     /// As in [`Change::address`], as it was sent; 0 when the entry carries none. Only the store whose books they are can
     /// make one that fits the id, so it tells its own entries from foreign ones.
     pub address: i64,
+    /// As in [`Change::job`].
+    pub job: i64,
     /// As in [`Op::Put`].
     pub version: Digest,
     /// Class.

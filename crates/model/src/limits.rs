@@ -149,9 +149,9 @@ pub const SEARCH_HITS_MAX: usize = 100_000;
 /// Items of a source that are looked through for the new name of a document that a person asks about.
 pub const EXPLAIN_ITEMS_MAX: usize = 1_000_000;
 
-/// Entries of an output that `verify` holds in memory (48 bytes each); more go into files beside the store.
+/// Entries of an output that `verify` holds in memory (56 bytes each); more go into files beside the store.
 pub const VERIFY_ENTRIES_MAX: usize = 1_000_000;
-/// Entries that no book knows and that one `verify` names and removes; the next one goes on.
+/// Entries that one `verify` removes, and those of others that it names; the next one goes on.
 pub const VERIFY_UNKNOWN_MAX: usize = 1_000_000;
 /// Entries and deliveries that `verify` reads at once.
 pub const VERIFY_PAGE: usize = 4_096;

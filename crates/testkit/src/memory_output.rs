@@ -457,6 +457,7 @@ impl Output for MemoryOutput {
         let held = |(id, entry): (&String, &Entry)| Held {
             id: id.clone(),
             address: entry.address,
+            job: entry.job,
             version: entry.version,
             class: entry.class,
             place: entry.place,

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ingather_connector::output::Generation;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::output::{Generation, OutputPlace};
 use ingather_connectors::index::{self, Searcher};
 use ingather_engine::outputs::misfit;
 use ingather_store::connections::{self, Role};
@@ -42,6 +43,7 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
     let (scratch, index) = collect(&reader, &data, file)?;
+    refuse_damaged(&scratch.0, &data, &reader)?;
     let mut manifest = Manifest {
         format: archive::FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -115,6 +117,26 @@ fn in_step(reader: &Reader, data: &Path, into: &Path) -> Result<Option<Generatio
 fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, StoreError> {
     let known = connections::find(sql, Role::Output, INDEX)?;
     Ok(known.map_or(index.seq == 0, |connection| misfit(&connection, index).is_none()))
+}
+
+/// Looks at what was copied: a backup with a damaged index could not be restored, and nobody would know before that day.
+fn refuse_damaged(copied: &Path, data: &DataDirectory, reader: &Reader) -> Result<()> {
+    let Some(look) = ingather_connectors::ALL.output(INDEX).and_then(|kind| kind.look) else { return Ok(()) };
+    let place = OutputPlace { data: copied.to_owned(), store: reader.id().to_owned(), session: 0 };
+    let damage = match look(&serde_json::json!({}), &place) {
+        Ok(Some(mut holdings)) => holdings.damage(&wiring::call(), false)?.into_iter().next(),
+        Ok(None) => None,
+        Err(Fault::Broken(_)) => Some("it cannot be opened".to_owned()),
+        // An index of an older format is rebuilt by the next sync, also after it was restored.
+        Err(fault) if fault.reason().code == "index_older" => None,
+        Err(fault) => return Err(fault.into()),
+    };
+    let Some(damage) = damage else { return Ok(()) };
+    Err(Failure::unable(format!(
+        "nothing was backed up: the search index in {} is damaged ({damage}); `ingather verify index --repair` makes it anew \
+         and sends everything again, then back up again",
+        data.path.display()
+    )))
 }
 
 fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {

@@ -106,11 +106,7 @@ fn one(
         });
     }
     summary(global, &connection.name, &found, writing.is_some(), sent);
-    Ok(if writing.is_some() {
-        sent && found.foreign == 0 && found.removed == found.orphaned
-    } else {
-        found.agrees()
-    })
+    Ok(if writing.is_some() { sent && found.foreign == 0 && found.left_over == 0 } else { found.agrees() })
 }
 
 /// Sends what a job has to send again; whether all of it was sent.
@@ -213,17 +209,29 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
         ));
         return;
     }
-    let repaired_entries = found.missing + found.stale + found.orphaned;
-    match (repair, repaired_entries, found.foreign) {
+    let differences = found.missing + found.stale + found.orphaned;
+    match (repair, differences, found.foreign) {
         (_, 0, 0) => {}
+        (true, ..) => tell_repaired(output, found, differences, sent),
         (false, 0, _) => show::stderr(
             "what is foreign was put there by somebody else; remove it there, if it is not wanted",
         ),
         (false, ..) => show::stderr("`ingather verify --repair` repairs this"),
-        (true, 0, _) => show::stderr("what is foreign is left as it is"),
-        (true, n, 0) => show::stderr(&format!("{} were repaired", number(n))),
-        (true, n, _) => {
-            show::stderr(&format!("{} were repaired; what is foreign is left as it is", number(n)))
-        }
     }
+}
+
+fn tell_repaired(output: &str, found: &Verified, differences: u64, sent: bool) {
+    let repaired = match differences {
+        0 => None,
+        n if sent => Some(format!("{} repaired", show::number(n.saturating_sub(found.left_over)))),
+        // It is not found until then: what its entry named may mean other people by now.
+        _ => Some("what differed was removed; not all of it could be sent again yet".to_owned()),
+    };
+    let more = (found.left_over > 0).then(|| {
+        let more = show::number(found.left_over);
+        format!("{more} more have to be removed; run `ingather verify {output} --repair` again")
+    });
+    let foreign = (found.foreign > 0).then(|| "what is foreign is left as it is".to_owned());
+    let said: Vec<String> = [repaired, more, foreign].into_iter().flatten().collect();
+    show::stderr(&said.join("; "));
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ingather_store::{Durability, Sql, Store, Target, deliveries};
 use ingather_testkit::database::Database;
 
 use crate::files;
@@ -72,6 +73,97 @@ fn a_store_of_an_earlier_day_neither_reveals_nor_keeps_what_it_does_not_know() {
     assert_eq!(sandbox.find("topsecret"), [""; 0]);
     assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
     assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt", "open.txt"]);
+}
+
+/// Another folder, with a document that only the ordinary user may read: it gets the next class that the store gives out.
+fn a_document_of_the_ordinary_user(sandbox: &Sandbox) {
+    let other = sandbox.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("o.txt"), "of the ordinary user").unwrap();
+    files::tool("chown", &[ORDINARY], &other.join("o.txt"));
+    files::tool("chmod", &["0600"], &other.join("o.txt"));
+    files::settle(&other);
+    sandbox.run(&["sync", "other"]).exits(0);
+}
+
+/// That a repair whose source is away leaves nothing of an entry that names a class of another day, whoever that is today.
+#[track_caller]
+fn repaired_without_its_source(sandbox: &Sandbox, next: impl FnOnce(&Sandbox)) {
+    let repaired = sandbox.run(&["verify", "--repair"]).exits(1);
+    assert!(repaired.err.contains("what differed was removed; not all of it could be sent"), "{repaired:#?}");
+    next(sandbox);
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    assert_eq!(
+        sandbox.run(&["search", "ordinary", "--as", ORDINARY, "--json"]).exits(0).documents(),
+        ["o.txt"]
+    );
+    assert_eq!(sandbox.find("topsecret"), [""; 0], "it is removed, not only hidden");
+    assert_eq!(sandbox.find("wordb"), ["b.txt"], "what agrees stays");
+    std::fs::rename(sandbox.path().join("away"), sandbox.root()).unwrap();
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.find("topsecret"), ["a.txt"]);
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    sandbox.run(&["verify"]).exits(0);
+}
+
+#[test]
+fn a_repair_without_the_source_keeps_no_entry_whose_class_may_be_given_to_others() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = settled_in(kept);
+        let yesterday = keep_store(&sandbox);
+        sandbox.write("a.txt", "topsecret");
+        files::tool("chmod", &["0600"], &sandbox.root().join("a.txt"));
+        files::settle(&sandbox.root());
+        sandbox.synced(&[]);
+        restore_store(&sandbox, &yesterday);
+        std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();
+        repaired_without_its_source(&sandbox, a_document_of_the_ordinary_user);
+    }
+}
+
+#[test]
+fn a_repair_of_what_went_two_ways_keeps_no_entry_whose_class_was_given_to_others() {
+    let sandbox = settled();
+    let index = sandbox.data().join("index");
+    let (monday, tuesday) = (sandbox.path().join("monday"), sandbox.path().join("tuesday"));
+    let store = keep_store(&sandbox);
+    copy(&index, &monday);
+    sandbox.write("a.txt", "topsecret");
+    files::tool("chmod", &["0600"], &sandbox.root().join("a.txt"));
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    copy(&index, &tuesday);
+    restore_store(&sandbox, &store);
+    std::fs::remove_dir_all(&index).unwrap();
+    copy(&monday, &index);
+    std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();
+    a_document_of_the_ordinary_user(&sandbox);
+    std::fs::remove_dir_all(&index).unwrap();
+    copy(&tuesday, &index);
+    repaired_without_its_source(&sandbox, |_| {});
+}
+
+#[test]
+fn a_repair_takes_nothing_that_was_on_its_way_for_what_an_index_of_another_day_holds() {
+    let sandbox = settled();
+    let yesterday = keep_store(&sandbox);
+    sandbox.write("a.txt", "topsecret");
+    files::tool("chmod", &["0600"], &sandbox.root().join("a.txt"));
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    restore_store(&sandbox, &yesterday);
+    // Yesterday's copy was made between an intent and its confirmation.
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    let lose = |sql: &mut Sql<'_>| deliveries::lose(sql, &[(1, 2), (2, 2), (3, 2), (4, 2)]);
+    store.write(Durability::Synced, lose).unwrap();
+    drop(store);
+    std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();
+    sandbox.run(&["verify", "--repair"]).exits(1);
+    a_document_of_the_ordinary_user(&sandbox);
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    std::fs::rename(sandbox.path().join("away"), sandbox.root()).unwrap();
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt", "o.txt"]);
 }
 
 #[test]

@@ -287,6 +287,7 @@ impl Columns {
         Held {
             id,
             address: numbers.address,
+            job: numbers.job,
             version: Digest(numbers.version),
             class: numbers.class.map(ClassId),
             place: numbers.place.map(PlaceId),

@@ -91,6 +91,7 @@ fn an_access_change_keeps_text_and_fields() {
     let expected = Held {
         id: "d/a".into(),
         address,
+        job: access("d/a", 3, 8).job,
         version: Digest(1),
         class: Some(ClassId(8)),
         place: Some(PlaceId(1)),

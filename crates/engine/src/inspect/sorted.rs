@@ -11,7 +11,7 @@ use crate::error::{EngineError, Result};
 /// Parts into which many entries are cut, by the first bits of their order.
 const PARTS: usize = 64;
 /// Bytes of one entry in a file.
-const BYTES: usize = 41;
+const BYTES: usize = 49;
 
 /// One entry, as far as it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,7 @@ pub(super) struct Entry {
     /// Hash of the address's parent, and of the address: the order of the books.
     pub(super) address: (i64, i64),
     pub(super) version: i64,
+    pub(super) job: i64,
     /// 0: none.
     pub(super) class: i64,
     /// 0: none.
@@ -30,7 +31,7 @@ pub(super) struct Entry {
 impl Entry {
     fn bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0u8; BYTES];
-        let words = [self.address.0, self.address.1, self.version, self.class, self.place];
+        let words = [self.address.0, self.address.1, self.version, self.job, self.class, self.place];
         for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
@@ -39,14 +40,14 @@ impl Entry {
     }
 
     fn of(bytes: &[u8; BYTES]) -> Entry {
-        let mut words = [0i64; 5];
+        let mut words = [0i64; 6];
         for (word, part) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             let mut eight = [0u8; 8];
             eight.copy_from_slice(part);
             *word = i64::from_le_bytes(eight);
         }
-        let [parent, own, version, class, place] = words;
-        Entry { address: (parent, own), version, class, place, ours: bytes[BYTES - 1] == 1 }
+        let [parent, own, version, job, class, place] = words;
+        Entry { address: (parent, own), version, job, class, place, ours: bytes[BYTES - 1] == 1 }
     }
 
     fn part(&self) -> usize {
@@ -169,7 +170,8 @@ mod tests {
             sorted.most = most;
             let mut expected = Vec::new();
             for (parent, own, version, ours) in words {
-                let entry = Entry { address: (parent, own), version, class: own ^ 5, place: parent ^ 7, ours };
+                let job = version ^ 3;
+                let entry = Entry { address: (parent, own), version, job, class: own ^ 5, place: parent ^ 7, ours };
                 expected.push(entry);
                 sorted.add(entry).map_err(|error| TestCaseError::fail(error.to_string()))?;
             }

@@ -82,8 +82,10 @@ pub struct Verified {
     pub mismatch: Option<String>,
     /// Jobs that have something to send again, after a repair.
     pub to_send: Vec<JobId>,
-    /// Entries that were taken out, by a repair.
+    /// Orphaned entries that were removed, by a repair.
     pub removed: u64,
+    /// Entries, stale or orphaned, that are still to be removed; after a repair more than one can remove.
+    pub left_over: u64,
 }
 
 impl Verified {
@@ -98,8 +100,8 @@ impl Verified {
 impl Engine {
     /// Compares what an output holds with the inventory, and tells each difference; both are seen as they were at one
     /// instant, also beside a writer. `repair` marks what is missing or stale as not held, so that the jobs in
-    /// [`Verified::to_send`] send it again, takes out what is orphaned, and makes an output anew that is damaged; what is
-    /// not ours is only told.
+    /// [`Verified::to_send`] send it again, removes what is stale or orphaned, and makes an output anew that is damaged; what
+    /// is not ours is only told.
     ///
     /// # Errors
     /// `Refused` when the output cannot list what it holds; what the store or the output says.
@@ -168,6 +170,7 @@ impl Engine {
             let fault = Fault::refused("seq", format!("{why}; nothing was repaired"));
             return Err(EngineError::Output { name: pass.connection.name, fault });
         }
+        pass.distrust()?;
         pass.over(sql).map(Some)
     }
 

@@ -353,3 +353,52 @@ fn verifying_beside_a_sync_finds_no_difference_at_any_instant() {
         assert_eq!(sandbox.everything().len(), 3_045);
     }
 }
+
+#[test]
+fn a_backup_of_a_damaged_index_is_refused_and_made_once_that_is_repaired() {
+    let sandbox = synced();
+    let torn = largest(&sandbox.data(), ".store");
+    let whole = std::fs::read(&torn).unwrap();
+    let harms: [&dyn Fn(); 3] =
+        [&|| overwrite(&torn, 200), &|| std::fs::remove_file(&torn).unwrap(), &|| {
+            std::fs::write(&torn, &whole[..whole.len() / 2]).unwrap()
+        }];
+    for harm in harms {
+        harm();
+        let words = ["nothing was backed up", "is damaged", "`ingather verify index --repair`"];
+        sandbox.run(&["backup", "backup.tar"]).refuses(3, &words);
+        assert!(!sandbox.path().join("backup.tar").exists());
+        std::fs::write(&torn, &whole).unwrap();
+    }
+    overwrite(&torn, 200);
+    sandbox.run(&["verify", "index", "--repair"]).exits(0);
+    sandbox.run(&["backup", "backup.tar"]).exits(0);
+    std::fs::remove_dir_all(sandbox.data()).unwrap();
+    sandbox.run(&["restore", "backup.tar"]).exits(0);
+    assert_eq!(sandbox.everything().len(), DOCUMENTS);
+}
+
+#[test]
+fn what_changes_something_goes_on_when_nobody_reads_what_it_says() {
+    let sandbox = synced();
+    let unread = |arguments: &[&str], out: Stdio| {
+        let mut command = sandbox.command(arguments);
+        command.stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
+        command.status().unwrap().code()
+    };
+    let closed = || Stdio::from(std::io::pipe().unwrap().1);
+    let full = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    for (out, code) in [(closed(), 0), (full(), 3)] {
+        std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+        assert_eq!(unread(&["verify", "--repair"], out), Some(code));
+        assert_eq!(sandbox.everything().len(), DOCUMENTS);
+        sandbox.run(&["verify"]).exits(0);
+    }
+    for (flags, out, left, code) in
+        [(["--exclude", "d0/"], closed(), 48, 0), (["--exclude", "d1/"], full(), 48, 3)]
+    {
+        let flags = [&["sync", "root", "--update", "--delete-guard", "off"], &flags[..]].concat();
+        assert_eq!(unread(&flags, out), Some(code));
+        assert_eq!(sandbox.everything().len(), left, "{flags:?}");
+    }
+}

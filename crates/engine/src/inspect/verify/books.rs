@@ -51,15 +51,24 @@ impl Books {
     }
 }
 
+/// Nothing is known to be at this address, whatever is there.
+pub(super) fn is_lost(row: &Booked) -> bool {
+    row.outcome.as_deref() == Some("lost")
+}
+
 pub(super) fn is_confirmed(row: &Booked) -> bool {
     row.holding.sent.is_some() && row.holding.held == Some(row.holding.sent)
 }
 
 /// Whether the entry is what this owner had confirmed; access that is on its way is not asked for.
-pub(super) fn is_held(row: &Booked, entry: &Entry) -> bool {
+///
+/// In an output of another day (`parted`) equal numbers may mean other jobs and other people: there all of them have to be
+/// those that the inventory has now.
+pub(super) fn is_held(row: &Booked, entry: &Entry, parted: bool) -> bool {
     let digest = access_digest(row.class, row.place);
     let settled = row.holding.held_access == Some(digest) && row.holding.sent_access == digest;
     let access = row.class.map_or(0, |class| class.0) == entry.class
         && row.place.map_or(0, |place| place.0) == entry.place;
-    Digest(entry.version) == row.holding.sent && (access || !settled)
+    let of_job = row.job.is_some_and(|job| job.0 == entry.job);
+    Digest(entry.version) == row.holding.sent && if parted { access && of_job } else { access || !settled }
 }

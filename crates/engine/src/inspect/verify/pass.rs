@@ -16,12 +16,15 @@ use ingather_store::leases::Lease;
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, Store, doctor, documents};
 
-use super::books::{Books, is_confirmed, is_held};
+use super::books::{Books, is_confirmed, is_held, is_lost};
 use super::{Difference, Kind, Verified};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::inspect::sorted::{Entry, Sorted};
 use crate::outputs::{Misfit, Opened, misfit};
+
+/// What the inventory notes as the identity of an output under repair: no output has it.
+const NO_IDENTITY: &str = "";
 
 /// The output under a pass.
 pub(super) enum Side {
@@ -54,8 +57,10 @@ pub(super) struct Pass<'e, 't> {
     writer: Option<(Store, Lease)>,
     tell: &'t mut dyn FnMut(&Difference),
     pub(super) found: Verified,
-    /// Addresses that no book knows: whether they are ours.
-    unknown: HashMap<i64, bool>,
+    /// Addresses of entries that are not this store's.
+    foreign: HashSet<i64>,
+    /// Addresses of entries that a repair removes, and no book knows (true) or another entry was to be at (false).
+    leaving: HashMap<i64, bool>,
     jobs: BTreeMap<i64, Job>,
     repositories: HashMap<i64, Arc<dyn Repository>>,
     to_send: HashSet<i64>,
@@ -82,7 +87,8 @@ impl<'e, 't> Pass<'e, 't> {
             writer,
             tell,
             found,
-            unknown: HashMap::new(),
+            foreign: HashSet::new(),
+            leaving: HashMap::new(),
             jobs: jobs::list(sql)?.into_iter().map(|job| (job.id.0, job)).collect(),
             repositories: HashMap::new(),
             to_send: HashSet::new(),
@@ -96,6 +102,21 @@ impl<'e, 't> Pass<'e, 't> {
 
     fn repairs(&self) -> bool {
         self.writer.is_some()
+    }
+
+    /// Until a repair of an output of another day has ended, no reader and no run takes the output for today's: it is
+    /// written to under a session and a ceiling that the inventory notes, so that it would fit after half a repair.
+    pub(super) fn distrust(&self) -> Result<()> {
+        let (Side::Writing(_), Some((store, lease))) = (&self.side, &self.writer) else { return Ok(()) };
+        if self.found.mismatch.is_none() || !self.commits {
+            return Ok(());
+        }
+        let known = &self.connection;
+        store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
+            connections::settle(sql, known.id, NO_IDENTITY, known.generation, known.session)
+        })?;
+        Ok(())
     }
 
     pub(super) fn over(mut self, sql: &mut Sql<'_>) -> Result<Verified> {
@@ -148,6 +169,7 @@ impl<'e, 't> Pass<'e, 't> {
                     version: held.version.0,
                     class: held.class.map_or(0, |class| class.0),
                     place: held.place.map_or(0, |place| place.0),
+                    job: held.job,
                     ours: held.address == own,
                 })?;
             }
@@ -213,14 +235,22 @@ impl<'e, 't> Pass<'e, 't> {
             return Ok(());
         }
         let confirmed: Vec<&Booked> = known.iter().filter(|row| is_confirmed(row)).collect();
+        let parted = self.found.mismatch.is_some();
+        // What an output of another day holds at an address is of that day, whatever is on its way there.
+        let unknown = parted || known.iter().all(is_lost);
         let kind = match entry {
-            _ if confirmed.is_empty() => {
+            Some(entry) if confirmed.iter().any(|row| is_held(row, &entry, parted)) => return Ok(()),
+            Some(entry) if unknown || !confirmed.is_empty() => {
+                if self.repairs() {
+                    self.leaves(entry.address.1, false);
+                }
+                Kind::Stale
+            }
+            None if !confirmed.is_empty() => Kind::Missing,
+            _ => {
                 self.found.on_their_way += 1;
                 return Ok(());
             }
-            None => Kind::Missing,
-            Some(entry) if confirmed.iter().any(|row| is_held(row, &entry)) => return Ok(()),
-            Some(_) => Kind::Stale,
         };
         *(if kind == Kind::Missing { &mut self.found.missing } else { &mut self.found.stale }) += 1;
         differing.push((kind, known));
@@ -228,9 +258,22 @@ impl<'e, 't> Pass<'e, 't> {
     }
 
     fn unbooked(&mut self, entry: Entry) {
-        *(if entry.ours { &mut self.found.orphaned } else { &mut self.found.foreign }) += 1;
-        if self.unknown.len() < limits::VERIFY_UNKNOWN_MAX {
-            self.unknown.insert(entry.address.1, entry.ours);
+        if entry.ours {
+            self.found.orphaned += 1;
+            return self.leaves(entry.address.1, true);
+        }
+        self.found.foreign += 1;
+        if self.foreign.len() < limits::VERIFY_UNKNOWN_MAX {
+            self.foreign.insert(entry.address.1);
+        }
+    }
+
+    /// What differs does not stay until something better is sent: classes, places and jobs that it names may be given out
+    /// again for others meanwhile, and its source may be away for long.
+    fn leaves(&mut self, address: i64, orphaned: bool) {
+        self.found.left_over += 1;
+        if self.leaving.len() < limits::VERIFY_UNKNOWN_MAX {
+            self.leaving.insert(address, orphaned);
         }
     }
 
@@ -283,8 +326,10 @@ impl<'e, 't> Pass<'e, 't> {
 
     fn resend(&mut self, store: &Store, lease: &Lease, differing: &[(Kind, Vec<Booked>)]) -> Result<()> {
         let output = self.id().0;
+        // Where none is confirmed, what is there is removed, and all who claim the address send anew.
+        let counts = |rows: &[Booked], row: &Booked| is_confirmed(row) || !rows.iter().any(is_confirmed);
         let rows: Vec<&Booked> =
-            differing.iter().flat_map(|(_, rows)| rows).filter(|row| is_confirmed(row)).collect();
+            differing.iter().flat_map(|(_, rows)| rows.iter().filter(|row| counts(rows, row))).collect();
         let lost: Vec<(i64, i64)> = rows.iter().map(|row| (row.document, output)).collect();
         let mut by_job: BTreeMap<i64, Vec<Wanted>> = BTreeMap::new();
         for row in rows {
@@ -301,9 +346,9 @@ impl<'e, 't> Pass<'e, 't> {
         Ok(())
     }
 
-    /// Finds the entries that no book knows by their ids, tells them, and takes out those that are ours.
+    /// Finds the ids of what no book knows and of what leaves, tells the former, and removes the latter.
     fn unknown(&mut self) -> Result<()> {
-        if self.unknown.is_empty() {
+        if self.foreign.is_empty() && self.leaving.is_empty() {
             return Ok(());
         }
         let hasher = self.engine.reader.hasher();
@@ -312,23 +357,28 @@ impl<'e, 't> Pass<'e, 't> {
             let page = self.page(after.as_deref())?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.id.clone());
-            let mut orphaned = Vec::new();
+            let mut leaving = Vec::new();
             for held in page {
                 let address = hasher.hash(held.id.as_bytes());
-                let Some(ours) = self.unknown.get(&address) else { continue };
-                let kind = if *ours { Kind::Orphaned } else { Kind::Foreign };
-                (self.tell)(&Difference { kind, id: held.id.clone(), document: None });
-                if *ours {
-                    orphaned.push((held.id, address));
+                let leaves = self.leaving.get(&address).copied();
+                let unknown = match leaves {
+                    Some(orphaned) => orphaned.then_some(Kind::Orphaned),
+                    None => self.foreign.contains(&address).then_some(Kind::Foreign),
+                };
+                if let Some(kind) = unknown {
+                    (self.tell)(&Difference { kind, id: held.id.clone(), document: None });
+                }
+                if leaves.is_some() {
+                    leaving.push((held.id, address));
                 }
             }
-            if self.repairs() && !orphaned.is_empty() {
-                self.take_out(orphaned)?;
+            if self.repairs() && !leaving.is_empty() {
+                self.take_out(leaving)?;
             }
         }
     }
 
-    fn take_out(&mut self, orphaned: Vec<(String, i64)>) -> Result<()> {
+    fn take_out(&mut self, leaving: Vec<(String, i64)>) -> Result<()> {
         let id = self.connection.id;
         let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
             return Ok(());
@@ -338,9 +388,10 @@ impl<'e, 't> Pass<'e, 't> {
             lease.fence(sql)?;
             // Newest wins: a store of an earlier day must not lag behind what its output has seen.
             connections::pass_number(sql, stands.seq)?;
-            connections::take_numbers(sql, id, opened.session, orphaned.len())
+            connections::take_numbers(sql, id, opened.session, leaving.len())
         })?;
-        let changes: Vec<Change> = orphaned
+        let orphaned = leaving.iter().filter(|(_, address)| self.leaving.get(address) == Some(&true)).count();
+        let changes: Vec<Change> = leaving
             .into_iter()
             .zip(first..)
             .map(|((id, address), seq)| Change {
@@ -354,11 +405,13 @@ impl<'e, 't> Pass<'e, 't> {
             })
             .collect();
         let answers = opened.output.apply(&self.engine.call(), &changes);
-        self.found.removed += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
-        match answers.into_iter().find_map(std::result::Result::err) {
-            Some(fault) => Err(EngineError::Output { name: self.connection.name.clone(), fault }),
-            None => Ok(()),
+        let removed = answers.len() as u64;
+        if let Some(fault) = answers.into_iter().find_map(std::result::Result::err) {
+            return Err(EngineError::Output { name: self.connection.name.clone(), fault });
         }
+        self.found.removed += orphaned as u64;
+        self.found.left_over = self.found.left_over.saturating_sub(removed);
+        Ok(())
     }
 
     /// Makes the repair last: the output fits the books from now on, and what hung in the air is dropped.
@@ -369,7 +422,7 @@ impl<'e, 't> Pass<'e, 't> {
             return Ok(());
         };
         let done = opened.commit(&self.engine.call()).map_err(failed)?;
-        let all_known = self.found.removed == self.found.orphaned;
+        let (all_known, parted) = (self.found.left_over == 0, self.found.mismatch.is_some());
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
             if all_known {
@@ -379,6 +432,10 @@ impl<'e, 't> Pass<'e, 't> {
             let Some(done) = done else { return Ok(()) };
             connections::pass_number(sql, done.seq)?;
             connections::take_numbers(sql, id, opened.session, 1)?;
+            // What is left of another day would be taken for today's: the next repair goes on.
+            if parted && !all_known {
+                return Ok(());
+            }
             connections::settle(sql, id, &done.identity, done.number, done.session)
         })?;
         Ok(())
