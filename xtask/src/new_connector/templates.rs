@@ -280,8 +280,8 @@ struct Settings {
     file: PathBuf,
 }
 
-/// Address, version, class and place of an entry.
-type Entry = (i64, Digest, Option<ClassId>, Option<PlaceId>);
+/// Address, job, version, class and place of an entry.
+type Entry = (i64, i64, Digest, Option<ClassId>, Option<PlaceId>);
 
 fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
     let settings: Settings = settings::read(value)?;
@@ -302,11 +302,11 @@ impl __Type__ {
     fn apply_one(&mut self, change: &Change) -> Result<(), Fault> {
         match &change.op {
             Op::Put { version, class, place, .. } => {
-                self.entries.insert(change.id.clone(), (change.address, *version, *class, *place));
+                self.entries.insert(change.id.clone(), (change.address, change.job, *version, *class, *place));
             }
             Op::Access { class, place } => {
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.2, entry.3) = (*class, *place);
+                (entry.1, entry.3, entry.4) = (change.job, *class, *place);
             }
             Op::Delete => drop(self.entries.remove(&change.id)),
         }
@@ -342,8 +342,8 @@ impl Output for __Type__ {
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.range::<str, _>((from, Bound::Unbounded)).take(most);
-        let held = |(id, &(address, version, class, place)): (&String, &Entry)| {
-            Held { id: id.clone(), address, version, class, place }
+        let held = |(id, &(address, job, version, class, place)): (&String, &Entry)| {
+            Held { id: id.clone(), address, job, version, class, place }
         };
         Ok(entries.map(held).collect())
     }
