@@ -3,7 +3,7 @@
 mod jobs;
 mod outputs;
 
-pub(crate) use jobs::{of_job, overlap};
+pub(crate) use jobs::{of_job, overlap, resends};
 pub(crate) use outputs::{of_outputs, refuse_unusable};
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
