@@ -142,6 +142,34 @@ fn the_surroundings_are_looked_at_and_say_what_to_do() {
 }
 
 #[test]
+fn own_files_that_are_something_else_are_named_and_stop_a_run_at_once() {
+    for name in ["lock", "identity"] {
+        let sandbox = synced(Kept::Sqlite);
+        let file = sandbox.data().join(name);
+        let harms: [&dyn Fn(); 3] = [
+            &|| crate::files::tool("mkfifo", &[], &file),
+            &|| std::os::unix::fs::symlink("/nowhere/at/all", &file).unwrap(),
+            &|| std::fs::create_dir(&file).unwrap(),
+        ];
+        for (at, harm) in harms.iter().enumerate() {
+            let _ = std::fs::remove_file(&file);
+            harm();
+            let path = file.display().to_string();
+            let told = sandbox.run(&["doctor"]).exits(1);
+            assert!(
+                told.out.contains(&format!("own_files: {path} is no ordinary file")),
+                "{name} {at}: {told:?}"
+            );
+            sandbox.run(&["sync", "root"]).refuses(3, &[&path, "is no ordinary file; remove it"]);
+            sandbox.run(&["job", "list"]).exits(0);
+        }
+        std::fs::remove_dir(&file).unwrap();
+        sandbox.synced(&[]);
+        assert_eq!(found(&sandbox, &[], 0), [Value::Null; 0]);
+    }
+}
+
+#[test]
 fn a_run_that_failed_is_told_with_the_last_one_that_ended_well() {
     let sandbox = synced(Kept::Sqlite);
     let store = store(&sandbox);
