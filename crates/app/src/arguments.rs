@@ -44,15 +44,19 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "`ingather job list` shows jobs and their last runs, `ingather doctor` what is wrong",
     ),
     (
-        &["index", "add", "crawl", "update", "scan"],
+        &["index", "reindex", "add", "crawl", "update", "scan"],
         "`ingather sync FOLDER` indexes a folder, and brings the index up to date",
     ),
     (&["check", "fsck", "test"], "`ingather doctor` checks everything, `ingather verify` what outputs hold"),
-    (&["query", "find", "grep"], "`ingather search QUERY` searches"),
+    (&["query", "find", "grep", "locate"], "`ingather search QUERY` searches"),
     (&["version"], "`ingather --version` shows the version"),
     (
         &["show", "delete", "remove", "rm", "forget"],
         "`ingather job show JOB` and `ingather job delete JOB` are about jobs",
+    ),
+    (
+        &["explain"],
+        "`ingather document explain JOB DOCUMENT` says why a document is found or not, `ingather why USER DOCUMENT` for whom",
     ),
     (&["config", "init"], "there is nothing to set up; begin with `ingather sync FOLDER`"),
 ];

@@ -15,11 +15,10 @@ mod why;
 use clap::CommandFactory;
 
 use ingather_connector::model::ids::JobId;
-use ingather_connector::model::limits;
 
 use crate::arguments::{Arguments, Command, Global, Selftest, values};
 use crate::exit::{self, Failure, Result};
-use crate::{show, wiring};
+use crate::{show, surroundings, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -76,14 +75,8 @@ fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<J
     }
     for job in reader.read(ingather_store::jobs::list)?.into_iter().filter(|job| Some(job.id) != done) {
         let waits = reader.read(|sql| ingather_store::work::resends(sql, job.id))?;
-        if waits > 0 {
-            let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
-            show::stderr(&format!(
-                "job {}: {more}{} documents wait to be sent again, and are not found before; `ingather sync` of {} sends them",
-                job.name,
-                show::number(waits),
-                job.root
-            ));
+        if let Some(sentence) = surroundings::resends(&job, waits) {
+            show::stderr(&format!("{sentence}; `ingather sync` of {} sends them", job.root));
         }
     }
     Ok(())

@@ -14,6 +14,8 @@ use crate::{interrupt, show};
 
 /// Longest text of a lock file that is read, bytes.
 const LOCK_TEXT_MAX: u64 = 4_096;
+/// Name of the file that tells directories apart which share a database.
+const IDENTITY: &str = "identity";
 
 /// A data directory by its path; it need not exist.
 #[derive(Clone, Debug)]
@@ -97,8 +99,25 @@ impl DataDirectory {
         )))
     }
 
+    /// What would stop the next command that writes: own files that are something else, or cannot be read.
+    pub(crate) fn own_files(&self) -> Vec<String> {
+        let names = ["lock", IDENTITY];
+        let mut found: Vec<String> = names.iter().filter_map(|name| odd(&self.path.join(name))).collect();
+        let identity = self.path.join(IDENTITY);
+        if odd(&identity).is_none()
+            && let Err(error) = std::fs::read_to_string(&identity)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            found.push(format!("{} cannot be used: {error}", identity.display()));
+        }
+        found
+    }
+
     /// Who holds the right to write, as the lock file says it; none when nobody does.
     pub(crate) fn holder(&self) -> Option<String> {
+        if odd(&self.path.join("lock")).is_some() {
+            return None;
+        }
         let mut file = File::open(self.path.join("lock")).ok()?;
         let mut text = String::new();
         match file.try_lock_shared() {
@@ -190,6 +209,7 @@ impl DataDirectory {
 
     fn lock(&self, doing: &str) -> Result<File> {
         let path = self.path.join("lock");
+        refuse_odd(&path)?;
         let failed = |error: std::io::Error| {
             let advice = match error.kind() {
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
@@ -228,7 +248,8 @@ impl DataDirectory {
     /// The name of this directory among those that share a database: for people its machine and path, and a number of which
     /// there is no other, since machines may be called alike. A copy of the directory on another machine is another one.
     fn host(&self) -> Result<String> {
-        let path = self.path.join("identity");
+        let path = self.path.join(IDENTITY);
+        refuse_odd(&path)?;
         let failed = |error: std::io::Error| {
             Failure::unable(format!(
                 "{} cannot be used: {error}; make it readable, or remove it",
@@ -279,4 +300,17 @@ fn default_path() -> Result<PathBuf> {
         .or_else(|| from("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("ingather"))
         .ok_or_else(|| Failure::usage("no home directory is known; name a data directory with --data"))
+}
+
+/// What a file of the data directory is that is no file, as a sentence: opening it could wait for ever, or lead elsewhere.
+fn odd(path: &Path) -> Option<String> {
+    let facts = std::fs::symlink_metadata(path).ok()?;
+    (!facts.is_file()).then(|| format!("{} is no ordinary file", path.display()))
+}
+
+fn refuse_odd(path: &Path) -> Result<()> {
+    match odd(path) {
+        Some(sentence) => Err(Failure::unable(format!("{sentence}; remove it, and it is made anew"))),
+        None => Ok(()),
+    }
 }

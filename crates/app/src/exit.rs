@@ -46,6 +46,7 @@ pub(crate) fn advice(error: &std::io::Error) -> &'static str {
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
             "make it accessible to this user, or name another place"
         }
+        ErrorKind::BrokenPipe => "whoever read it has ended; run the same command again",
         ErrorKind::NotFound | ErrorKind::NotADirectory => "check the path",
         _ => "check the disk, then run the same command again",
     }

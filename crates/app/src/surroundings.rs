@@ -3,7 +3,7 @@
 mod jobs;
 mod outputs;
 
-pub(crate) use jobs::{of_job, overlap};
+pub(crate) use jobs::{of_job, overlap, resends};
 pub(crate) use outputs::{of_outputs, refuse_unusable};
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -68,6 +68,19 @@ pub(crate) fn of_machine(data: &Path, repair: bool) -> Vec<Look> {
         false => Look::good("file_handles", format!("this process may open {} files", show::number(handles))),
     });
     looks
+}
+
+/// Files of the data directory that would stop the next run.
+pub(crate) fn of_own_files(troubles: Vec<String>) -> Vec<Look> {
+    if troubles.is_empty() {
+        return vec![Look::good("own_files", "the data directory's own files can be used")];
+    }
+    troubles
+        .into_iter()
+        .map(|sentence| {
+            Look::bad("own_files", sentence, "the next run would stop there; remove it, and it is made anew")
+        })
+        .collect()
 }
 
 /// What holds the processes that read files: one is started and reads a line.

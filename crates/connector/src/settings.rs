@@ -32,7 +32,7 @@ where
 }
 
 /// What a reader of JSON says is wrong, in words that need no knowledge of it.
-fn in_words(said: &str) -> String {
+pub fn in_words(said: &str) -> String {
     let list = |rest: &str| rest.trim_start_matches("one of ").replace('`', "").replace(" or ", ", ");
     if let Some(rest) = said.strip_prefix("unknown field ") {
         let (name, known) = rest.split_once(", ").unwrap_or((rest, ""));

@@ -241,6 +241,9 @@ fn new_session() -> i64 {
     (random >> 1).max(1) as i64
 }
 
+/// What the inventory notes as the identity of an output of another day under repair: no output has it.
+pub(crate) const UNDER_REPAIR: &str = "";
+
 /// Why an output is not the one that the inventory speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
@@ -258,6 +261,9 @@ impl Misfit {
     /// What it means, as a clause about the output.
     pub fn sentence(self, known: &Connection, stands: &Generation) -> String {
         match self {
+            Misfit::Replaced if known.identity.as_deref() == Some(UNDER_REPAIR) => {
+                "a repair of it has not ended; `ingather verify --repair` goes on with it".to_owned()
+            }
             Misfit::Replaced => {
                 "it is not the output that the inventory speaks of: it was made anew or put in its place".to_owned()
             }

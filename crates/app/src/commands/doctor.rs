@@ -29,6 +29,7 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
         looks.iter().for_each(|look| tell_look(global, look));
     };
     tell(surroundings::of_machine(&data.path, repair));
+    tell(surroundings::of_own_files(data.own_files()));
     tell(surroundings::of_store(&reader)?);
     let engine = wiring::engine(global, &data, reader.clone(), writing.as_ref(), &[]);
     let holder = if repair { None } else { data.holder() };

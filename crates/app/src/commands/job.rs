@@ -20,7 +20,7 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     match command {
         Job::List => list(global, &data),
-        Job::Show { job } => show_one(global, &data.existing()?, &job),
+        Job::Show { job } => show_one(global, &data, &job),
         Job::Runs { job, limit } => list_runs(global, &data.existing()?, &job, limit as usize),
         Job::Held { job, limit } => held(global, &data, &job, limit as usize),
         Job::Confirm { job, run } => confirm(global, &data, &job, run),
@@ -44,6 +44,7 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
         return Ok(exit::DONE);
     };
     let mut rows = Vec::new();
+    let works = may_work(data);
     for job in reader.read(jobs::list)? {
         let total = reader.read(|sql| documents::total(sql, job.id))?;
         let run = last_run(&reader, &job)?;
@@ -54,7 +55,7 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
         let outcome = run.as_ref().map_or("never ran".to_owned(), |run| outcome_of(run).to_owned());
         let when = run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
         let outputs = job.definition.outputs.join(", ");
-        let state = state_word(&job.state).to_owned();
+        let state = state_word(&job.state, works).to_owned();
         rows.push(vec![job.name, state, show::number(total), outcome, when, outputs, job.root]);
     }
     if !global.json {
@@ -63,10 +64,16 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// The state of a job as people read it.
-fn state_word(state: &str) -> &str {
+/// Whether somebody may work on a job: with a store that others share, nobody here can tell.
+fn may_work(data: &DataDirectory) -> bool {
+    !data.keeps_the_store() || data.holder().is_some()
+}
+
+/// The state of a job as people read it; a run whose process is gone goes on with the next one.
+fn state_word(state: &str, works: bool) -> &str {
     match state {
         "resting" => "idle",
+        "starting" | "working" | "sweeping" | "ending" if !works => "stopped",
         "starting" | "working" | "sweeping" | "ending" => "running",
         other => other,
     }
@@ -98,7 +105,8 @@ fn run_json(run: &Run) -> serde_json::Value {
     })
 }
 
-fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
+fn show_one(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
+    let reader = &data.existing()?;
     let job = job_named(reader, name)?;
     let total = reader.read(|sql| documents::total(sql, job.id))?;
     let run = last_run(reader, &job)?;
@@ -111,7 +119,7 @@ fn show_one(global: &Global, reader: &Reader, name: &str) -> Result<u8> {
     show::line(&format!("stages     {}", super::pipeline::in_words(&job.definition.stages)));
     show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
     show::line(&format!("keep       {}", super::sync::keep_word(job.definition.keep)));
-    show::line(&format!("state      {}", state_word(&job.state)));
+    show::line(&format!("state      {}", state_word(&job.state, may_work(data))));
     show::line(&format!("documents  {}", show::number(total)));
     if let Some(run) = &run {
         show::line(&format!(
@@ -257,6 +265,8 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
         show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
         return Ok(interrupt::code());
     }
+    // What other jobs have, too, in another form, went with what this one had sent last.
+    super::tell_resends(global, &reader, Some(job.id))?;
     if removed.nameless > 0 {
         show::stderr(&format!(
             "{} documents have lost their names, so that nobody can say what is to be removed from outputs: run \

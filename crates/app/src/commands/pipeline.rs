@@ -73,7 +73,10 @@ pub(super) fn read(file: &Path) -> Result<Vec<Stage>> {
     };
     let value = if value.is_array() { json!({ "stages": value }) } else { value };
     let given: Given = serde_json::from_value(value).map_err(|error| {
-        wrong(format!("{error}; each stage is `transform` with `settings`, in a list `stages`"))
+        wrong(format!(
+            "{}; each stage is `transform` with `settings`, in a list `stages`",
+            ingather_connector::settings::in_words(&error.to_string())
+        ))
     })?;
     if given.stages.len() > limits::STAGES_MAX {
         return Err(wrong(format!(

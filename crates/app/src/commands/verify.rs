@@ -182,6 +182,11 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
         });
         return;
     }
+    // What could not be opened was compared with nothing: the damage says so, and no number of differences does.
+    if !found.damage.is_empty() && found.entries + found.deliveries == 0 {
+        show::stderr(&format!("{output}: nothing could be compared"));
+        return;
+    }
     show::line(&format!(
         "{output}: {} entries, {} deliveries: {} missing, {} stale, {} orphaned, {} foreign",
         number(found.entries),

@@ -2,6 +2,7 @@
 
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::job::ContentBy;
+use ingather_connector::model::limits;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_store::connections;
@@ -58,6 +59,7 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
     if let Some(run) = last.first() {
         looks.extend(what_waits_for_people(engine, job, run)?);
     }
+    looks.push(sent_again(engine, job, holder)?);
     for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
         // Told once, with the job that is overwritten.
         if found.job == job.name {
@@ -163,6 +165,31 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             format!("`ingather sync` of {} goes on with them", job.root),
         ),
     ])
+}
+
+/// What an output lost, and nobody finds until it is sent again.
+fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
+    let waits = engine.reader.read(|sql| work::resends(sql, job.id))?;
+    Ok(match resends(job, waits) {
+        // Whoever writes may be about to send it.
+        Some(sentence) if holder.is_none() => {
+            Look::bad("resend", sentence, format!("`ingather sync` of {} sends them", job.root))
+        }
+        _ => Look::good("resend", format!("job {}: nothing has to be sent again by its next run", job.name)),
+    })
+}
+
+/// The sentence for documents that wait to be sent again; none when there are none.
+pub(crate) fn resends(job: &Job, waits: u64) -> Option<String> {
+    let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
+    let documents = if waits == 1 { "document waits" } else { "documents wait" };
+    (waits > 0).then(|| {
+        format!(
+            "job {}: {more}{} {documents} to be sent again, and may not be found before",
+            job.name,
+            show::number(waits)
+        )
+    })
 }
 
 /// The sentence for documents that two jobs send in different forms.

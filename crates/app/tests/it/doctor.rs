@@ -80,9 +80,12 @@ fn what_was_forgotten_is_sent_by_the_next_run_and_counters_are_made_anew() {
         assert!(text.out.contains("forgotten (5): 3 documents were forgotten"), "{text:?}");
         let repaired = found(&sandbox, &["--repair"], 0);
         assert!(repaired.iter().all(|line| line["repaired"] == true), "{repaired:?}");
-        assert_eq!(found(&sandbox, &[], 0), [Value::Null; 0]);
+        // They are known again, and not found yet.
+        let waits = found(&sandbox, &[], 1);
+        assert_eq!((waits.len(), &waits[0]["check"]), (1, &"resend".into()), "{waits:?}");
         let counts = sandbox.synced(&[]);
         assert_eq!((counts.get("unchanged"), counts.get("added")), (27, 3), "{counts:?}");
+        assert_eq!(found(&sandbox, &[], 0), [Value::Null; 0]);
         assert_eq!(sandbox.everything().len(), 30);
     }
 }
@@ -136,6 +139,34 @@ fn the_surroundings_are_looked_at_and_say_what_to_do() {
     )
     .exits(1);
     assert!(told.out.contains("may open 200 files"), "{told:?}");
+}
+
+#[test]
+fn own_files_that_are_something_else_are_named_and_stop_a_run_at_once() {
+    for name in ["lock", "identity"] {
+        let sandbox = synced(Kept::Sqlite);
+        let file = sandbox.data().join(name);
+        let harms: [&dyn Fn(); 3] = [
+            &|| crate::files::tool("mkfifo", &[], &file),
+            &|| std::os::unix::fs::symlink("/nowhere/at/all", &file).unwrap(),
+            &|| std::fs::create_dir(&file).unwrap(),
+        ];
+        for (at, harm) in harms.iter().enumerate() {
+            let _ = std::fs::remove_file(&file);
+            harm();
+            let path = file.display().to_string();
+            let told = sandbox.run(&["doctor"]).exits(1);
+            assert!(
+                told.out.contains(&format!("own_files: {path} is no ordinary file")),
+                "{name} {at}: {told:?}"
+            );
+            sandbox.run(&["sync", "root"]).refuses(3, &[&path, "is no ordinary file; remove it"]);
+            sandbox.run(&["job", "list"]).exits(0);
+        }
+        std::fs::remove_dir(&file).unwrap();
+        sandbox.synced(&[]);
+        assert_eq!(found(&sandbox, &[], 0), [Value::Null; 0]);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Parts of a data directory from another day, and outputs that went away: the next run ends exactly at the tree.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
 use ingather_store::{Durability, Sql, Store, Target, deliveries};
 use ingather_testkit::database::Database;
@@ -141,6 +143,33 @@ fn a_repair_of_what_went_two_ways_keeps_no_entry_whose_class_was_given_to_others
     std::fs::remove_dir_all(&index).unwrap();
     copy(&tuesday, &index);
     repaired_without_its_source(&sandbox, |_| {});
+}
+
+#[test]
+fn half_a_repair_of_an_output_of_another_day_shows_nothing_and_is_gone_on_with() {
+    let sandbox = settled();
+    let yesterday = keep_store(&sandbox);
+    // More differences than a pipe holds that nobody reads.
+    (0..800).for_each(|n| sandbox.write(&format!("new{n}.txt"), "topsecret"));
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    restore_store(&sandbox, &yesterday);
+    std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();
+    let mut command = sandbox.command(&["verify", "--repair", "--json"]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::with_capacity(16, child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let refused = || sandbox.run(&["search", "*", "--all"]).refuses(3, &["`ingather sync`"]);
+    refused();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    refused();
+    let told = sandbox.run(&["verify"]).exits(1);
+    assert!(told.err.contains("a repair of it has not ended; `ingather verify --repair`"), "{told:?}");
+    sandbox.run(&["verify", "--repair"]).exits(0);
+    assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt"]);
+    sandbox.run(&["verify"]).exits(0);
 }
 
 #[test]

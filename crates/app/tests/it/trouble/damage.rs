@@ -367,6 +367,9 @@ fn a_backup_of_a_damaged_index_is_refused_and_made_once_that_is_repaired() {
         harm();
         let words = ["nothing was backed up", "is damaged", "`ingather verify index --repair`"];
         sandbox.run(&["backup", "backup.tar"]).refuses(3, &words);
+        // What could not be compared is not said to miss nothing.
+        let verified = sandbox.run(&["verify"]).exits(1);
+        assert!(!verified.out.contains("index: 0 entries"), "{verified:?}");
         assert!(!sandbox.path().join("backup.tar").exists());
         std::fs::write(&torn, &whole).unwrap();
     }

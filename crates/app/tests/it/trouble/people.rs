@@ -1,5 +1,7 @@
 //! What only a person can decide or mend is named: by the doctor, by its exit code, by lists with reasons.
 
+use ingather_store::{Durability, Store, Target, jobs, runs};
+
 use crate::files;
 use crate::people::{ORDINARY, Person};
 use crate::sandbox::Sandbox;
@@ -26,8 +28,12 @@ fn two_jobs_that_send_the_same_documents_differently_are_told_by_sync_doctor_and
     assert!(named.out.contains(words) && named.err.contains("1 problem found"), "{named:?}");
     let told = sandbox.run(&["document", "explain", "whole", "1.txt"]).exits(0);
     assert!(told.out.contains("that job short sent last") && told.out.contains("--to"), "{told:?}");
-    // The cure that the sentence names.
-    sandbox.run(&["job", "delete", "short"]).exits(0);
+    // The cure that the sentence names; what it takes along is said at once, and until it is sent again.
+    let lost = "job whole: 3 documents wait to be sent again, and may not be found before";
+    let deleted = sandbox.run(&["job", "delete", "short"]).exits(0);
+    assert!(deleted.err.contains(lost) && deleted.err.contains("`ingather sync`"), "{deleted:?}");
+    let named = sandbox.run(&["doctor"]).exits(1);
+    assert!(named.out.contains(&format!("resend: {lost}")), "{named:?}");
     sandbox.run(&["sync", "root", "--name", "whole"]).exits(0);
     assert_eq!(sandbox.find("pangolin").len(), 3);
     sandbox.run(&["doctor"]).exits(0);
@@ -108,4 +114,37 @@ fn a_store_that_is_missing_beside_its_index_is_not_called_a_beginning() {
     assert!(!store.exists(), "nothing was begun anew");
     std::fs::write(&store, kept).unwrap();
     assert_eq!(sandbox.everything(), ["a.txt"]);
+}
+
+#[test]
+fn a_run_whose_process_is_gone_is_not_called_running() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let states = |word: &str| {
+        let list = sandbox.run(&["job", "list"]).exits(0).out;
+        let one = sandbox.run(&["job", "show", "root"]).exits(0).out;
+        assert!(list.lines().nth(1).unwrap().contains(&format!("root  {word} ")), "{list}");
+        assert!(one.contains(&format!("state      {word}\n")), "{one}");
+    };
+    states("idle");
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    store
+        .write(Durability::Synced, |sql| {
+            let job = jobs::by_name(sql, "root")?.unwrap();
+            let run = jobs::begin(sql, job.id)?.unwrap();
+            runs::open(sql, job.id, run, "full", 0)
+        })
+        .unwrap();
+    drop(store);
+    states("stopped");
+    // As a process holds it that works.
+    let lock = std::fs::File::open(sandbox.data().join("lock")).unwrap();
+    lock.lock().unwrap();
+    states("running");
+    // A process that another test starts at this moment may hold a copy of it.
+    lock.unlock().unwrap();
+    sandbox.synced(&[]);
+    states("idle");
 }

@@ -95,6 +95,9 @@ fn commands_of_other_programs_lead_to_those_of_this_one() {
         ("query", "ingather search"),
         ("version", "ingather --version"),
         ("rm", "ingather job delete"),
+        ("explain", "ingather document explain JOB DOCUMENT"),
+        ("locate", "ingather search"),
+        ("reindex", "ingather sync FOLDER"),
     ];
     for (typed, words) in cases {
         sandbox.run(&[typed, "x"]).refuses(2, &[&format!("there is no command `{typed}`"), words]);
@@ -114,6 +117,7 @@ fn what_is_typed_wrongly_is_answered_in_own_words() {
         "[[stages]]\ntransform = \"limit\"\nsettings = { size = 1 }\n",
     )
     .unwrap();
+    std::fs::write(sandbox.path().join("key.toml"), "[[stage]]\ntransform = \"text\"\n").unwrap();
     let cases: &[(&[&str], &str)] = &[
         (&["search", "a", "--limit", "x"], "whole number from 0 to 10000"),
         (&["search", "a", "--limit", "-1"], "whole number from 0 to 10000"),
@@ -131,6 +135,7 @@ fn what_is_typed_wrongly_is_answered_in_own_words() {
             &["sync", "root", "--pipeline", "bad.toml", "--update"],
             "must be a whole number, 0 or more, not \"ten\"",
         ),
+        (&["sync", "root", "--pipeline", "key.toml", "--update"], "in a list `stages`"),
         (&["sync", "root", "--pipeline", "odd.toml", "--update"], "`size` is no setting; there are"),
         (&["restore", "root/a.txt", "--data", "new"], "is no backup, or is damaged"),
         (&["document", "explain", "root", ""], "is not a valid name of a document"),

@@ -21,10 +21,7 @@ use super::{Difference, Kind, Verified};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::inspect::sorted::{Entry, Sorted};
-use crate::outputs::{Misfit, Opened, misfit};
-
-/// What the inventory notes as the identity of an output under repair: no output has it.
-const NO_IDENTITY: &str = "";
+use crate::outputs::{Misfit, Opened, UNDER_REPAIR, misfit};
 
 /// The output under a pass.
 pub(super) enum Side {
@@ -114,7 +111,7 @@ impl<'e, 't> Pass<'e, 't> {
         let known = &self.connection;
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            connections::settle(sql, known.id, NO_IDENTITY, known.generation, known.session)
+            connections::settle(sql, known.id, UNDER_REPAIR, known.generation, known.session)
         })?;
         Ok(())
     }
