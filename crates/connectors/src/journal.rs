@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "journal",
     about: "Appends one line of JSON for each change to a file.",
-    can: OutputCan { commits: false, access: true, list: false },
+    can: OutputCan { commits: false, access: true, list: false, told: false },
     schema: settings::schema_of::<JournalSettings>,
     open,
     look: None,

@@ -12,7 +12,9 @@ const FOLDERS: &[&str] = &["s/", "s/t/", "d/", "/"];
 const CONTENTS: &[&str] =
     &["v1", "v2", "v3", "v-no", "v1+a1", "v2+a1+b1", "v3+a2+b-no1", "v4+b?+a1", "v5+a3+...", "v6+a1+a2"];
 const PEOPLE: &[&str] = &["open", "open", "anna", "bert", "anna+bert"];
-const KINDS: &[&str] = &["memory", "committing", "committing", "plain"];
+const KINDS: &[&str] = &["memory", "committing", "committing", "plain", "told", "told"];
+/// Kinds that can tell that they do not fit the books.
+const FITTING: &[&str] = &["committing", "committing", "told"];
 const ROOTS: &[&str] = &["", "s/", "d/", "s/t/"];
 const STAGES: &[&str] = &[
     "",
@@ -31,6 +33,8 @@ const DEATHS: &[&str] = &[
     "after write",
     "before intent",
     "after intent",
+    "before tell",
+    "after tell",
     "before send",
     "mid send",
     "after send",
@@ -56,7 +60,7 @@ struct World {
     files: BTreeSet<String>,
     outputs: Vec<(&'static str, &'static str)>,
     /// Every output can tell that it does not fit the books, so that old books may come back.
-    all_commit: bool,
+    all_fit: bool,
     jobs: Vec<&'static str>,
     /// Names of files that this world knows: in small worlds more happens to each.
     names: &'static [&'static str],
@@ -65,13 +69,13 @@ struct World {
 /// The text of a seed's world.
 pub fn of_seed(seed: u64) -> String {
     let mut dice = Dice::new(seed);
-    let all_commit = dice.once_in(3);
+    let all_fit = dice.once_in(3);
     let mut world = World {
         dice,
         lines: Vec::new(),
         files: BTreeSet::new(),
         outputs: Vec::new(),
-        all_commit,
+        all_fit,
         jobs: Vec::new(),
         names: FILES,
     };
@@ -100,7 +104,7 @@ impl World {
     fn begin(&mut self) {
         let outputs = 1 + self.dice.below(3);
         for name in &["one", "two", "three"][..outputs] {
-            let kind = if self.all_commit { "committing" } else { self.dice.one(KINDS) };
+            let kind = self.dice.one(if self.all_fit { FITTING } else { KINDS });
             self.outputs.push((name, kind));
             self.tell(&format!("output {name} {kind}"));
         }
@@ -312,10 +316,13 @@ impl World {
             "refused",
             "forgets",
             "older",
+            "cut",
         ]);
         match word {
             "forgets" | "older" if kind != "committing" => {}
-            "short" | "double" | "commit" | "fine" | "forgets" | "older" | "slow:700" | "slow:9000" => {
+            "cut" if kind != "told" => {}
+            "short" | "double" | "commit" | "fine" | "forgets" | "older" | "cut" | "slow:700"
+            | "slow:9000" => {
                 self.tell(&format!("fault {output} {word}"));
             }
             _ => self.tell(&format!("fault {output} {word} {name} {times}")),
@@ -405,10 +412,10 @@ impl World {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
         match self.dice.below(8) {
-            0 | 1 if self.all_commit => self.tell("backup"),
-            2 if self.all_commit => self.tell("restore"),
-            3 if self.all_commit => self.tell("backup all"),
-            4 if self.all_commit => self.tell("restore all"),
+            0 | 1 if self.all_fit => self.tell("backup"),
+            2 if self.all_fit => self.tell("restore"),
+            3 if self.all_fit => self.tell("backup all"),
+            4 if self.all_fit => self.tell("restore all"),
             5 if kind == "committing" => self.tell(&format!("backup {output}")),
             6 if kind == "committing" => self.tell(&format!("restore {output}")),
             _ => {

@@ -52,6 +52,10 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::OldTextOpens, Check::Scenario("old_text_opens")),
     (Mutation::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),
     (Mutation::LeftEntryStays, Check::Scenario("left_entries")),
+    (Mutation::ContainerToldBeforeItIsProven, Check::Scenario("told_of_access")),
+    (Mutation::NarrowingToldAtTheEnd, Check::Scenario("told_of_access")),
+    (Mutation::EntryAheadOfItsContainer, Check::Scenario("told_of_access")),
+    (Mutation::CutNotNoticed, Check::Scenario("told_of_access")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

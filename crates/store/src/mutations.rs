@@ -47,6 +47,10 @@ pub enum Mutation {
     OldTextOpens,
     KeptNotLookedAtBelowAnOpening,
     LeftEntryStays,
+    ContainerToldBeforeItIsProven,
+    NarrowingToldAtTheEnd,
+    EntryAheadOfItsContainer,
+    CutNotNoticed,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -91,6 +95,10 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),
     (Mutation::KeptNotLookedAtBelowAnOpening, "an unchanged document with a part that could not be read keeps its folder from opening"),
     (Mutation::LeftEntryStays, "an entry that a job leaves behind is not sent by the next owner"),
+    (Mutation::ContainerToldBeforeItIsProven, "an output that is told who may see hears of a folder's opening before it is proven"),
+    (Mutation::NarrowingToldAtTheEnd, "an output that is told who may see hears at the end of the run what became narrower"),
+    (Mutation::EntryAheadOfItsContainer, "an entry is sent ahead of what tells who may see it"),
+    (Mutation::CutNotNoticed, "what an output that was cut has lost is not told again"),
     (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 
