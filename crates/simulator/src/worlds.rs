@@ -12,9 +12,7 @@ const FOLDERS: &[&str] = &["s/", "s/t/", "d/", "/"];
 const CONTENTS: &[&str] =
     &["v1", "v2", "v3", "v-no", "v1+a1", "v2+a1+b1", "v3+a2+b-no1", "v4+b?+a1", "v5+a3+...", "v6+a1+a2"];
 const PEOPLE: &[&str] = &["open", "open", "anna", "bert", "anna+bert"];
-const KINDS: &[&str] = &["memory", "committing", "committing", "plain", "told", "told"];
-/// Kinds that can tell that they do not fit the books.
-const FITTING: &[&str] = &["committing", "committing", "told"];
+const KINDS: &[&str] = &["memory", "committing", "committing", "plain"];
 const ROOTS: &[&str] = &["", "s/", "d/", "s/t/"];
 const STAGES: &[&str] = &[
     "",
@@ -33,8 +31,6 @@ const DEATHS: &[&str] = &[
     "after write",
     "before intent",
     "after intent",
-    "before tell",
-    "after tell",
     "before send",
     "mid send",
     "after send",
@@ -54,6 +50,10 @@ const DEATHS: &[&str] = &[
     "before clear",
 ];
 
+/// Where worlds die besides, that have an output which is told who may see.
+const DEATHS_OF_TOLD: &[&str] =
+    &["before tell", "after tell", "after send", "after confirm", "before confirm"];
+
 struct World {
     dice: Dice,
     lines: Vec<String>,
@@ -61,6 +61,8 @@ struct World {
     outputs: Vec<(&'static str, &'static str)>,
     /// Every output can tell that it does not fit the books, so that old books may come back.
     all_fit: bool,
+    /// Some outputs judge access by what they are told.
+    some_told: bool,
     jobs: Vec<&'static str>,
     /// Names of files that this world knows: in small worlds more happens to each.
     names: &'static [&'static str],
@@ -70,12 +72,15 @@ struct World {
 pub fn of_seed(seed: u64) -> String {
     let mut dice = Dice::new(seed);
     let all_fit = dice.once_in(3);
+    // The other worlds stay as they were before there were such outputs.
+    let some_told = seed % 4 == 3;
     let mut world = World {
         dice,
         lines: Vec::new(),
         files: BTreeSet::new(),
         outputs: Vec::new(),
         all_fit,
+        some_told,
         jobs: Vec::new(),
         names: FILES,
     };
@@ -104,7 +109,11 @@ impl World {
     fn begin(&mut self) {
         let outputs = 1 + self.dice.below(3);
         for name in &["one", "two", "three"][..outputs] {
-            let kind = self.dice.one(if self.all_fit { FITTING } else { KINDS });
+            let kind = match if self.all_fit { "committing" } else { self.dice.one(KINDS) } {
+                "memory" if self.some_told => "told",
+                "committing" if self.some_told && self.dice.once_in(2) => "told",
+                kind => kind,
+            };
             self.outputs.push((name, kind));
             self.tell(&format!("output {name} {kind}"));
         }
@@ -296,6 +305,9 @@ impl World {
     fn output_fault(&mut self) {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
+        if kind == "told" && self.dice.once_in(4) {
+            return self.tell(&format!("fault {output} cut"));
+        }
         let name = if self.dice.once_in(3) { "*" } else { self.dice.one(self.names) };
         let times = 1 + self.dice.below(4);
         let word = self.dice.one(&[
@@ -316,13 +328,10 @@ impl World {
             "refused",
             "forgets",
             "older",
-            "cut",
         ]);
         match word {
             "forgets" | "older" if kind != "committing" => {}
-            "cut" if kind != "told" => {}
-            "short" | "double" | "commit" | "fine" | "forgets" | "older" | "cut" | "slow:700"
-            | "slow:9000" => {
+            "short" | "double" | "commit" | "fine" | "forgets" | "older" | "slow:700" | "slow:9000" => {
                 self.tell(&format!("fault {output} {word}"));
             }
             _ => self.tell(&format!("fault {output} {word} {name} {times}")),
@@ -342,7 +351,8 @@ impl World {
     }
 
     fn dying_run(&mut self) {
-        let place = self.dice.one(DEATHS);
+        let here = self.some_told && self.dice.once_in(2);
+        let place = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
         let nth = 1 + self.dice.below(3);
         match self.dice.below(8) {
             0 | 1 => {

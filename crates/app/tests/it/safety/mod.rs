@@ -1,5 +1,6 @@
 //! What the program does with input and surroundings that cannot be trusted (`docs/manual/security.md`).
 
+mod journal;
 mod modes;
 pub(crate) mod mounts;
 mod readers;
