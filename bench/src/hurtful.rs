@@ -1,5 +1,7 @@
 //! Files that are made to hurt: archives that unpack to far more than they are, and documents of extraordinary size.
 
+mod packings;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -51,6 +53,7 @@ pub(crate) fn make(folder: &Path, size: impl Fn(usize) -> usize) -> Result<Vec<(
     (0..size(2_048)).try_for_each(|_| out.write_all(piece.as_bytes()))?;
     out.flush()?;
     made.push((format!("text of {}", bytes(std::fs::metadata(&text)?.len())), text));
+    made.extend(packings::make(folder, &size)?);
     Ok(made)
 }
 

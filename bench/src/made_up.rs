@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ingather_connector::call::{Cancel, Clock};
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, Keep, RunKind, Stage};
+use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_connector::registry::Registry;
 use ingather_connector::repository::{RepositoryKind, Surroundings};
 use ingather_engine::progress::Progress;
@@ -95,6 +95,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         delete_guard: Guard::default(),
         compare_content: false,
         keep: Keep::Nothing,
+        content_by: ContentBy::Read,
     };
     let id = store.write(Durability::Synced, |sql| {
         let kind = repository::REPOSITORY.name;
@@ -129,8 +130,13 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
     })
 }
 
-const OPTIONS: Options =
-    Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false, accepts_devices: false };
+const OPTIONS: Options = Options {
+    kind: RunKind::Full,
+    mode: Mode::Write,
+    guard_off: false,
+    accepts_devices: false,
+    rereads: false,
+};
 
 fn work(engine: &Engine, job: &Job) -> Result<Report> {
     let report = engine.run(job, repository::REPOSITORY.name, OPTIONS, Arc::default())?;

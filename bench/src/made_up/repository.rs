@@ -36,7 +36,7 @@ struct MadeUp {
 pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "made-up",
     about: "Makes its documents up.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true },
+    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let number = |name: &str| source[name].as_u64().unwrap_or_default();
@@ -150,6 +150,7 @@ impl Listing for Pages {
                 identity: "root".to_owned(),
                 level: Level::open(),
                 folder: Some(String::new()),
+                stamp: Stamp::NONE,
             });
         }
         let last = folders.min(self.folder + (limits::PAGE_ITEMS_MAX as u64 / each).max(1));
@@ -161,6 +162,7 @@ impl Listing for Pages {
                 identity: folder.to_string(),
                 level: self.source.level(folder),
                 folder: Some(name.clone()),
+                stamp: Stamp::NONE,
             });
             let numbers = folder * each..documents.min((folder + 1) * each);
             page.groups.push(Group {

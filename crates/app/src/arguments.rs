@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
-pub(crate) use sync::{KeepWord, OnOff, Sync};
+pub(crate) use sync::{ContentByWord, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
 #[derive(Parser, Debug)]
@@ -27,7 +27,7 @@ pub(crate) use sync::{KeepWord, OnOff, Sync};
         ingather job list                        what there is, and when it ran\n\n\
         Each command has a --help of its own, with examples and exit codes.\n\n\
         Exit codes: 0 done · 1 finished, and somebody is needed · 2 wrong use · 3 could not work ·\n\
-        130 stopped by Ctrl-C"
+        130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -283,12 +283,13 @@ pub(crate) enum Selftest {
     ingather selftest kill                       twenty kills, with SQLite\n  \
     ingather selftest kill --rounds 1000 --postgres\n  \
     ingather selftest kill --seed 7 --folder /mnt/disk-to-try\n\n\
-    In a folder of its own, files and folders are written, renamed, closed and removed; a sync of\n\
-    them is killed, at any instant or when it was just seen to write to the store, the index or the\n\
-    journal; the next sync runs to its end. Then index and journal must hold exactly the tree, every\n\
-    user must find exactly what the files let them read, and nothing may have been sent again.\n\n\
+    In a folder of its own, files and folders are written, renamed, closed and removed; what is in\n\
+    archives and mails comes, goes, changes, and cannot be read for a while; a sync of them is killed,\n\
+    at any instant or when it was just seen to write to the store, the index or the journal; the next\n\
+    sync runs to its end. Then index and journal must hold exactly the tree, every user must find\n\
+    exactly what the files let them read, and nothing may have been sent again.\n\n\
     Exit codes: 0 nothing was lost · 1 something differs, and the folder is kept · 2 wrong use ·\n\
-    3 could not work · 130 stopped by Ctrl-C")]
+    3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct SelftestKill {
     /// Kills to survive
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = values::count)]

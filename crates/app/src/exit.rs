@@ -12,8 +12,8 @@ pub(crate) const TROUBLED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Could not work: store, lock, version.
 pub(crate) const UNABLE: u8 = 3;
-/// Stopped cleanly by Ctrl-C.
-pub(crate) const STOPPED: u8 = 130;
+/// Stopped cleanly by a signal: this and its number, such as 130 for Ctrl-C.
+pub(crate) const SIGNALLED: u8 = 128;
 
 /// A failure of a command.
 #[derive(Debug)]

@@ -1,26 +1,65 @@
-//! Ctrl-C: the first one stops at the next batch, the second one at once; both lose nothing.
+//! Ctrl-C, and what else asks a program to end: the first signal stops at the next batch, the second one at once; both lose
+//! nothing.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use ingather_connector::call::Cancel;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::{exit, show};
+
+/// Ctrl-C; a service manager; a terminal that is closed.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
+/// The signal that came first; 0 before there was one.
+static FIRST: AtomicI32 = AtomicI32::new(0);
 
-/// The flag that the first Ctrl-C raises.
+/// The flag that the first signal raises.
 pub(crate) fn cancel() -> Cancel {
     CANCEL
         .get_or_init(|| {
             let cancel = Cancel::default();
-            let raised = cancel.clone();
-            // Without a handler Ctrl-C ends the program at once, which loses nothing either.
-            let _ = ctrlc::set_handler(move || {
-                if raised.cancelled() {
-                    std::process::exit(i32::from(crate::exit::STOPPED));
-                }
-                raised.cancel();
-                crate::show::stderr("stopping at the next batch; once more: at once");
-            });
+            let ignored = ignored();
+            // Whoever started this with `nohup`, or in the background of a script, wants it to go on.
+            let heeded = SIGNALS.iter().filter(|signal| ignored >> (*signal - 1) & 1 == 0);
+            // Without a handler a signal ends the program at once, which loses nothing either.
+            if let Ok(signals) = Signals::new(heeded) {
+                let raised = cancel.clone();
+                let heed = move || heed(signals, &raised);
+                let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(heed);
+            }
             cancel
         })
         .clone()
+}
+
+fn heed(mut signals: Signals, cancel: &Cancel) {
+    for signal in signals.forever() {
+        if FIRST.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            std::process::exit(i32::from(code()));
+        }
+        cancel.cancel();
+        show::stderr("stopping at the next batch; once more: at once");
+    }
+}
+
+/// Signals that this process was told to ignore when it was started, a bit each.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Exit code of a command that was stopped.
+pub(crate) fn code() -> u8 {
+    stopped().unwrap_or(exit::SIGNALLED + SIGINT as u8)
+}
+
+/// Exit code that names the first signal, once there was one, as shells and service managers read it.
+pub(crate) fn stopped() -> Option<u8> {
+    let first = u8::try_from(FIRST.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0);
+    first.map(|signal| exit::SIGNALLED + signal)
 }

@@ -1,7 +1,10 @@
 //! `ingather selftest kill`: on the user's own machine, a tree changes, a sync is killed with `kill -9`, the next one runs to
-//! its end, and what the outputs hold must be the tree: nothing lost, nothing left over, nothing sent again without need.
+//! its end, and what the outputs hold must be the tree, with all that is in its archives and mails: nothing lost, nothing left
+//! over, nothing sent again without need.
 
 mod check;
+mod containers;
+mod history;
 mod kill;
 mod server;
 mod tree;
@@ -20,6 +23,7 @@ use crate::exit::{self, Failure, Result};
 use crate::interrupt;
 use crate::show;
 use check::{Difference, Journal, Person};
+use history::{Key, Met, Settled, Since};
 use kill::{Ended, Folder, Watched, When};
 use server::Server;
 use tree::Tree;
@@ -63,7 +67,7 @@ pub(crate) fn run(global: &Global, arguments: &SelftestKill) -> Result<u8> {
     drop(trial);
     std::fs::remove_dir_all(&folder)
         .map_err(|error| Failure::unable(format!("{} cannot be removed: {error}", folder.display())))?;
-    Ok(if cancel.cancelled() { exit::STOPPED } else { exit::DONE })
+    Ok(if cancel.cancelled() { interrupt::code() } else { exit::DONE })
 }
 
 /// A new folder for the test alone, which others may pass, since what they may read is compared.
@@ -98,6 +102,11 @@ struct Trial {
     people: Vec<Person>,
     journal: Journal,
     journal_read: usize,
+    /// What was seen when a run had ended by itself, and the tree as a run met it that was killed since.
+    settled: Settled,
+    met_and_killed: Option<Met>,
+    /// Entries that stayed although nobody could read what they are of, and such that nobody finds any more.
+    kept: (u64, u64),
     /// What the last undisturbed run was seen to do, and how long it took.
     usual: (kill::Seen, Duration),
     /// Kills by what they followed and by what was killed.
@@ -110,7 +119,7 @@ impl Trial {
     fn make(folder: &Path, seed: u64, postgres: bool) -> std::io::Result<Trial> {
         let mut rng = Rng::with_seed(seed);
         let server = if postgres { Some(Server::start(&folder.join("postgres"), &mut rng)?) } else { None };
-        let tree = Tree::make(folder.join("tree"))?;
+        let tree = Tree::make(folder.join("tree"), &mut rng)?;
         let me = rustix::process::geteuid().as_raw().to_string();
         Ok(Trial {
             rng,
@@ -120,6 +129,9 @@ impl Trial {
             people: ["root", "nobody", me.as_str()].into_iter().filter_map(Person::named).collect(),
             journal: Journal::default(),
             journal_read: 0,
+            settled: Settled::default(),
+            met_and_killed: None,
+            kept: (0, 0),
             usual: (kill::Seen::new(), Duration::from_millis(100)),
             killed: BTreeMap::new(),
             repeated: 0,
@@ -141,6 +153,7 @@ impl Trial {
         self.change()?;
         let (when, victim) = (self.when(), self.victim());
         let at = format!("{victim:?} killed {when}");
+        self.met_and_killed = Some(self.met()?);
         let ended = self.sync(Some((&when, victim)))?;
         let killed = match victim {
             Victim::Server => !ended.status.success(),
@@ -167,6 +180,10 @@ impl Trial {
             self.change()?;
         }
         self.finish(&at)
+    }
+
+    fn met(&self) -> std::result::Result<Met, Difference> {
+        Met::of(&self.tree, &self.people).map_err(|error| format!("the tree cannot be looked at: {error}"))
     }
 
     fn change(&mut self) -> std::result::Result<(), Difference> {
@@ -252,9 +269,15 @@ impl Trial {
         }
         self.usual = (ended.seen, ended.took);
         self.slowest = self.slowest.max(ended.took);
-        self.compare().map_err(|difference| format!("{at}: {difference}"))?;
-        let needless =
-            self.journal.repeated.iter().find(|id| !unconfirmed.contains(&check::name_of(&self.tree, id)));
+        if self.compare(false).map_err(|difference| format!("{at}: {difference}"))? {
+            let ended = self.sync(None)?;
+            if ended.status.code() != Some(0) {
+                return Err(format!("{at}: the run behind ended with {}: {}", ended.status, ended.err));
+            }
+        }
+        self.compare(true).map_err(|difference| format!("{at}: {difference}"))?;
+        let is_missing = |id: &String| unconfirmed.contains(&check::key_of(&self.tree, id));
+        let needless = self.journal.repeated.iter().find(|id| !is_missing(id));
         if let Some(id) = needless {
             return Err(format!("{at}: {id} was sent again, although its confirmation was not missing"));
         }
@@ -282,20 +305,37 @@ impl Trial {
         if path.exists() { self.journal.read(&path, self.journal_read) } else { Ok(0) }
     }
 
-    fn compare(&mut self) -> std::result::Result<(), Difference> {
+    /// Compares the outputs with the tree; whether what opened opens with the next run. `settled`: all is open by now.
+    fn compare(&mut self, settled: bool) -> std::result::Result<bool, Difference> {
         const ALL: [&str; 5] = ["search", "*", "--limit", "10000", "--json"];
-        let hits = self.ask(&[&ALL[..], &["--all"]].concat())?;
-        check::index(&self.tree, &hits).map_err(|difference| format!("the index: {difference}"))?;
+        let now = self.met()?;
+        let since = Since { settled: &self.settled, killed: self.met_and_killed.as_ref(), now: &now };
+        let index = check::index(&self.ask(&[&ALL[..], &["--all"]].concat())?)
+            .and_then(|index| since.entries(&self.settled.index, &index).map(|()| index))
+            .map_err(|difference| format!("the index: {difference}"))?;
         self.journal_read = self.journal.read(&self.folder.join(JOURNAL), self.journal_read)?;
-        self.journal.equals(&self.tree).map_err(|difference| format!("the journal: {difference}"))?;
-        for person in &self.people {
+        let journal = self.journal.entries(&self.tree);
+        since
+            .entries(&self.settled.journal, &journal)
+            .map_err(|difference| format!("the journal: {difference}"))?;
+        let mut seen = Vec::new();
+        for (at, person) in self.people.iter().enumerate() {
             let hits = self.ask(&[&ALL[..], &["--as", &person.name]].concat())?;
-            let found: BTreeSet<String> =
-                hits.iter().filter_map(|hit| hit["document"].as_str().map(str::to_owned)).collect();
-            check::access(&self.tree, person, &found)
+            let found: BTreeSet<Key> = hits.iter().map(check::key).collect();
+            since
+                .seen(at, &person.name, &found, &index, settled)
                 .map_err(|difference| format!("access: {difference}"))?;
+            seen.push(found);
         }
-        Ok(())
+        let opens_late = since.opens_late();
+        if !settled {
+            return Ok(opens_late);
+        }
+        let (kept, hidden) = since.kept_and_hidden(&index, &seen);
+        self.kept = (self.kept.0 + kept, self.kept.1 + hidden);
+        self.settled = Settled::new(now, index, journal, seen);
+        self.met_and_killed = None;
+        Ok(false)
     }
 
     /// Asks this program; its lines of JSON.
@@ -311,13 +351,13 @@ impl Trial {
             .collect()
     }
 
-    /// Names of the documents of which the store does not know that the journal holds what was sent.
-    fn unconfirmed(&self) -> std::result::Result<BTreeSet<String>, Difference> {
+    /// Entries of which the store does not know that the journal holds what was sent.
+    fn unconfirmed(&self) -> std::result::Result<BTreeSet<Key>, Difference> {
         let target = match &self.server {
             Some(server) => Target::Postgres(server.url()),
             None => Target::Sqlite(self.folder.join("data/store.db")),
         };
-        let read = || -> std::result::Result<BTreeSet<String>, ingather_store::StoreError> {
+        let read = || -> std::result::Result<BTreeSet<Key>, ingather_store::StoreError> {
             let Some(reader) = Reader::open(&target)? else { return Ok(BTreeSet::new()) };
             reader.read(|sql| {
                 let Some(job) = jobs::by_name(sql, "tree")? else { return Ok(BTreeSet::new()) };
@@ -328,13 +368,24 @@ impl Trial {
                     .map(|row| (row.id.0, row.name))
                     .collect();
                 let ids: Vec<i64> = names.keys().copied().collect();
+                let parts: BTreeMap<(i64, i64), String> = deliveries::components(sql, &ids)?
+                    .into_iter()
+                    .map(|part| ((part.document, part.id), part.name))
+                    .collect();
                 let held = deliveries::holdings(sql, &ids)?;
                 let missing = held.iter().filter(|delivery| {
                     let holding = &delivery.holding;
                     output.as_ref().is_none_or(|output| output.id == delivery.output)
                         && holding.held != Some(holding.sent)
                 });
-                Ok(missing.filter_map(|delivery| names.get(&delivery.document).cloned()).collect())
+                let key = |delivery: &deliveries::Delivery| {
+                    let part = match delivery.component {
+                        0 => String::new(),
+                        component => parts.get(&(delivery.document, component))?.clone(),
+                    };
+                    Some((names.get(&delivery.document)?.clone(), part))
+                };
+                Ok(missing.filter_map(key).collect())
             })
         };
         read().map_err(|error| format!("the store: {error}"))
@@ -345,6 +396,7 @@ impl Trial {
         if global.json {
             let told = json!({
                 "kills": self.kills(), "seed": seed, "store": store, "by": self.killed, "sent_again": self.repeated,
+                "kept": self.kept.0, "hidden": self.kept.1,
                 "slowest_run": self.slowest.as_secs_f64(), "seconds": took.as_secs_f64(),
             });
             show::json(&told);
@@ -352,10 +404,13 @@ impl Trial {
         }
         show::line(&format!(
             "{} kills survived on {store} in {:.0} s (seed {seed}): nothing lost, nothing left over, access as the files \
-             have it; {} changes sent again, each because its confirmation was missing; slowest run after a kill {:.1} s",
+             have it; {} changes sent again, each because its confirmation was missing; {} times an entry stayed that could not be \
+             read, {} times hidden from all; slowest run after a kill {:.1} s",
             self.kills(),
             took.as_secs_f64(),
             self.repeated,
+            self.kept.0,
+            self.kept.1,
             self.slowest.as_secs_f64()
         ));
         for (what, times) in &self.killed {

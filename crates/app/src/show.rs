@@ -3,6 +3,7 @@
 
 pub(crate) mod log;
 pub(crate) mod progress;
+pub(crate) mod secrets;
 mod visible;
 
 use std::io::{IsTerminal, Write};
@@ -57,6 +58,10 @@ fn put(text: &str) {
 
 /// Exit code of an answer that could not be written.
 pub(crate) fn unwritten(error: &std::io::Error) -> u8 {
+    // Whoever stopped it may be gone, as a terminal that was closed.
+    if let Some(code) = crate::interrupt::stopped() {
+        return code;
+    }
     if error.kind() == std::io::ErrorKind::BrokenPipe {
         return crate::exit::DONE;
     }

@@ -1,8 +1,10 @@
 //! What the program needs around it: room, rights, file handles, a clock, sources and outputs that can be reached.
 
 mod jobs;
+mod outputs;
 
-pub(crate) use jobs::{of_job, overlap, refuse_unusable};
+pub(crate) use jobs::{of_job, overlap};
+pub(crate) use outputs::{of_outputs, refuse_unusable};
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -32,13 +34,18 @@ pub(crate) struct Look {
     /// It is as it should be.
     pub(crate) good: bool,
     pub(crate) sentence: String,
-    /// What to do; empty when all is good.
+    /// What to do; where all is good, what else could be done: empty when there is nothing to say.
     pub(crate) advice: String,
 }
 
 impl Look {
     fn good(check: &'static str, sentence: impl Into<String>) -> Look {
         Look { check, good: true, sentence: sentence.into(), advice: String::new() }
+    }
+
+    /// It is as somebody has decided, which others should know.
+    fn noted(check: &'static str, sentence: impl Into<String>, advice: impl Into<String>) -> Look {
+        Look { check, good: true, sentence: sentence.into(), advice: advice.into() }
     }
 
     fn bad(check: &'static str, sentence: impl Into<String>, advice: impl Into<String>) -> Look {

@@ -36,6 +36,10 @@ pub struct RepositoryCan {
     pub access: bool,
     /// Two keys never share a URI, so that no other document of the job can own an address.
     pub unique_uris: bool,
+    /// Two looks at a document or a place can be compared ([`PlaceReport::stamp`], [`Repository::stamps`]): nothing is shown
+    /// that was read while either changed (design 4.20). One that cannot gives access and content in one answer, or its word
+    /// is taken.
+    pub looks: bool,
 }
 
 /// What surrounds a repository on this machine.
@@ -68,12 +72,36 @@ pub trait Repository: Send + Sync {
     fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault>;
 
     /// Reads one document: calls `read` with the bytes, from the start again when it changed meanwhile; the last call
-    /// counts. `read` may fill the record that the connector began.
+    /// counts. `read` may fill the record that the connector began. An answer without stamps says that what was read may be of no
+    /// one version: where looks can be compared, it is shown to nobody.
     ///
     /// # Errors
     /// Those of [`Repository::look`]; `Refused` with code `unreadable` when the reader may not open it; whatever `read`
     /// returned.
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
+
+    /// Looks once more at places that it has reported, by name: each stamp as in [`PlaceReport::stamp`], but for the age of what
+    /// it tells, which only the first of two looks needs. [`Stamp::NONE`] for a place that is not there. Asked for few places at
+    /// a time, before anything is sent that was read in them.
+    fn stamps(&self, call: &Call, places: &[&str]) -> Vec<Stamp> {
+        let _ = call;
+        vec![Stamp::NONE; places.len()]
+    }
+
+    /// Looks again at all places above the document `key`, from the top down, as a listing would report them now. Asked when a
+    /// place was not the same in two looks; from now on its stamp should hold still while others come and go in it.
+    ///
+    /// # Errors
+    /// Those of [`Repository::look`].
+    fn places_of(&self, call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+        let _ = (call, key);
+        Ok(Vec::new())
+    }
+
+    /// After this time a change that was made shows in stamps, milliseconds.
+    fn grain_ms(&self) -> i64 {
+        0
+    }
 
     /// Whether the document is there, asked singly before it is removed. An error counts as not known.
     fn probe(&self, call: &Call, key: &str) -> Presence;
@@ -159,6 +187,9 @@ pub struct PlaceReport {
     pub level: Level,
     /// The folder of keys that it rules directly, as in [`Scope::Folder`]; none when it stands above the source.
     pub folder: Option<String>,
+    /// Equal in two looks: between them it was this place, under this name, and nobody else might pass. Told of a time before
+    /// `level` was asked for. [`Stamp::NONE`] when this look proves nothing: it changed too lately, or the source has none.
+    pub stamp: Stamp,
 }
 
 /// Items that share a parent.

@@ -4,6 +4,7 @@ mod explain;
 mod facts;
 mod folder;
 mod levels;
+mod looks;
 mod made_up;
 mod reached;
 mod read;
@@ -20,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ingather_connector::call::Call;
 use ingather_connector::model::access::Level;
 use ingather_connector::model::fault::{Fault, Reason};
+use ingather_connector::model::key::Stamp;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
 use ingather_connector::repository::{
@@ -30,8 +32,8 @@ use ingather_connector::settings as reading;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use self::facts::{Facts, Grains};
-use self::levels::Right;
+use self::facts::{Facts, Grain, Grains};
+use self::looks::Looks;
 use self::made_up::MadeUp;
 use self::reached::Reached;
 use self::root::{Root, RootPath, Spot, Stop};
@@ -44,7 +46,7 @@ use crate::unix::Owners;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "filesystem",
     about: "Files and folders on a mounted disk.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true },
+    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: true },
     source_schema: reading::schema_of::<SourceSettings>,
     open,
 };
@@ -64,6 +66,7 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         grains: Mutex::default(),
         made_up: MadeUp::default(),
         trust: Trust::new(settings.trust_modes),
+        looks: Looks::default(),
     };
     if let Ok(root) = root::open(&source.root, None) {
         *source.base() = Some(root.base());
@@ -85,6 +88,7 @@ struct Source {
     grains: Mutex<Grains>,
     made_up: MadeUp,
     trust: Trust,
+    looks: Looks,
 }
 
 /// What tells a root from another one under the same name.
@@ -111,8 +115,8 @@ impl Source {
         self.own.binary_search(&facts.id()).is_ok()
     }
 
-    /// The grain of the clock that stamps what is open as `handle`, milliseconds.
-    fn grain(&self, facts: &Facts, handle: &OwnedFd) -> i64 {
+    /// The grain of the clock that stamps what is open as `handle`.
+    fn grain(&self, facts: &Facts, handle: &OwnedFd) -> Grain {
         self.grains.lock().unwrap_or_else(PoisonError::into_inner).of(facts, handle)
     }
 
@@ -185,9 +189,9 @@ impl Source {
         }
     }
 
-    /// Opens a document that the job takes: [`root::READ`] or [`root::PATH`]; `now`: milliseconds since 1970 UTC.
-    fn take(&self, key: &str, flags: OFlags, now: i64) -> Result<Taken, Fault> {
-        if let Some(taken) = self.reached.open_beside(self, key, flags, now) {
+    /// Opens a document that the job takes: [`root::READ`] or [`root::PATH`].
+    fn take(&self, key: &str, flags: OFlags) -> Result<Taken, Fault> {
+        if let Some(taken) = self.reached.open_beside(self, key, flags) {
             return Ok(taken);
         }
         let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
@@ -291,7 +295,8 @@ impl Repository for Disk {
         let now = call.now();
         source.trust.begin();
         let mut places = Vec::new();
-        let root = match root::open(&source.root, Some((source, &mut places))) {
+        source.looks.begin(now);
+        let root = match root::open(&source.root, Some((source, &mut places, Some(now)))) {
             Ok(root) => root,
             Err(fault) => return closed(places, fault),
         };
@@ -302,15 +307,11 @@ impl Repository for Disk {
             return Ok(Box::new(Single(Some(first))));
         }
         if let Err(errno) = root::open_folder(&root.folder, b".") {
-            places.push(PlaceReport {
-                name: source.root.text(),
-                parent: places.last().map(|place| place.name.clone()),
-                identity: root.facts.place_identity(),
-                level: source.of_folder(&root.facts, &root.folder, || {
-                    levels::of_path(&root.folder, &root.facts, Right::Execute)
-                }),
-                folder: Some(String::new()),
-            });
+            let parent = places.last().map(|place| place.name.clone());
+            let (name, folder) = (source.root.text(), Some(String::new()));
+            if let Ok((place, _)) = looks::report(source, &root.folder, name, parent, folder, Some(now)) {
+                places.push(place);
+            }
             return closed(places, root::fault(errno, &format!("folder `{}`", source.root.text())));
         }
         let first = Page { places, ..Page::default() };
@@ -323,6 +324,18 @@ impl Repository for Disk {
 
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         read::fetch(&self.0, call, key, read).map_err(|fault| self.0.sure(fault))
+    }
+
+    fn stamps(&self, _call: &Call, places: &[&str]) -> Vec<Stamp> {
+        looks::again(&self.0, places)
+    }
+
+    fn places_of(&self, call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+        looks::places_of(&self.0, call.now(), key).map_err(|fault| self.0.sure(fault))
+    }
+
+    fn grain_ms(&self) -> i64 {
+        self.0.grains.lock().unwrap_or_else(PoisonError::into_inner).longest_ms()
     }
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {

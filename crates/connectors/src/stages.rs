@@ -18,7 +18,7 @@ fn truncated(record: &mut Record) {
 }
 
 #[cfg(test)]
-mod trial {
+pub(crate) mod trial {
     //! What the tests of stages share: one item sent through one stage.
 
     use std::sync::Arc;
@@ -62,7 +62,7 @@ mod trial {
 
     /// The reason why settings are refused.
     #[track_caller]
-    pub(super) fn refused(kind: &TransformKind, settings: Value) -> String {
+    pub(crate) fn refused(kind: &TransformKind, settings: Value) -> String {
         match (kind.open)(&settings) {
             Ok(_) => panic!("{settings} is taken"),
             Err(fault) => fault.reason().message,

@@ -2,6 +2,7 @@
 //! else by readers in processes of their own.
 
 mod files;
+mod passwords;
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};
@@ -9,15 +10,16 @@ use std::sync::Arc;
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
+use ingather_connector::model::document::{Parts, Record};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_connector::transform::{Audience, Item, Transform, TransformKind, Verdict};
 
 use ingather_extract::decode;
 use ingather_extract::detect;
 use ingather_extract::markdown;
+use ingather_extract::pictures::{Seen, Sight};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,13 +31,13 @@ pub use self::files::{read_files_with, readers_in_force};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "5",
+    version: "6",
     schema: settings::schema_of::<TextSettings>,
     open,
 };
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
-    Ok(Arc::new(Text::new(settings::read(value)?)))
+    Ok(Arc::new(Text::new(settings::read(value)?)?))
 }
 
 /// How documents are read, and what becomes of what is in them.
@@ -59,9 +61,16 @@ pub(crate) struct TextSettings {
     #[garde(skip)]
     form: Form,
     /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
-    /// written: whoever may read the data directory can read them.
+    /// written: whoever may read the data directory can read them. No answer of the program shows them.
     #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = 1_024)))]
     passwords: Vec<String>,
+    /// A file with a password in each line, tried after those before: a whole path, and nobody but its owner may read it. Only the
+    /// path is kept with the job; the file is read when a run begins.
+    #[garde(inner(length(bytes, min = 1, max = 4_096)))]
+    password_file: Option<String>,
+    /// A variable of the environment with a password in each line, tried last. Only its name is kept with the job.
+    #[garde(inner(length(bytes, min = 1, max = 1_024)))]
+    password_variable: Option<String>,
 }
 
 /// The field that says in which form a text was written, when it is not plain.
@@ -120,11 +129,23 @@ impl Container {
 
 pub(crate) struct Text {
     settings: TextSettings,
+    /// What is seen in a picture, where somebody looks at them.
+    look: Option<Box<LookAt>>,
 }
 
+/// Says what is seen in a picture.
+pub(crate) type LookAt = dyn Fn(&[u8]) -> Seen + Send + Sync;
+
 impl Text {
-    pub(crate) fn new(settings: TextSettings) -> Text {
-        Text { settings }
+    /// With the passwords that the settings name.
+    fn new(mut settings: TextSettings) -> Result<Text, Fault> {
+        passwords::gather(&mut settings)?;
+        Ok(Text { settings, look: None })
+    }
+
+    /// The same, looking at pictures.
+    pub(crate) fn seeing(settings: TextSettings, look: Box<LookAt>) -> Result<Text, Fault> {
+        Ok(Text { look: Some(look), ..Text::new(settings)? })
     }
 }
 
@@ -134,20 +155,20 @@ thread_local! {
 }
 
 impl Transform for Text {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let bytes = buffer_bytes(item.record.size);
         let mut buffer = BUFFER.take();
         if buffer.len() < bytes {
             buffer.resize(bytes, 0);
         }
-        let verdict = self.read(item, &mut buffer[..bytes]);
+        let verdict = self.read(call, item, &mut buffer[..bytes]);
         BUFFER.set(buffer);
         verdict
     }
 }
 
 impl Text {
-    fn read(&self, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
+    fn read(&self, call: &Call, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
         let Item { record, content, parts, audience } = item;
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
@@ -156,14 +177,14 @@ impl Text {
             .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
         if let Some(media) = data {
             record.media_type = Some(media.to_owned());
-            return files::read(&self.settings, &name, (record, *audience), &mut head.chain(content), parts);
+            return self.file(call, &name, (record, *audience), &mut head.chain(content), parts);
         }
         let mut text = decode::Text::new();
         text.push(head, ended);
         let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());
         if !detect::is_text(media) {
-            return files::read(&self.settings, &name, (record, *audience), &mut head.chain(content), parts);
+            return self.file(call, &name, (record, *audience), &mut head.chain(content), parts);
         }
         while !ended && !text.is_full() {
             let length;
@@ -184,6 +205,22 @@ impl Text {
         }
         record.body = Some(text.text);
         Ok(Verdict::Pass)
+    }
+}
+
+impl Text {
+    /// Has a reader of files read a document.
+    fn file(
+        &self,
+        call: &Call,
+        name: &str,
+        whose: (&mut Record, &dyn Fn() -> Audience),
+        content: &mut dyn Read,
+        parts: &mut Parts,
+    ) -> Result<Verdict, Fault> {
+        let stopped = || call.cancel.cancelled();
+        let mut sight = self.look.as_deref().map(|look| Sight::new(look, &stopped));
+        files::read(&self.settings, sight.as_mut(), name, whose, content, parts)
     }
 }
 
@@ -219,8 +256,6 @@ pub(crate) fn name_of(record: &Record) -> &str {
 mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
-    use ingather_connector::model::document::Parts;
-    use ingather_connector::transform::Audience;
     use ingather_testkit::suites;
     use proptest::prelude::*;
 

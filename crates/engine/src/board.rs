@@ -34,6 +34,8 @@ pub(crate) struct Task {
     pub(crate) access: Digest,
     /// What stays when it is renamed.
     pub(crate) identity: i64,
+    /// The versions are those that this run has met it with; else they are those of the inventory.
+    pub(crate) is_met: bool,
 }
 
 #[derive(Default)]

@@ -62,6 +62,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             version: stored.known.version,
             access: stored.known.access,
             identity: stored.identity,
+            is_met: false,
             known: Some(stored.known),
         })
     });

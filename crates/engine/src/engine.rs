@@ -69,6 +69,8 @@ pub struct Options {
     pub guard_off: bool,
     /// A folder that is on another device than before is taken for the one that was there: what it does not hold is gone.
     pub accepts_devices: bool,
+    /// Every document is read again, also where nothing tells of a change.
+    pub rereads: bool,
 }
 
 /// What a run did.
@@ -206,11 +208,13 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
+            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.can.looks),
             repository,
             pipeline,
             outputs,
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
+            rereads: options.rereads,
             board: Board::default(),
             progress,
             pending: known.pending,
@@ -377,7 +381,7 @@ impl Engine {
                     slot.give_back(target.opened);
                 }
             }
-            swept?;
+            shown.blind.extend(swept?);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);
@@ -428,6 +432,13 @@ impl Engine {
                     "output {name} was removed from the job and still holds {} documents whose names are lost; \
                      `ingather verify {name} --repair` takes them out",
                     left.nameless
+                ));
+            }
+            if left.kept > 0 {
+                run.complain(&format!(
+                    "output {name} was removed from the job and still holds {} documents, for it did not confirm their removal; \
+                     the next run tries again",
+                    left.kept
                 ));
             }
             if left.kept > 0 || self.cancel.cancelled() {

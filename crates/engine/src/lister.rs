@@ -11,12 +11,13 @@ use ingather_connector::repository::{Group, Item, Page};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Sql, runs};
+use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
 use crate::board::Task;
 use crate::error::Result;
 use crate::marks;
+use crate::places::looks;
 use crate::run::Run;
 use crate::visit::earlier::Older;
 
@@ -54,6 +55,8 @@ pub(crate) struct Lister<'r> {
     ids: std::ops::Range<i64>,
     /// Folders that are another device than before.
     foreign: HashSet<String>,
+    /// Which listing of the run it is, counted from 1. Later ones only find what is as the inventory has it.
+    listing: u32,
     older: Older,
 }
 
@@ -83,8 +86,14 @@ impl<'r> Lister<'r> {
             pages: 0,
             ids: 0..0,
             foreign: HashSet::new(),
+            listing: 1,
             older: Older::default(),
         }
+    }
+
+    /// A later listing of the run: it shows what is just as the inventory has it, writes nothing of documents and asks for no visit.
+    pub(crate) fn again(run: &'r Run, listing: u32) -> Lister<'r> {
+        Lister { listing, ..Lister::new(run, false) }
     }
 
     /// Lists the whole source. A fault of the source ends the listing, not the run: what it did not prove is kept.
@@ -96,7 +105,7 @@ impl<'r> Lister<'r> {
                 return Ok(());
             }
         };
-        while !self.run.stops() {
+        while !self.stops() {
             match listing.next() {
                 Some(Ok(page)) => self.page(&page)?,
                 Some(Err(fault)) => {
@@ -116,6 +125,11 @@ impl<'r> Lister<'r> {
         self.write_marks()
     }
 
+    /// Later listings come when nothing is visited any more.
+    fn stops(&self) -> bool {
+        if self.listing == 1 { self.run.stops() } else { self.run.sweep_stops() }
+    }
+
     fn cannot_read_root(&mut self, fault: &ingather_connector::model::fault::Fault) {
         let reason = fault.reason();
         let cause = if reason.code == "gone" { "absent".to_owned() } else { reason.code };
@@ -132,9 +146,6 @@ impl<'r> Lister<'r> {
 
     fn page(&mut self, page: &Page) -> Result<()> {
         self.places(page)?;
-        let places = self.run.places();
-        self.run.audiences.note(&page.places, |name| places.id(name));
-        drop(places);
         for scope in &page.proven {
             match scope {
                 Scope::Folder(name) if self.is_foreign(name) => {}
@@ -143,13 +154,16 @@ impl<'r> Lister<'r> {
         }
         page.blind.iter().for_each(|spot| self.blind(spot));
         self.shown.root_empty |= page.root_empty;
+        let whole: HashSet<&str> = page.proven.iter().filter_map(folder_of).collect();
+        if self.listing > 1 {
+            return self.unchanged(&page.groups, &whole);
+        }
         self.run.tally(|balance| balance.skipped += page.skipped.len() as u64);
         for skipped in &page.skipped {
             tracing::debug!(document = skipped.key, reason = skipped.reason.message, "left out");
         }
         self.run.progress.seen(page.skipped.len() as u64);
         let mut tasks = Vec::new();
-        let whole: HashSet<&str> = page.proven.iter().filter_map(folder_of).collect();
         self.groups(&page.groups, &whole, &mut tasks)?;
         if self.unwritten.len() as usize >= limits::QUIET_ITEMS_MAX
             || self.run.call.now() - self.written_at >= limits::QUIET_MS_MAX
@@ -166,42 +180,7 @@ impl<'r> Lister<'r> {
     }
 
     fn places(&mut self, page: &Page) -> Result<()> {
-        let run = self.run;
-        let mut classes = run.classes();
-        let mut places = run.places();
-        let mut changed = Vec::new();
-        for report in &page.places {
-            let level = classes.find(&report.level);
-            if !(changed.is_empty() && places.knows(report, level) && places.note(report).is_some()) {
-                changed.push(report);
-            }
-        }
-        if changed.is_empty() {
-            return Ok(());
-        }
-        let accept = run.accepts_devices;
-        let now = run.call.now();
-        let mut foreign = Vec::new();
-        let mut meet_all = |mut sql: Option<&mut Sql<'_>>| {
-            for report in &changed {
-                let level = match sql.as_deref_mut() {
-                    Some(sql) => classes.intern(sql, &report.level)?,
-                    None => classes.pretend(&report.level),
-                };
-                if places.meet(sql.as_deref_mut(), report, level, accept, now)? {
-                    foreign.push(*report);
-                }
-            }
-            Ok(())
-        };
-        match &run.store {
-            Some(store) => store.write(Durability::Relaxed, |sql| {
-                run.fence(sql)?;
-                meet_all(Some(sql))
-            })?,
-            None => meet_all(None)?,
-        }
-        drop((classes, places));
+        let foreign = looks::meet(self.run, &page.places, self.listing)?;
         for report in foreign {
             let Some(folder) = &report.folder else { continue };
             self.foreign.insert(folder.clone());
@@ -241,13 +220,27 @@ impl<'r> Lister<'r> {
         hashed
     }
 
-    fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, tasks: &mut Vec<Task>) -> Result<()> {
+    /// Marks what is just as the inventory has it.
+    fn unchanged(&mut self, groups: &[Group], whole: &HashSet<&str>) -> Result<()> {
+        let hashed = self.hash_all(groups);
+        for met in self.meet(&hashed, whole)? {
+            if let Met::Same(known) = met {
+                self.shown.seen.insert(known.id.0 as u64);
+            }
+        }
+        Ok(())
+    }
+
+    fn hash_all<'p>(&self, groups: &'p [Group]) -> Vec<Vec<Hashed<'p>>> {
         let places: Vec<Option<PlaceId>> = {
             let places = self.run.places();
             groups.iter().map(|group| group.place.as_deref().and_then(|name| places.id(name))).collect()
         };
-        let hashed: Vec<Vec<Hashed<'_>>> =
-            groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect();
+        groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect()
+    }
+
+    fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, tasks: &mut Vec<Task>) -> Result<()> {
+        let hashed = self.hash_all(groups);
         let met = self.meet(&hashed, whole)?;
         self.older.note(self.run)?;
         let new = met.iter().filter(|met| matches!(met, Met::New)).count();
@@ -275,6 +268,7 @@ impl<'r> Lister<'r> {
             version: new.version,
             access: new.access,
             identity: new.identity,
+            is_met: true,
         }));
         Ok(())
     }
@@ -378,6 +372,9 @@ impl<'r> Lister<'r> {
             let cause = if self.run.pending.contains(id) { Cause::Retry } else { Cause::Reader };
             return self.changed(item, known, cause, tasks);
         }
+        if self.run.rereads {
+            return self.changed(item, known, Cause::Changed, tasks);
+        }
         if self.older.opens_over(self.run, id, item.listed.place) {
             return self.changed(item, known, Cause::Access, tasks);
         }
@@ -408,6 +405,7 @@ impl<'r> Lister<'r> {
                 version: item.listed.version,
                 access: item.listed.access,
                 identity: item.item.identity,
+                is_met: true,
             });
         }
     }
@@ -481,6 +479,7 @@ fn as_if_visited(task: &Task) -> Option<documents::Visited> {
         identity: task.identity,
         class: known.class,
         place: known.place,
+        raw: known.raw,
     })
 }
 

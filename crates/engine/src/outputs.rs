@@ -1,6 +1,6 @@
 //! The outputs of a run: opened, checked against the books, each with the queue of what waits for it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store, StoreError, deliveries, documents};
+use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
 use crate::deliver::Prepared;
 use crate::deliver::definitions::{self, Definitions};
@@ -162,8 +162,8 @@ pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> 
     }
 }
 
-/// The connection of an output that a run which writes nothing would add; nothing is known to be held by it.
-pub(crate) fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
+/// The connection of an output that the first run would add; nothing is known to be held by it.
+pub fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
     let (kind, settings) = builtin(registry, name)?;
     let (kind, name) = (kind.to_owned(), name.to_owned());
     Ok(Connection {
@@ -268,6 +268,33 @@ pub enum Misfit {
     Parted,
 }
 
+impl Misfit {
+    /// What it means, as a clause about the output.
+    pub fn sentence(self, known: &Connection, stands: &Generation) -> String {
+        match self {
+            Misfit::Replaced => {
+                "it is not the output that the inventory speaks of: it was made anew or put in its place".to_owned()
+            }
+            Misfit::Older => format!(
+                "it is of an earlier day: it stands at commit {}, and the inventory at {}",
+                stands.number, known.generation
+            ),
+            Misfit::Newer if stands.seq > limits::SEQ_MAX => format!(
+                "somebody else wrote into it a change with the number {}, which no store gives out; the next `ingather sync` \
+                 empties it and sends everything again",
+                stands.seq
+            ),
+            Misfit::Newer => format!(
+                "the store is of an earlier day: it noted changes up to number {}, and the output holds some up to {}",
+                known.ceiling, stands.seq
+            ),
+            Misfit::Parted => "it and the store were put back, and went different ways since: its last commit is not of the \
+                               writer that the store noted"
+                .to_owned(),
+        }
+    }
+}
+
 /// Compares where an output stands with what the store knows of it (design 4.7).
 ///
 /// It fits when it stands at the commit that was confirmed last, or when the opening that was noted before its first change
@@ -309,7 +336,7 @@ pub(crate) fn open(
                 "{} holds changes that the store does not know; filling it again",
                 connection.name
             );
-            forget(store, lease, connection.id)?;
+            forget(store, lease, connection)?;
         }
         definitions::load((store, lease), connection, &mut opened, new_session())?;
     }
@@ -328,7 +355,7 @@ pub(crate) fn open(
             Misfit::Replaced | Misfit::Older | Misfit::Parted => "is new or was replaced",
         };
         tracing::warn!("{} {why}; filling it again", connection.name);
-        forget(store, lease, connection.id)?;
+        forget(store, lease, connection)?;
         let now = opened.output.clear(call).map_err(failed)?;
         settle(store, lease, (connection.id, opened.session), &now, now.seq)?;
         opened.stands = now;
@@ -388,8 +415,17 @@ pub(crate) fn open_as_it_is(
     Ok(Opened { can: kind.can, session: numbers.then_some(session), stands, definitions: None, output })
 }
 
-fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
+/// What an output was confirmed to hold counts as lost. Jobs that still use it send it again.
+fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Connection) -> Result<()> {
+    let output = *output;
     let mut after = 0;
+    let leaving: HashSet<i64> = store
+        .reader()
+        .read(jobs::list)?
+        .into_iter()
+        .filter(|job| job.definition.retired.contains(name))
+        .map(|job| job.id.0)
+        .collect();
     loop {
         // Both in one transaction, by ranges of ids: a crash in between begins again.
         let last = store.write(Durability::Synced, |sql| {
@@ -398,7 +434,7 @@ fn forget(store: &Store, lease: &Lease, output: ConnectionId) -> Result<()> {
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
             deliveries::forget_output(sql, output, after, last)?;
             let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
-            for (document, owner) in held {
+            for (document, owner) in held.into_iter().filter(|(_, owner)| !leaving.contains(&owner.0)) {
                 by_job.entry(owner.0).or_default().push(Wanted { document, due: 0, cause: Cause::Resend });
             }
             for (owner, wanted) in by_job {

@@ -25,6 +25,7 @@ use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
+use crate::visit::steady::UNSTEADY;
 
 /// One run under way, shared by its threads.
 pub(crate) struct Run {
@@ -38,6 +39,8 @@ pub(crate) struct Run {
     pub(crate) definition: Definition,
     pub(crate) number: i64,
     pub(crate) repository: Arc<dyn Repository>,
+    /// Looks at its documents and places can be compared.
+    pub(crate) looks: bool,
     pub(crate) pipeline: Pipeline,
     pub(crate) outputs: Vec<OutputSlot>,
     pub(crate) settings: Digest,
@@ -45,6 +48,7 @@ pub(crate) struct Run {
     pub(crate) stages: Digest,
     pub(crate) guard_off: bool,
     pub(crate) accepts_devices: bool,
+    pub(crate) rereads: bool,
     pub(crate) board: Board,
     pub(crate) progress: Arc<Progress>,
     /// Documents that waited for a visit before this run.
@@ -219,6 +223,8 @@ impl Known {
                     match kind {
                         "failed" => known.failed.insert(id as u64),
                         "skipped" => known.skipped.insert(id as u64),
+                        // What changes all the time has all its attempts in each run.
+                        _ if code == UNSTEADY => false,
                         _ => {
                             let rested = i64::from(planted(Mutation::RetryCountedWhilePaused));
                             let made = u32::try_from(attempts + rested).unwrap_or(u32::MAX);

@@ -6,17 +6,17 @@ use ingather_connector::model::guard::Guard;
 use ingather_connector::model::ids::PlaceId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
-use ingather_connector::model::scope::Absence;
+use ingather_connector::model::scope::{Absence, BlindSpot};
 use ingather_connector::repository::Presence;
 use ingather_store::documents::{self, Stored};
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store, runs};
+use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
 use crate::error::Result;
 use crate::lister::Shown;
 use crate::marks;
+use crate::places::openings;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 
@@ -97,14 +97,15 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     }
 }
 
-/// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run.
+/// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run. Places that
+/// do not open because they never stood still.
 pub(crate) fn sweep(
     run: &Run,
     shown: &Shown,
     judged: Judged,
     known: u64,
     remover: Option<&mut Remover>,
-) -> Result<()> {
+) -> Result<Vec<BlindSpot>> {
     let Judged { absent, moved, filtered, kept, mut narrow, narrow_until_gone } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too.
@@ -133,7 +134,7 @@ pub(crate) fn sweep(
         let leaving: RoaringTreemap = leaving.iter().map(|id| *id as u64).collect();
         let deleted = held_somewhere(run, &leaving)?.len();
         run.tally(|balance| balance.deleted = deleted);
-        return Ok(());
+        return Ok(Vec::new());
     };
     if held {
         let bytes = marks::to_bytes(&to_go);
@@ -155,28 +156,11 @@ pub(crate) fn sweep(
             "{not_confirmed} removals were not confirmed by an output; the next run tries again"
         ));
     }
-    if shown.complete && !run.sweep_stops() { open_places(run, store, shown, narrow) } else { Ok(()) }
-}
-
-/// Opens what this run has proven, but for what outputs hold of earlier readings.
-fn open_places(run: &Run, store: &Store, shown: &Shown, mut narrow: HashSet<PlaceId>) -> Result<()> {
-    let now = run.call.now();
-    store.write(Durability::Relaxed, |sql| {
-        run.fence(sql)?;
-        let mut places = run.places();
-        if places.some_may_open() && !planted(Mutation::OldTextOpens) {
-            let unproven = documents::unproven(sql, run.job.id)?;
-            // The next run looks at them, and hides what it cannot send again.
-            let look = |document| Wanted { document, due: now, cause: Cause::Access };
-            let closed = unproven.iter().filter(|(_, place)| places.may_open(Some(*place)));
-            let wanted: Vec<Wanted> = closed.map(|(document, _)| look(*document)).collect();
-            work::want(sql, run.job.id, run.number, &wanted)?;
-            narrow.extend(unproven.into_iter().map(|(_, place)| place));
-        }
-        places.prove(sql, &shown.coverage, &narrow)?;
-        ingather_store::places::sent_again(sql)
-    })?;
-    Ok(())
+    if shown.complete && !run.sweep_stops() {
+        openings::open(run, store, shown, narrow)
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.

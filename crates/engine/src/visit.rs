@@ -6,15 +6,18 @@ pub(crate) mod extracts;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
+pub(crate) mod steady;
+mod unchanged;
 mod unread;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use ingather_connector::model::decision::{Found, Holding, NOBODY};
-use ingather_connector::model::document::{EXTRACTION, Parts, Record};
+use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
+use ingather_connector::model::key::Stamp;
 use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
 use ingather_store::Durability;
@@ -31,13 +34,14 @@ use crate::run::Run;
 
 use self::holdings::{Finding, Holdings, Part, Telling};
 use self::pipeline::Passed;
+use self::steady::{Done, Held};
 
 /// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
 pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
     let known: Vec<i64> = tasks.iter().filter(|task| task.known.is_some()).map(|task| task.id).collect();
     let mut holdings = holdings::read(&run.reader, &known)?;
     let claimed = tasks.len();
-    let mut quiet = Vec::new();
+    let mut held_back = Held::new(run);
     let mut reading = Vec::new();
     for task in tasks {
         if run.stops() {
@@ -46,11 +50,12 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             continue;
         }
         let held = holdings.remove(&task.id).unwrap_or_default();
-        match (Visiting { run, task, held }).look()? {
-            Looked::Over(visit) => quiet.extend(visit),
-            Looked::Reads(visiting) => reading.push(visiting),
+        match (Visiting { run, task, held, steady: true, looked: None, is_ahead: false }).look()? {
+            Looked::Over(done) => held_back.take(done)?,
+            Looked::Reads(visiting) => reading.push(*visiting),
         }
     }
+    held_back.look()?;
     // What the same people may see follows each other: the stages read it with one process.
     reading.sort_by_key(|visiting| {
         let task = &visiting.task;
@@ -62,9 +67,10 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             run.board.release(1);
             continue;
         }
-        quiet.extend(visiting.read_and_send()?);
+        held_back.take(visiting.read_and_send()?)?;
     }
-    settle(run, quiet.iter().collect())?;
+    held_back.look()?;
+    settle(run, held_back.quiet.iter().collect())?;
     if run.board.visited(claimed) {
         run.outputs.iter().for_each(OutputSlot::notify);
     }
@@ -101,6 +107,11 @@ fn is_held(holding: Option<Holding>, step: Step) -> bool {
     holding.is_some_and(|h| h.sent_access == access && h.held_access == Some(access))
 }
 
+/// Whether an answer is of one version of a document.
+fn is_steady(observed: &Observed) -> bool {
+    observed.content != Stamp::NONE && observed.access != Stamp::NONE
+}
+
 /// Whether a stage says of a document, or of something in it, that not all could be read.
 fn is_partial(record: &Record, parts: &Parts) -> bool {
     let unread = |record: &Record| record.fields.contains_key(EXTRACTION);
@@ -109,18 +120,30 @@ fn is_partial(record: &Record, parts: &Parts) -> bool {
         || parts.list.iter().any(|part| part.record.as_ref().map_or(true, unread))
 }
 
+/// Whether a part is one that could not be read, or is in one that could not be opened.
+fn is_unread(unread: &HashSet<String>, name: &str) -> bool {
+    let around = name.match_indices(INSIDE).map(|(end, _)| &name[..end]);
+    around.chain([name]).any(|name| unread.contains(name))
+}
+
 struct Visiting<'r> {
     run: &'r Run,
     task: Task,
     held: Holdings,
+    /// What was looked at or read is of one version.
+    steady: bool,
+    /// The version of its content that a look at it has found.
+    looked: Option<Digest>,
+    /// Whoever must not find what outputs hold any more was shut out before it is read.
+    is_ahead: bool,
 }
 
 /// What a look at a document led to.
 enum Looked<'r> {
     /// Its visit is over, or waits for outputs.
-    Over(Option<Visit>),
+    Over(Done<'r>),
     /// Its content is needed.
-    Reads(Visiting<'r>),
+    Reads(Box<Visiting<'r>>),
 }
 
 /// A document as read: its record, or why it is not wanted.
@@ -133,27 +156,24 @@ impl<'r> Visiting<'r> {
     /// Looks at a document whose access may have changed; all others are to be read.
     fn look(mut self) -> Result<Looked<'r>> {
         if self.task.cause != Cause::Access || self.task.known.is_none() {
-            return Ok(Looked::Reads(self));
+            return Ok(Looked::Reads(Box::new(self)));
         }
         let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
             Ok(observed) => observed,
             Err(fault) => return self.fault(fault, None).map(Looked::Over),
         };
+        self.steady = is_steady(&observed);
+        self.looked = Some(self.run.hasher.version(self.task.own, &observed.content));
         let class = self.class(&observed)?;
-        let by_reference = self.run.outputs.iter().all(|output| output.can.access);
-        if by_reference && self.content_is_as_known(&observed, class) {
-            let visited = self.visited(&observed, class);
-            let access = access_digest(Some(class), self.task.place);
-            let kept = self.access_of_kept(access);
-            let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
-            return self.send(visited, findings, Made::default()).map(Looked::Over);
+        if self.by_reference() && self.content_is_as_known(&observed, class) {
+            return self.show_as_known(&observed, class).map(Looked::Over);
         }
         self.send_access_ahead(&observed, class)?;
-        Ok(Looked::Reads(self))
+        Ok(Looked::Reads(Box::new(self)))
     }
 
     /// Reads and sends; gives the visit back when no output has to hear of it.
-    fn read_and_send(self) -> Result<Option<Visit>> {
+    fn read_and_send(mut self) -> Result<Done<'r>> {
         if let Some((visited, record, passed)) = self.kept()? {
             return self.made(visited, record, passed);
         }
@@ -161,31 +181,27 @@ impl<'r> Visiting<'r> {
             let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
             return self.fault(Fault::passing("away", sentence), None);
         }
+        if self.may_be_as_known() {
+            match self.read_raw() {
+                Ok((observed, raw)) if self.is_as_known(&observed, raw) => {
+                    self.steady = is_steady(&observed);
+                    let class = self.class(&observed)?;
+                    return self.show_as_known(&observed, class);
+                }
+                // It is another one, or cannot be read: what follows finds that as well.
+                _ => {}
+            }
+        }
         match self.read() {
             Ok(Read { observed, passed }) => {
+                self.steady = is_steady(&observed);
                 let class = self.class(&observed)?;
-                let visited = self.visited(&observed, class);
+                let visited = Visited { raw: passed.content, ..self.visited(&observed, class) };
                 self.made(visited, observed.record, passed)
             }
             Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
         }
-    }
-
-    /// Whether a changed access stamp is explained by owner, mode or list alone (design 4.18).
-    fn content_is_as_known(&self, observed: &Observed, class: ClassId) -> bool {
-        let Some(known) = &self.task.known else { return false };
-        let explained = known.class != Some(class) || known.place != self.task.place;
-        let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));
-        // What could not be read is not what an output holds, whatever its version says.
-        let read = !self.run.failed.contains(self.task.id as u64);
-        let version = self.run.hasher.version(self.task.own, &observed.content);
-        explained
-            && read
-            && confirmed
-            && !known.leaving
-            && version.same(known.version)
-            && known.settings == self.run.settings
     }
 
     /// The class of what is seen of it, after the stages had their say.
@@ -211,6 +227,7 @@ impl<'r> Visiting<'r> {
             identity: observed.identity,
             class: Some(class),
             place: self.task.place,
+            raw: self.task.known.as_ref().map_or(Digest::NONE, |known| known.raw),
         }
     }
 
@@ -232,9 +249,10 @@ impl<'r> Visiting<'r> {
     fn kept(&self) -> Result<Option<(Visited, Record, Passed)>> {
         let Some(known) = &self.task.known else { return Ok(None) };
         let same = self.task.version.same(known.version) && self.task.access.same(known.access);
+        let same = same && (self.task.is_met || self.run.was_refilled(self.task.id));
         let id = self.task.id as u64;
         let failed = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
-        if !same || known.class.is_none() || failed {
+        if self.run.rereads || !same || known.class.is_none() || failed {
             return Ok(None);
         }
         let visited = Visited {
@@ -245,12 +263,13 @@ impl<'r> Visiting<'r> {
             identity: self.task.identity,
             class: known.class,
             place: self.task.place,
+            raw: known.raw,
         };
         let kept = extracts::kept(self.run, self.task.id, known.version)?;
         Ok(kept.map(|(record, passed)| (visited, record, passed)))
     }
 
-    fn made(self, visited: Visited, record: Record, passed: Passed) -> Result<Option<Visit>> {
+    fn made(self, visited: Visited, record: Record, passed: Passed) -> Result<Done<'r>> {
         self.made_as(visited, record, passed, None)
     }
 
@@ -261,7 +280,7 @@ impl<'r> Visiting<'r> {
         record: Record,
         passed: Passed,
         outcome: Option<Outcome>,
-    ) -> Result<Option<Visit>> {
+    ) -> Result<Done<'r>> {
         let access = access_digest(visited.class, self.task.place);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
@@ -283,7 +302,7 @@ impl<'r> Visiting<'r> {
         });
         let made = Made { kept: Some(kept), extract, partial };
         let (tellings, decided) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.hand_over(visited, tellings, outcome.unwrap_or(decided), made)
+        self.show(visited, tellings, outcome.unwrap_or(decided), made)
     }
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
@@ -307,11 +326,12 @@ impl<'r> Visiting<'r> {
                     made.insert(part.id);
                     findings.push(self.finding(part, Arc::new(record), Digest::NONE, access));
                 }
-                Err(_) => drop(unread.insert(part.id)),
+                Err(_) => drop(unread.insert(component.name)),
             }
         }
         for part in self.held.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
-            let unread = parts.incomplete || unread.contains(&part.id);
+            let unread =
+                parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
             if (unread && !planted(Mutation::UnreadComponentGoes))
                 || planted(Mutation::VanishedComponentStays)
             {
@@ -328,7 +348,7 @@ impl<'r> Visiting<'r> {
         (findings, kept)
     }
 
-    fn fault(self, fault: Fault, visited: Option<Visited>) -> Result<Option<Visit>> {
+    fn fault(self, fault: Fault, visited: Option<Visited>) -> Result<Done<'r>> {
         let reason = fault.reason();
         let outcome = match fault {
             Fault::Gone => Outcome::Vanished,
@@ -344,7 +364,7 @@ impl<'r> Visiting<'r> {
                 let hidings = self.hidings();
                 self.hand_over(visited, hidings, outcome, Made::default())
             }
-            visited => Ok(Some(Visit::new(self.task, visited, outcome, 0))),
+            visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, outcome, 0)))),
         }
     }
 
@@ -358,20 +378,22 @@ impl<'r> Visiting<'r> {
             identity: self.task.identity,
             class: known.and_then(|known| known.class),
             place: known.map_or(self.task.place, |known| known.place),
+            raw: known.map_or(Digest::NONE, |known| known.raw),
         })
     }
 
-    fn declined(self, reason: Reason) -> Result<Option<Visit>> {
+    fn declined(self, reason: Reason) -> Result<Done<'r>> {
         match self.listed() {
             Some(visited) => self.send_declined(visited, reason),
-            None => Ok(None),
+            None => Ok(Done::Handed),
         }
     }
 
-    fn send_declined(self, visited: Visited, reason: Reason) -> Result<Option<Visit>> {
+    fn send_declined(self, visited: Visited, reason: Reason) -> Result<Done<'r>> {
         let declined = Found::Declined(reason);
         let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
-        self.send(visited, findings, Made::default())
+        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        self.hand_over(visited, tellings, outcome, Made::default())
     }
 
     fn prepared(&self, visit: &Arc<Visit>, telling: Telling, visited: &Visited) -> Prepared {
@@ -392,12 +414,6 @@ impl<'r> Visiting<'r> {
         }
     }
 
-    /// Decides for every output and hands over what has to be sent. `made`: what is written beside when it is settled.
-    fn send(self, visited: Visited, findings: Vec<Finding>, made: Made) -> Result<Option<Visit>> {
-        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.hand_over(visited, tellings, outcome, made)
-    }
-
     /// Hands over what has to be sent; gives the visit back when that is nothing.
     fn hand_over(
         self,
@@ -405,14 +421,15 @@ impl<'r> Visiting<'r> {
         tellings: Vec<Telling>,
         mut outcome: Outcome,
         mut made: Made,
-    ) -> Result<Option<Visit>> {
+    ) -> Result<Done<'r>> {
         // What had nothing in it keeps nothing.
         made.kept = made.kept.filter(|_| self.held.has_inside());
         if tellings.is_empty() || self.run.store.is_none() {
             for telling in &tellings {
                 outcome = outcome.or(telling.step.outcome(self.held.is_first()));
             }
-            return Ok(Some(Visit::new(self.task, Some(visited), outcome, 0).with(made)));
+            let visit = Visit::new(self.task, Some(visited), outcome, 0).with(made);
+            return Ok(Done::Quiet(Box::new(visit)));
         }
         let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).with(made);
         let visit = Arc::new(visit);
@@ -420,6 +437,6 @@ impl<'r> Visiting<'r> {
             let place = telling.place;
             self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));
         }
-        Ok(None)
+        Ok(Done::Handed)
     }
 }

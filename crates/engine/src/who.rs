@@ -18,39 +18,50 @@ pub(crate) const CHAIN_MAX: usize = 100_000;
 /// # Errors
 /// When more access changes are on their way than can be taken into account: nothing is answered then.
 pub fn permitted(reader: &Reader, output: Option<ConnectionId>, tokens: &Tokens) -> Result<Permitted> {
-    reader
-        .read(|sql| {
-            let admits: HashSet<ClassId> = places::levels(sql)?
-                .into_iter()
-                .filter(|(_, level)| level.admits(tokens))
-                .map(|(id, _)| id)
-                .collect();
-            let mut judged = Judged::new();
-            for place in places::all(sql)? {
-                judged.insert(place.id, (admits.contains(&place.level), place.parent));
-            }
-            let open = judged.keys().filter(|id| open(&judged, **id)).map(|id| id.0).collect::<IdSet>();
-            let narrow = narrow(sql, &admits, &judged)?;
-            let rows = match output {
-                Some(output) => deliveries::pending_access(sql, output, limits::PENDING_ACCESS_MAX + 1)?,
-                None => Vec::new(),
-            };
-            Ok((admits.into_iter().map(|id| id.0).collect::<IdSet>(), open, narrow, rows))
-        })
-        .map_err(EngineError::from)
-        .and_then(|(classes, places, narrow, rows)| {
-            if rows.len() > limits::PENDING_ACCESS_MAX {
-                return Err(EngineError::Refused(
-                    "more access changes are on their way than a search can take into account; let `ingather sync` finish"
-                        .to_owned(),
-                ));
-            }
-            let mut pending: HashMap<i64, Vec<Reference>> = HashMap::new();
-            for (address, job, class, place) in rows {
-                pending.entry(address).or_default().push(Reference { job: Some(job), class, place });
-            }
-            Ok(Permitted::Only { classes, places, narrow, pending })
-        })
+    reader.read(|sql| permitted_in(sql, output, tokens))?.ok_or_else(too_many)
+}
+
+/// The same inside a read that asks for more: what an output was told by then. None where [`too_many`] changes are on their way.
+///
+/// # Errors
+/// What the store says.
+pub fn permitted_in(
+    sql: &mut Sql<'_>,
+    output: Option<ConnectionId>,
+    tokens: &Tokens,
+) -> std::result::Result<Option<Permitted>, StoreError> {
+    let admits: HashSet<ClassId> = places::levels(sql)?
+        .into_iter()
+        .filter(|(_, level)| level.admits(tokens))
+        .map(|(id, _)| id)
+        .collect();
+    let mut judged = Judged::new();
+    for place in places::all(sql)? {
+        judged.insert(place.id, (admits.contains(&place.level), place.parent));
+    }
+    let places = judged.keys().filter(|id| open(&judged, **id)).map(|id| id.0).collect::<IdSet>();
+    let narrow = narrow(sql, &admits, &judged)?;
+    let rows = match output {
+        Some(output) => deliveries::pending_access(sql, output, limits::PENDING_ACCESS_MAX + 1)?,
+        None => Vec::new(),
+    };
+    if rows.len() > limits::PENDING_ACCESS_MAX {
+        return Ok(None);
+    }
+    let mut pending: HashMap<i64, Vec<Reference>> = HashMap::new();
+    for (address, job, class, place) in rows {
+        pending.entry(address).or_default().push(Reference { job: Some(job), class, place });
+    }
+    let classes = admits.into_iter().map(|id| id.0).collect::<IdSet>();
+    Ok(Some(Permitted::Only { classes, places, narrow, pending }))
+}
+
+/// More access changes are on their way than can be taken into account.
+pub fn too_many() -> EngineError {
+    EngineError::Refused(
+        "more access changes are on their way than a search can take into account; let `ingather sync` finish"
+            .to_owned(),
+    )
 }
 
 /// Places: whether each admits by itself, and the place above it.

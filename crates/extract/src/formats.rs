@@ -138,11 +138,30 @@ fn call(media: &str, zipped: bool, container: bool, input: Input, page: &mut Pag
 
 #[cfg(test)]
 pub(crate) mod tests {
+    pub(crate) use super::archives::tar::tests::tar;
     use crate::{Extracted, Input, Request};
 
     /// Reads bytes under a name with the usual bounds.
     pub(crate) fn extract(name: &str, bytes: &[u8]) -> Extracted {
         let request = Request { name: name.to_owned(), ..Request::default() };
+        crate::extract(&request, Input::memory(bytes.to_vec()))
+    }
+
+    /// The same with somebody who looks at pictures.
+    pub(crate) fn extract_seeing(
+        name: &str,
+        bytes: &[u8],
+        look: impl Fn(&[u8]) -> crate::pictures::Seen + 'static,
+    ) -> Extracted {
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.pictures = true;
+        let eyes = crate::input::Eyes::new(look);
+        crate::extract(&request, Input::memory(bytes.to_vec()).seen_by(&eyes))
+    }
+
+    /// The same within other bounds.
+    pub(crate) fn extract_within(limits: crate::Limits, name: &str, bytes: &[u8]) -> Extracted {
+        let request = Request { name: name.to_owned(), limits, ..Request::default() };
         crate::extract(&request, Input::memory(bytes.to_vec()))
     }
 
@@ -163,14 +182,16 @@ pub(crate) mod tests {
     /// Reads copies of a file in which single bytes are changed: each one ends with something.
     pub(crate) fn survives(name: &str, bytes: &[u8]) {
         let mut state = 0x9e37_79b9_u32;
-        for _ in 0..400 {
+        for turn in 0..400 {
             let mut copy = bytes.to_vec();
             for _ in 0..3 {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let at = (state >> 8) as usize % copy.len();
                 copy[at] = [0, 0xff, 0x7f, state as u8][(state >> 4) as usize % 4];
             }
-            let found = extract(name, &copy);
+            let mut request = Request { name: name.to_owned(), ..Request::default() };
+            request.options.markdown = turn % 2 == 1;
+            let found = crate::extract(&request, Input::memory(copy.clone()));
             let told = !found.text.is_empty() || !found.parts.is_empty() || found.reason.is_some();
             assert!(told, "{copy:?}");
             assert!(found.reason.is_none_or(|reason| !reason.contains("cannot cope")), "{copy:?}");

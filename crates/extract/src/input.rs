@@ -7,11 +7,14 @@ use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::pictures::Seen;
+
 /// Bytes that can be read from any place.
 #[derive(Debug)]
 pub struct Input {
     source: Source,
     room: Option<Rc<Room>>,
+    eyes: Option<Rc<Eyes>>,
 }
 
 #[derive(Debug)]
@@ -20,16 +23,47 @@ enum Source {
     File(BufReader<Section>),
 }
 
+/// Who looks at pictures for a reader.
+pub(crate) struct Eyes(Box<dyn Fn(&[u8]) -> Seen>);
+
+impl Eyes {
+    pub(crate) fn new(look: impl Fn(&[u8]) -> Seen + 'static) -> Rc<Self> {
+        Rc::new(Self(Box::new(look)))
+    }
+
+    /// What is seen in a picture.
+    pub(crate) fn look(&self, picture: &[u8]) -> Seen {
+        (self.0)(picture)
+    }
+}
+
+impl std::fmt::Debug for Eyes {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Eyes")
+    }
+}
+
 impl Input {
     /// Bytes in memory.
     pub fn memory(bytes: Vec<u8>) -> Self {
-        Self { source: Source::Memory(Cursor::new(bytes)), room: None }
+        Self { source: Source::Memory(Cursor::new(bytes)), room: None, eyes: None }
     }
 
     /// The same bytes, with room for parts that are too large for memory.
     pub(crate) fn beside(mut self, room: &Rc<Room>) -> Self {
         self.room = Some(Rc::clone(room));
         self
+    }
+
+    /// The same bytes, and who looks at the pictures in them.
+    pub(crate) fn seen_by(mut self, eyes: &Rc<Eyes>) -> Self {
+        self.eyes = Some(Rc::clone(eyes));
+        self
+    }
+
+    /// Who looks at pictures.
+    pub(crate) fn eyes(&self) -> Option<Rc<Eyes>> {
+        self.eyes.clone()
     }
 
     /// Where parts that are too large for memory can go.
@@ -96,7 +130,7 @@ impl Input {
     }
 
     fn section(section: Section) -> Self {
-        Self { source: Source::File(BufReader::with_capacity(64 << 10, section)), room: None }
+        Self { source: Source::File(BufReader::with_capacity(64 << 10, section)), room: None, eyes: None }
     }
 
     /// Exactly the bytes of a range; an error when they are not all there.

@@ -7,4 +7,5 @@ pub mod confine;
 mod end;
 mod frames;
 pub(crate) mod pool;
+mod timed;
 pub mod worker;

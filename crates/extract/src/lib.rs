@@ -96,6 +96,9 @@ pub struct Options {
     pub parts: bool,
     /// Headings, lists, tables and pages are marked as in Markdown.
     pub markdown: bool,
+    /// Somebody looks at pictures, and says what the words in them are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pictures: bool,
     /// Passwords that are tried in this order on what is protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passwords: Vec<String>,
@@ -103,7 +106,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { hidden: true, boilerplate: true, parts: true, markdown: false, passwords: Vec::new() }
+        Self {
+            hidden: true,
+            boilerplate: true,
+            parts: true,
+            markdown: false,
+            pictures: false,
+            passwords: Vec::new(),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a reader of a format writes on: bounded text, fields, parts, and the reason when something is missing.
 
 mod marks;
+mod pictures;
+mod series;
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -8,7 +10,7 @@ use std::rc::Rc;
 
 use ingather_model::limits;
 
-use crate::input::{Room, Spill};
+use crate::input::{Eyes, Room, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
 /// Why a reader could not go on; what it wrote until then stays.
@@ -42,10 +44,14 @@ pub(crate) struct Budget {
     parts: Cell<usize>,
     expanded: Cell<u64>,
     over: Cell<bool>,
+    /// Whether the parts that are read now are a series, of which the first ones count.
+    series: Cell<bool>,
     /// Bytes of names and fields.
     facts: Cell<usize>,
     /// Where parts that are too large for memory can go.
     room: Option<Rc<Room>>,
+    /// Who looks at pictures.
+    eyes: Option<Rc<Eyes>>,
 }
 
 /// What came out of compression may be this large whatever the ratio: small files compress well.
@@ -72,8 +78,10 @@ impl Budget {
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
             over: Cell::new(false),
+            series: Cell::new(false),
             facts: Cell::new(FACTS_BYTES_MAX),
             room: input.room(),
+            eyes: input.eyes().filter(|_| request.options.pictures),
             limits,
         }
     }
@@ -81,6 +89,13 @@ impl Budget {
     /// Whether the document has more parts, or expands to more, than is read.
     pub(crate) fn is_over(&self) -> bool {
         self.over.get()
+    }
+
+    /// Says that the document has more parts, or expands to more, than is read; a series is read as far as that goes.
+    fn exceed(&self) {
+        if !self.series.get() {
+            self.over.set(true);
+        }
     }
 
     /// Counts bytes that came out of compression.
@@ -92,7 +107,7 @@ impl Budget {
             }
             None => {
                 self.expanded.set(0);
-                self.over.set(true);
+                self.exceed();
                 Err(io::Error::other("more comes out of its compression than is allowed; it may be a bomb"))
             }
         }
@@ -378,21 +393,26 @@ impl<'b> Page<'b> {
             return;
         }
         let Some(left) = self.budget.parts.get().checked_sub(1) else {
-            self.budget.over.set(true);
-            self.reason("it has more parts than are read; the rest was left out");
+            self.budget.exceed();
+            self.broken_off("it has more parts than are read; the rest was left out");
             return;
         };
-        self.budget.parts.set(left);
         let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
             "" => None,
-            name if !self.budget.take_facts(name.len()) => {
-                // Without their names parts could not be told apart from one visit to the next.
+            name if self.budget.take_facts(name.len()) => Some(name.to_owned()),
+            // Without their names parts could not be told apart from one visit to the next.
+            _ if self.budget.series.get() => {
+                self.budget.parts.set(0);
+                self.broken_off("it has more names than are kept; the rest was left out");
+                return;
+            }
+            _ => {
                 self.budget.over.set(true);
                 None
             }
-            name => Some(name.to_owned()),
         };
+        self.budget.parts.set(left);
         self.named.push(name.is_some() && by == By::People);
         let mut page =
             Page::new(self.budget, self.depth + 1, &name.unwrap_or_else(|| made_up(self.out.parts.len())));

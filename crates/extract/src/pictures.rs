@@ -1,13 +1,14 @@
 //! Words in pictures: a `tesseract` program reads them, in a process that may read programs and their data, write nothing,
 //! reach nobody, and use a bounded share of memory and time.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ingather_model::limits;
 use landlock::{
@@ -17,6 +18,7 @@ use landlock::{
 use rustix::process::{Resource, Rlimit};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
+use crate::cipher::Hash;
 use crate::isolation::confine;
 
 /// The word after the program's name by which it becomes the one that reads pictures.
@@ -27,6 +29,63 @@ pub const STRICT: &str = "--require-sandbox";
 const READABLE: &[&str] = &["/usr", "/lib", "/lib64", "/bin", "/opt", "/etc/ld.so.cache", "/etc/ld.so.conf"];
 /// Bytes of what the program says when it fails.
 const COMPLAINT_BYTES_MAX: u64 = 4 << 10;
+
+/// What is seen in a picture: its words, or why there are none to be had.
+pub type Seen = Result<String, String>;
+/// Looks at one picture of a document after the other. An error ends the reading of the document.
+pub type Look<'l> = dyn FnMut(&[u8]) -> io::Result<Seen> + 'l;
+
+/// Media types of pictures that are looked at.
+pub const MEDIA: &[&str] = &["image/png", "image/jpeg", "image/tiff", "image/bmp", "image/gif", "image/webp"];
+/// Words of a picture that are remembered in case that it comes again, bytes: a mark on each page has a few.
+const REMEMBERED_BYTES_MAX: usize = 1 << 10;
+
+/// How the pictures of one document are looked at: so many of them, for so long, and each once.
+pub struct Sight<'s> {
+    look: &'s dyn Fn(&[u8]) -> Seen,
+    /// Whether nobody wants to know any more.
+    stopped: &'s dyn Fn() -> bool,
+    left: usize,
+    spent: Duration,
+    known: HashMap<Vec<u8>, Seen>,
+}
+
+impl<'s> Sight<'s> {
+    /// Nothing was seen yet.
+    pub fn new(look: &'s dyn Fn(&[u8]) -> Seen, stopped: &'s dyn Fn() -> bool) -> Self {
+        Self { look, stopped, left: limits::PICTURES_MAX, spent: Duration::ZERO, known: HashMap::new() }
+    }
+
+    /// What is seen in a picture.
+    ///
+    /// # Errors
+    /// When nobody wants to know any more.
+    pub fn look(&mut self, picture: &[u8]) -> io::Result<Seen> {
+        if (self.stopped)() {
+            return Err(io::Error::other("reading was stopped"));
+        }
+        let digest = Hash::Sha1.of(&[picture]);
+        if let Some(seen) = self.known.get(&digest) {
+            return Ok(seen.clone());
+        }
+        if self.left == 0 || self.spent.as_millis() >= u128::from(limits::PICTURES_MS_MAX) {
+            return Ok(Err(format!(
+                "the document has more pictures than are read: {} of them, or as many as take {} minutes",
+                limits::PICTURES_MAX,
+                limits::PICTURES_MS_MAX / 60_000
+            )));
+        }
+        self.left -= 1;
+        // clock: what many pictures take together is bounded
+        let begun = Instant::now();
+        let seen = (self.look)(picture);
+        self.spent += begun.elapsed();
+        if seen.as_ref().map_or_else(String::len, String::len) <= REMEMBERED_BYTES_MAX {
+            self.known.insert(digest, seen.clone());
+        }
+        Ok(seen)
+    }
+}
 
 /// Calls to a program that reads pictures.
 #[derive(Clone, Debug)]
@@ -50,7 +109,7 @@ impl Recognizer {
     ///
     /// # Errors
     /// One sentence: the program failed, took too long, or cannot be started.
-    pub fn read(&self, program: &Path, languages: &str, picture: &[u8]) -> Result<String, String> {
+    pub fn read(&self, program: &Path, languages: &str, picture: &[u8]) -> Seen {
         let mut child = Command::new(&self.own)
             .arg(COMMAND)
             .args((!self.may_be_loose).then_some(STRICT))
@@ -203,3 +262,32 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_perf_event_open,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_document_with_too_many_pictures_is_looked_at_in_part_and_each_picture_once() {
+        let count = Cell::new(0);
+        let look = |_: &[u8]| {
+            count.set(count.get() + 1);
+            Ok("words".to_owned())
+        };
+        let mut sight = Sight::new(&look, &|| false);
+        let pictures = (0..limits::PICTURES_MAX as u32).map(u32::to_be_bytes);
+        for picture in pictures.clone().chain(pictures) {
+            assert_eq!(sight.look(&picture).unwrap().unwrap(), "words");
+        }
+        assert_eq!(count.get(), limits::PICTURES_MAX);
+        let reason = sight.look(b"one more").unwrap().unwrap_err();
+        assert!(reason.contains("more pictures than are read"), "{reason}");
+    }
+
+    #[test]
+    fn nothing_is_looked_at_when_nobody_wants_to_know() {
+        let mut sight = Sight::new(&|_| unreachable!("it was looked at"), &|| true);
+        assert_eq!(sight.look(b"a").unwrap_err().to_string(), "reading was stopped");
+    }
+}

@@ -88,6 +88,27 @@ impl Level {
         }
     }
 
+    /// Whether it surely admits nobody whom `other` shuts out. Levels of different forms are not compared: false.
+    pub fn is_within(&self, other: &Level) -> bool {
+        match (self, other) {
+            // The same first entry decides about everybody.
+            (Level::Ordered(these), Level::Ordered(those)) => {
+                these.len() == those.len()
+                    && these
+                        .iter()
+                        .zip(those)
+                        .all(|(this, that)| this.who == that.who && (that.allow || !this.allow))
+            }
+            (Level::Flat { allow, deny }, Level::Flat { allow: others, deny: denied }) => {
+                let open = others.is_empty() && denied.is_empty();
+                let all_in =
+                    |these: &[String], those: &[String]| these.iter().all(|token| those.contains(token));
+                open || (!allow.is_empty() && all_in(allow, others) && all_in(denied, deny))
+            }
+            _ => false,
+        }
+    }
+
     /// The text under which a level is interned: equal levels have equal texts.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("a level is made of strings and flags")
@@ -207,6 +228,38 @@ mod tests {
         for other in ["", "staff", "ldap:u:1", "S-1-5-32-544", "unixen"] {
             assert!(!is_misspelled(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_level_within_another_admits_nobody_else() {
+        let tokens = ["", "a", "b", "c", "ab", "ac", "bc", "abc"];
+        let held = |text: &str| -> Tokens { text.chars().map(|c| c.to_string()).collect() };
+        let ordered = |text: &str| {
+            let entries = text
+                .as_bytes()
+                .chunks(2)
+                .map(|two| Entry { who: char::from(two[1]).to_string(), allow: two[0] == b'+' });
+            Level::Ordered(entries.collect())
+        };
+        let flats = ["", "a", "ab", "abc"]
+            .into_iter()
+            .flat_map(|allow| ["", "b", "bc"].map(|deny| flat(allow, deny)));
+        let levels: Vec<Level> =
+            flats.chain(["", "+a", "-a", "+a-b", "-a+b", "+a+b", "-b+a"].map(ordered)).collect();
+        let mut within = 0;
+        for (one, other) in levels.iter().flat_map(|one| levels.iter().map(move |other| (one, other))) {
+            if one.is_within(other) {
+                within += 1;
+                for held in tokens.map(held) {
+                    assert!(other.admits(&held) || !one.admits(&held), "{one:?} within {other:?}: {held:?}");
+                }
+            }
+        }
+        assert!(within > levels.len(), "each is within itself, and some in others");
+        assert!(
+            levels.iter().all(|level| level.is_within(level)
+                || matches!(level, Level::Flat { allow, .. } if allow.is_empty()))
+        );
     }
 
     #[test]

@@ -31,6 +31,26 @@ pub struct Definition {
     /// What is kept beside the books.
     #[serde(default, skip_serializing_if = "Keep::is_nothing")]
     pub keep: Keep,
+    /// What says that content is as it was although something about its document has changed.
+    #[serde(default, skip_serializing_if = "ContentBy::is_read")]
+    pub content_by: ContentBy,
+}
+
+/// What says that content is as it was when its document changed in some other way (design 4.18).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentBy {
+    /// The content: it is read once, and compared.
+    #[default]
+    Read,
+    /// Its size and time, where another owner, mode, access list or folder may be all that changed.
+    Times,
+}
+
+impl ContentBy {
+    fn is_read(&self) -> bool {
+        *self == ContentBy::Read
+    }
 }
 
 /// What a job keeps of its documents beside the books (design 4.19).

@@ -78,10 +78,16 @@ pub const FOLDERS_OPEN_MAX: usize = 128;
 /// Folders whose way down from the root is remembered while documents in them are read (about 100 bytes each): those of
 /// the documents that wait for a worker, when each has a folder of its own.
 pub const FOLDERS_REACHED_MAX: usize = 2 * READY_MAX;
-/// How long a folder that was opened counts as standing under its path, milliseconds: a few hundred small files.
-pub const FOLDER_STANDS_MS: i64 = 10;
-/// Folders that are kept open for that: one for each reading thread (at most 8).
+/// Folders that are kept open while documents in them are read: one for each reading thread (at most 8).
 pub const FOLDERS_STANDING_MAX: usize = 8;
+/// Folders that changed while a run went on, or just before, and are watched: about 1 KiB of the kernel's memory each.
+pub const FOLDERS_WATCHED_MAX: usize = 1_024;
+/// Looks at a document, and at the folders above it, of which each finds it changed while it was read (design 4.20).
+pub const LOOKS_MAX: u32 = 4;
+/// Bytes of text that a worker holds back for the second look at the folders that it was read in.
+pub const LOOKS_BYTES_MAX: usize = 1 << 20;
+/// Places that are looked at with one call.
+pub const LOOKS_AT_ONCE: usize = 1_024;
 /// Folders inside each other; deeper ones are blind spots, for their names alone grow with the square of the depth.
 pub const FOLDER_DEPTH_MAX: usize = 4_096;
 /// Names of one folder that are remembered so that a second look at it tells none twice (8 bytes each).
@@ -100,6 +106,15 @@ pub const ACL_BYTES_MAX: usize = 65_536;
 pub const ACCOUNTS_BYTES_MAX: u64 = 16 << 20;
 /// Longest wait for the system's name service, milliseconds.
 pub const ACCOUNTS_WAIT_MS_MAX: u64 = 5_000;
+/// File systems that stamp whole seconds where they were made long ago, and else by the kernel's tick: a stamp with a fraction of a
+/// millisecond is one of those.
+pub const CLOCKS_OF_TWO_AGES: &[u64] = &[
+    0xef53,      // ext2, ext3, ext4
+    0x794c_7630, // overlay
+    0xf2f5_2010, // f2fs
+];
+/// Grain of the kernel's tick, milliseconds: 10 at worst, and some for its way.
+pub const CLOCK_TICK_MS: i64 = 100;
 /// Grain of the clock that stamps changes, by the file system's magic number: (magic, milliseconds); others have
 /// [`CLOCK_GRAIN_MS`]. Local ones with nanoseconds are stamped by the kernel's own tick (10 ms at worst). FAT counts in
 /// two seconds of local time. On network file systems another machine's clock stamps, which may be some seconds off.
@@ -168,6 +183,10 @@ pub const EXTRACT_MEMORY_BYTES_MAX: u64 = 1 << 30;
 pub const PICTURE_BYTES_MAX: u64 = 64 << 20;
 /// Memory of the process that reads one, bytes of address space.
 pub const PICTURE_MEMORY_BYTES_MAX: u64 = 2 << 30;
+/// Pictures of one document whose words are read: the pages of a thick book.
+pub const PICTURES_MAX: usize = 1_000;
+/// Time for all of them, milliseconds, at two seconds for a page.
+pub const PICTURES_MS_MAX: u64 = 30 * 60_000;
 /// Time for one picture, milliseconds: large scans take half a minute.
 pub const PICTURE_MS_MAX: u64 = 60_000;
 /// Passwords that are tried on a protected document, each with as much work as its format asks for: up to a second.

@@ -153,7 +153,7 @@ impl World {
     }
 
     fn deed(&mut self) {
-        match self.dice.below(46) {
+        match self.dice.below(50) {
             0..10 => self.source(),
             10..13 => self.source_fault(),
             13..22 => self.run(),
@@ -167,6 +167,7 @@ impl World {
             40..43 => self.day_of_parts(),
             43 => self.held_and_broken_off(),
             44 => self.forgotten_while_written(),
+            45..49 => self.meanwhile(),
             _ if self.dice.once_in(3) => self.tell("quiet"),
             _ => self.confirm(),
         }
@@ -227,6 +228,18 @@ impl World {
             12 => {
                 let (folder, who) = (self.dice.one(FOLDERS), self.dice.one(PEOPLE));
                 self.tell(&format!("source {folder} access:{who}"));
+            }
+            13 if self.dice.once_in(2) => {
+                let content = self.dice.one(&["v1", "v2", "v3"]);
+                let who = self.dice.one(PEOPLE);
+                let folder = self.dice.one(FOLDERS);
+                let also = self.dice.one(&[" access:", "access"]);
+                let also = if also == "access" {
+                    format!(", {folder} access:{who}")
+                } else {
+                    format!("{also}{who}")
+                };
+                self.tell(&format!("source {file} quietly:{content}{also}"));
             }
             _ => {
                 let word = self.dice.one(&["racy", "calm", "touched", "ctime"]);

@@ -44,6 +44,8 @@ pub struct Visited {
     pub class: Option<ClassId>,
     /// The place that rules it.
     pub place: Option<PlaceId>,
+    /// Digest of the bytes that what outputs hold was made of; none when that cannot be told.
+    pub raw: Digest,
 }
 
 /// A document with its name.
@@ -100,6 +102,7 @@ fn known(row: &Row<'_>, first: usize) -> Result<Known> {
         settings: Digest(row.int(first + 4)?),
         class: row.opt_int(first + 5)?.map(ClassId),
         place: row.opt_int(first + 6)?.map(PlaceId),
+        raw: Digest(row.int(first + 7)?),
         leaving: false,
     })
 }
@@ -120,7 +123,7 @@ pub fn find(sql: &mut Sql<'_>, job: JobId, parent: i64, own: &[i64]) -> Result<V
 /// Documents by id, in no order; ids that are gone are left out.
 pub fn get(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Stored>> {
     sql.query(&queries::DOCUMENT_GET, &[Value::Ints(ids)], |row| {
-        Ok(Stored { known: known(row, 0)?, name: row.text(7)?, identity: row.int(8)? })
+        Ok(Stored { known: known(row, 0)?, name: row.text(8)?, identity: row.int(9)? })
     })
 }
 
@@ -165,6 +168,7 @@ pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
             Column::Ints(&ints(|v| v.identity)),
             Column::OptInts(&classes),
             Column::OptInts(&places),
+            Column::Ints(&ints(|v| v.raw.0)),
             Column::Same(run),
         ],
     )?;

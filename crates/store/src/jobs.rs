@@ -96,8 +96,13 @@ pub fn add(
     Ok(JobId(id))
 }
 
-/// Changes a definition.
+/// Changes a definition. Where an output comes back before it has lost what it held of the job, what it was sent and did not
+/// confirm is wanted again.
 pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition) -> Result<()> {
+    let retired = get(sql, id)?.map(|job| job.definition.retired).unwrap_or_default();
+    if retired.iter().any(|name| definition.outputs.contains(name)) {
+        sql.execute(&queries::WORK_WANT_UNCONFIRMED, &[Value::Int(id.0)])?;
+    }
     sql.execute(&queries::JOB_DEFINE, &[Value::Int(id.0), Value::Text(&text_of(definition))])?;
     Ok(())
 }

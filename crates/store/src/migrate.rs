@@ -11,36 +11,35 @@ const STEPS: &[(i64, &str, &str)] = &[
     (1, "start", include_str!("../migrations/0001_start.sql")),
     (2, "sessions", include_str!("../migrations/0002_sessions.sql")),
     (3, "openings", include_str!("../migrations/0003_openings.sql")),
+    (4, "raw", include_str!("../migrations/0004_raw.sql")),
     (5, "definitions", include_str!("../migrations/0005_definitions.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
                       checksum BIGINT NOT NULL) /*clustered*/;";
 
-/// Applies the steps that are missing, each in its own transaction; gives a new store its identity and secret.
+/// Applies the steps that are missing, all in one transaction, so that whoever looks meanwhile sees the store as it was before or as
+/// it is afterwards; gives a new store its identity and secret.
 pub(crate) fn bring_up(writer: &Writer<'_>) -> Result<()> {
     writer.run(Durability::Synced, |sql| {
         let ledger = translate(LEDGER, sql);
-        sql.script(&ledger)
-    })?;
-    for (number, name, text) in STEPS {
-        writer.run(Durability::Synced, |sql| {
-            let applied = applied(sql)?;
-            judge(&applied)?;
-            if applied.iter().any(|(known, _)| known == number) {
-                return Ok(());
-            }
+        sql.script(&ledger)?;
+        let applied = applied(sql)?;
+        judge(&applied)?;
+        for (number, name, text) in
+            STEPS.iter().filter(|(n, ..)| !applied.iter().any(|(known, _)| known == n))
+        {
             let script = translate(text, sql);
             sql.script(&script)?;
             let checksum = Digest::of(text.as_bytes()).0;
-            sql.execute(
-                &queries::MIGRATION_NOTE,
-                &[Value::Int(*number), Value::Text(name), Value::Int(checksum)],
-            )?;
-            if *number == 1 { identify(sql) } else { Ok(()) }
-        })?;
-    }
-    Ok(())
+            let noted = [Value::Int(*number), Value::Text(name), Value::Int(checksum)];
+            sql.execute(&queries::MIGRATION_NOTE, &noted)?;
+            if *number == 1 {
+                identify(sql)?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Whether there is a store at all; its schema must be exactly ours.

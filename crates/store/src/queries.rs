@@ -151,6 +151,7 @@ queries! {
     shared ACCESS_CLASS_ALL = "access_class/all";
     shared ACCESS_CLASS_ADD = "access_class/add";
     shared ACCESS_CLASS_GET = "access_class/get";
+    shared ACCESS_CLASS_SOME = "access_class/some";
     shared DEFINITION_LIST = "definition/list";
     shared DEFINITION_INTEND = "definition/intend";
     shared DEFINITION_CONFIRM = "definition/confirm";
@@ -189,6 +190,7 @@ queries! {
     shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
     shared DOCUMENT_LIST = "document/list";
     shared WORK_WANT = "work/want";
+    shared WORK_WANT_UNCONFIRMED = "work/want_unconfirmed";
     split WORK_DONE = "work/done";
     split WORK_AGAIN = "work/again";
     shared WORK_REMOVE = "work/remove";

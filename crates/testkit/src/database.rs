@@ -44,6 +44,25 @@ impl Database {
         Database { target: Target::Postgres(format!("{server}/{name}")), folder, drop: Some((url, name)) }
     }
 
+    /// Runs a script over it, such as a dump.
+    ///
+    /// # Panics
+    /// When the database refuses it.
+    pub fn script(&self, text: &str) {
+        match &self.target {
+            Target::Sqlite(path) => {
+                let connection =
+                    rusqlite::Connection::open(path).expect("a file in a temporary folder opens");
+                connection.execute_batch(text).expect("the script runs");
+            }
+            Target::Postgres(url) => {
+                let mut client =
+                    postgres::Client::connect(url, postgres::NoTls).expect("the test cluster answers");
+                client.batch_execute(text).expect("the script runs");
+            }
+        }
+    }
+
     /// A copy of it in the same cluster; nobody may have it open.
     ///
     /// # Panics

@@ -55,6 +55,8 @@ pub(crate) struct Play {
     watch: watch::Watch,
     /// Times in the books may contradict each other.
     clock_was_set_back: bool,
+    /// The source changed in the middle of the last run, which may have looked before.
+    changed_meanwhile: bool,
     /// What the judges found, and nobody was told yet.
     found: Vec<String>,
 }
@@ -87,6 +89,7 @@ pub fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Ve
         watching: false,
         watch: watch::Watch::default(),
         clock_was_set_back: false,
+        changed_meanwhile: false,
         found: Vec::new(),
     };
     let mut found = Vec::new();
@@ -137,7 +140,7 @@ impl Play {
         let before = (self.watching && asks).then(|| self.before(rest));
         self.deed(word, rest)?;
         self.note_source();
-        if self.watching && !matches!(word, "output" | "job" | "source" | "fault" | "quiet") {
+        if self.watching && !matches!(word, "output" | "job" | "source" | "meanwhile" | "fault" | "quiet") {
             self.judge(before.as_ref(), word, rest);
         }
         Ok(())

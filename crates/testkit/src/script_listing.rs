@@ -6,7 +6,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::scope::{BlindSpot, Scope};
 use ingather_connector::repository::{Group, Item, Listing, Page, PlaceReport};
 
-use crate::script_repository::{File, Source, access_stamp, content_stamp};
+use crate::script_repository::{File, Source, access_stamp, content_stamp, folder_stamp};
 
 /// Pages that were made before.
 pub(crate) struct Script {
@@ -164,5 +164,15 @@ fn report(source: &mut Source, world: &str, full: &str, folder: Option<String>) 
         identity: format!("{}:{}", found.device, found.inode),
         level: found.level.clone(),
         folder,
+        stamp: folder_stamp(found),
     }
+}
+
+/// All places above a document, from the top.
+pub(crate) fn places_of(source: &mut Source, world: &str, root: &str, key: &str) -> Vec<PlaceReport> {
+    let mut places = above(source, world, root);
+    places.push(place(source, world, root, ""));
+    let below: Vec<usize> = key.match_indices('/').map(|(at, _)| at + 1).collect();
+    places.extend(below.into_iter().map(|end| place(source, world, root, &key[..end])));
+    places
 }

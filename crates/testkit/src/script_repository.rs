@@ -8,8 +8,9 @@ use ingather_connector::model::access::Level;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
+use ingather_connector::model::limits;
 use ingather_connector::repository::{
-    Listing, Observed, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind,
+    Listing, Observed, PlaceReport, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 
@@ -20,7 +21,7 @@ use crate::script_listing;
 pub static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "script",
     about: "A source in memory that a scenario scripts.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true },
+    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: true },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let world = source["world"].as_str().unwrap_or_default().to_owned();
@@ -42,8 +43,8 @@ pub struct File {
     pub identity: i64,
     /// Who may see it.
     pub level: Level,
-    /// Its versions cannot be told.
-    pub racy: bool,
+    /// At so many looks and reads its versions cannot be told.
+    pub racy: u32,
     /// The reader may not open it.
     pub unreadable: bool,
     /// Listed, and gone when it is read or probed.
@@ -69,6 +70,29 @@ pub struct Folder {
     pub inode: u64,
     /// Who may pass.
     pub level: Level,
+    /// Time of its last change of any kind but its entries.
+    pub ctime: i64,
+}
+
+/// A change of the source while it is read, see [`Source::meet`].
+#[derive(Clone, Debug)]
+pub struct Meanwhile {
+    /// `list`, `look`, `read` or `stamps`.
+    pub place: String,
+    /// The how-manieth time that this place is met, counted from 1.
+    pub nth: u64,
+    /// What changes, one after the other.
+    pub deeds: Vec<Deed>,
+}
+
+/// One change of the source.
+#[derive(Clone)]
+pub struct Deed(pub Arc<dyn Fn(&mut Source) + Send + Sync>);
+
+impl std::fmt::Debug for Deed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Deed")
+    }
 }
 
 /// How a listing behaves.
@@ -103,6 +127,11 @@ pub struct Source {
     pub fetched: Vec<String>,
     /// Where the world dies.
     pub crash: Arc<Crash>,
+    /// What changes in the middle of the next run.
+    pub meanwhile: Vec<Meanwhile>,
+    /// What it was between changes in the middle of a run.
+    pub states: Vec<Source>,
+    met: HashMap<String, u64>,
     changes: i64,
 }
 
@@ -117,6 +146,9 @@ impl Default for Source {
             page_items: 3,
             fetched: Vec::new(),
             crash: Arc::default(),
+            meanwhile: Vec::new(),
+            states: Vec::new(),
+            met: HashMap::new(),
             changes: 0,
         }
     }
@@ -138,7 +170,7 @@ impl Source {
             ctime: change,
             identity: change,
             level: Level::open(),
-            racy: false,
+            racy: 0,
             unreadable: false,
             vanishing: false,
             unlisted: false,
@@ -149,14 +181,40 @@ impl Source {
 
     /// The folder of that name, made when it is not there.
     pub fn folder(&mut self, name: &str) -> &mut Folder {
-        let inode = self.next_change() as u64;
+        let ctime = self.next_change();
+        let inode = ctime as u64;
         self.folders.entry(name.to_owned()).or_insert_with(|| Folder {
             unreadable: false,
             changing: false,
             device: 1,
             inode,
             level: Level::open(),
+            ctime,
         })
+    }
+
+    /// A place of a run is met: what was to happen there happens now.
+    fn meet(&mut self, place: &str) {
+        if self.meanwhile.is_empty() {
+            return;
+        }
+        let times = self.met.entry(place.to_owned()).or_insert(0);
+        *times += 1;
+        let times = *times;
+        let due = |meanwhile: &Meanwhile| meanwhile.place == place && meanwhile.nth == times;
+        let due: Vec<Meanwhile> = self.meanwhile.iter().filter(|other| due(other)).cloned().collect();
+        for Deed(deed) in due.into_iter().flat_map(|meanwhile| meanwhile.deeds) {
+            deed(self);
+            let (files, folders) = (self.files.clone(), self.folders.clone());
+            self.states.push(Source { files, folders, ..Source::default() });
+        }
+    }
+
+    /// A run is over: what has not happened in it does not happen any more. What the source was meanwhile.
+    pub fn over(&mut self) -> Vec<Source> {
+        self.meanwhile.clear();
+        self.met.clear();
+        std::mem::take(&mut self.states)
     }
 }
 
@@ -173,7 +231,7 @@ impl Source {
             if file.unreadable {
                 (file.unreadable, file.ctime) = (false, change);
             }
-            (file.vanishing, file.unlisted, file.racy, file.fault) = (false, false, false, None);
+            (file.vanishing, file.unlisted, file.racy, file.fault) = (false, false, 0, None);
         }
     }
 }
@@ -199,7 +257,7 @@ struct ScriptRepository {
 
 /// Version of a file's content.
 pub(crate) fn content_stamp(file: &File) -> Stamp {
-    if file.racy {
+    if file.racy > 0 {
         Stamp::NONE
     } else {
         Stamp([1, file.mtime as u64, file.identity as u64, file.content.len() as u64])
@@ -208,7 +266,12 @@ pub(crate) fn content_stamp(file: &File) -> Stamp {
 
 /// Version of what decides about a file's access.
 pub(crate) fn access_stamp(file: &File) -> Stamp {
-    if file.racy { Stamp::NONE } else { Stamp([2, file.ctime as u64, 0, 0]) }
+    if file.racy > 0 { Stamp::NONE } else { Stamp([2, file.ctime as u64, 0, 0]) }
+}
+
+/// What two looks at a folder are compared by.
+pub(crate) fn folder_stamp(folder: &Folder) -> Stamp {
+    Stamp([folder.device, folder.inode, folder.ctime as u64, 0])
 }
 
 fn dead() -> Fault {
@@ -258,19 +321,41 @@ impl Repository for ScriptRepository {
         if source.absent {
             return Err(Fault::Gone);
         }
-        Ok(Box::new(script_listing::pages(&mut source, &self.name, &self.root)))
+        let pages = script_listing::pages(&mut source, &self.name, &self.root);
+        source.meet("list");
+        Ok(Box::new(pages))
     }
 
     fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
-        let source = locked(&self.source);
+        let mut source = locked(&self.source);
         if source.crash.reach("before look") {
             return Err(dead());
         }
+        source.meet("look");
         Ok(self.observed(key, &self.find(&source, key)?))
     }
 
+    fn stamps(&self, _call: &Call, places: &[&str]) -> Vec<Stamp> {
+        let mut source = locked(&self.source);
+        source.meet("stamps");
+        let begin = format!("/{}/", self.name);
+        let stamp = |place: &&str| source.folders.get(place.strip_prefix(&begin)?).map(folder_stamp);
+        places.iter().map(|place| stamp(place).filter(|_| !source.absent).unwrap_or(Stamp::NONE)).collect()
+    }
+
+    fn places_of(&self, _call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+        let mut source = locked(&self.source);
+        self.find(&source, key)?;
+        Ok(script_listing::places_of(&mut source, &self.name, &self.root, key))
+    }
+
+    fn grain_ms(&self) -> i64 {
+        100
+    }
+
     fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        let file = {
+        let name = format!("{}{key}", self.root);
+        let mut file = {
             let mut source = locked(&self.source);
             let file = self.find(&source, key)?;
             source.fetched.push(format!("{}{key}", self.root));
@@ -289,10 +374,32 @@ impl Repository for ScriptRepository {
         if file.unreadable {
             return Err(Fault::refused("unreadable", "the reader may not open it"));
         }
-        let mut observed = self.observed(key, &file);
-        observed.record.body = Some(file.content.clone());
-        read(&mut observed.record, &observed.level, &mut file.content.as_bytes())?;
-        Ok(observed)
+        for attempt in 1.. {
+            // What is read is there when it is read; who may see it, and its times, were asked for before.
+            let content = {
+                let mut source = locked(&self.source);
+                source.meet("read");
+                source.files.get(&name).map(|file| file.content.clone()).ok_or(Fault::Gone)?
+            };
+            let mut observed = self.observed(key, &file);
+            observed.record.body = Some(content.clone());
+            observed.record.size = Some(content.len() as u64);
+            read(&mut observed.record, &observed.level, &mut content.as_bytes())?;
+            let now = self.find(&locked(&self.source), key)?;
+            if let Some(file) = locked(&self.source).files.get_mut(&name)
+                && file.racy < u32::MAX
+            {
+                file.racy = file.racy.saturating_sub(1);
+            }
+            if (now.mtime, now.ctime, now.identity) == (file.mtime, file.ctime, file.identity) {
+                return Ok(observed);
+            }
+            if attempt == limits::READ_ATTEMPTS_MAX {
+                return Ok(Observed { content: Stamp::NONE, access: Stamp::NONE, ..observed });
+            }
+            file = now;
+        }
+        Err(Fault::Gone)
     }
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {

@@ -76,8 +76,13 @@ enum Backup {
 }
 
 /// All or what is new; written.
-pub const FULL: Options =
-    Options { kind: RunKind::Full, mode: Mode::Write, guard_off: false, accepts_devices: false };
+pub const FULL: Options = Options {
+    kind: RunKind::Full,
+    mode: Mode::Write,
+    guard_off: false,
+    accepts_devices: false,
+    rereads: false,
+};
 
 impl World {
     /// The same, with several workers, and threads that wait for a random time here and there.

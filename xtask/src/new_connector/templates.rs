@@ -25,7 +25,7 @@ use serde::Deserialize;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "__name__",
     about: "Documents that stand in a file of JSON.",
-    can: RepositoryCan { list: true, access: false, unique_uris: true },
+    can: RepositoryCan { list: true, access: false, unique_uris: true, looks: false },
     source_schema: settings::schema_of::<Source>,
     open,
 };

@@ -62,7 +62,8 @@ pub(crate) enum Job {
         ingather job delete share\n\n\
         On a terminal it asks first. Files of the source are never touched.\n\n\
         Exit codes: 0 done · 1 an output did not confirm ·\n\
-        2 no such job, or the answer was no · 3 could not work · 130 stopped by Ctrl-C")]
+        2 no such job, or the answer was no · 3 could not work ·\n\
+        130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
     Delete {
         /// Name of the job
         job: String,

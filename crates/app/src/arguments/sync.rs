@@ -17,7 +17,7 @@ use super::values;
     A flag that is left out changes nothing of a job that is known; a flag that sets\n\
     something is taken back by its --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
     Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
-    2 wrong use · 3 could not work · 130 stopped by Ctrl-C")]
+    2 wrong use · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct Sync {
     /// A folder or one file
     pub(crate) source: PathBuf,
@@ -54,6 +54,9 @@ pub(crate) struct Sync {
     /// A file that was only touched is not sent again: compare by content
     #[arg(long)]
     pub(crate) compare_content: bool,
+    /// What says that content is as it was when something else about a file changed: the content, read once, or size and time
+    #[arg(long, value_name = "read|times")]
+    pub(crate) content_by: Option<ContentByWord>,
     /// Keep what is read out of each document: an output that is filled anew then does not need the source
     #[arg(long, value_name = "extracted|nothing")]
     pub(crate) keep: Option<KeepWord>,
@@ -66,6 +69,9 @@ pub(crate) struct Sync {
     /// A folder on another device than before was replaced, not unmounted: remove what it does not hold
     #[arg(long)]
     pub(crate) accept_devices: bool,
+    /// Read every file again, also where nothing tells of a change; what is as it was is not sent
+    #[arg(long)]
+    pub(crate) reread: bool,
     /// Only what is new or changed; nothing is removed
     #[arg(long)]
     pub(crate) minimal: bool,
@@ -113,6 +119,15 @@ pub(crate) enum KeepWord {
     Extracted,
     /// Nothing; what was kept is forgotten.
     Nothing,
+}
+
+/// What tells of content that changed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ContentByWord {
+    /// The content itself: it is read once for each change of a file.
+    Read,
+    /// Size and time: where only owner, mode, access list or folder changed as well, the content is not read.
+    Times,
 }
 
 /// The one word that the guard takes.

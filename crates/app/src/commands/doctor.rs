@@ -32,8 +32,10 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
     tell(surroundings::of_store(&reader)?);
     let engine = wiring::engine(global, &data, reader.clone(), writing.as_ref(), &[]);
     let holder = if repair { None } else { data.holder() };
-    for job in reader.read(jobs::list)? {
-        tell(surroundings::of_job(&engine, &job, holder.as_deref())?);
+    let jobs = reader.read(jobs::list)?;
+    tell(surroundings::of_outputs(&engine, &jobs)?);
+    for job in &jobs {
+        tell(surroundings::of_job(&engine, job, holder.as_deref())?);
     }
     let faults = reader.read(|sql| doctor::examine(sql, ROWS_MAX))?;
     let mut left = faults.clone();
@@ -82,7 +84,7 @@ fn tell_look(global: &Global, look: &Look) {
         let line =
             json!({"check": look.check, "ok": look.good, "says": look.sentence, "advice": look.advice});
         show::json(&line);
-    } else if !look.good {
+    } else if !look.advice.is_empty() {
         show::line(&format!("{}: {}", look.check, look.sentence));
         show::line(&format!("  {}", look.advice));
     } else if global.verbose > 0 {

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
-use crate::show;
+use crate::show::{self, secrets};
 
 pub(crate) fn run(global: &Global) -> Result<u8> {
     let reader = DataDirectory::of(global)?.existing()?;
@@ -24,11 +24,11 @@ pub(super) fn declaration(reader: &Reader) -> Result<String> {
             .map(|(_, kind, name, settings)| (name.clone(), json!({"kind": kind, "settings": settings})))
             .collect()
     };
-    let declaration = json!({
+    let declaration = secrets::hidden(json!({
         "version": 1,
         "repositories": of_role("repository"),
         "outputs": of_role("output"),
         "jobs": jobs.iter().map(|job| &job.definition).collect::<Vec<_>>(),
-    });
+    }));
     Ok(serde_json::to_string_pretty(&declaration).unwrap_or_default())
 }

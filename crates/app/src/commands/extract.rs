@@ -62,6 +62,7 @@ fn read(pool: &Pool, extract: &Extract, passwords: &[String], path: &Path) -> st
             boilerplate: !extract.skip_boilerplate,
             parts: !extract.skip_parts,
             markdown: extract.markdown,
+            pictures: false,
             passwords: passwords.to_vec(),
         },
         ..Request::default()

@@ -13,7 +13,8 @@ use super::{job_named, repository_kind};
 use crate::arguments::{Global, Job};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::{show, wiring};
+use crate::show::{self, secrets};
+use crate::{interrupt, wiring};
 
 pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
     let data = DataDirectory::of(global)?;
@@ -85,7 +86,7 @@ fn as_json(job: &Stored, documents: u64, run: Option<&Run>) -> serde_json::Value
     json!({
         "job": job.name, "state": job.state, "documents": documents, "root": job.root,
         "outputs": job.definition.outputs, "keep": super::sync::keep_word(job.definition.keep),
-        "definition": job.definition, "error": job.error,
+        "definition": secrets::hidden(json!(job.definition)), "error": job.error,
         "run": run.map(run_json),
     })
 }
@@ -199,6 +200,10 @@ fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Resul
     let removed = engine.confirm(&job, &kind, run, progress)?;
     drop(_watch);
     told(global, name, &removed);
+    if engine.cancel.cancelled() {
+        show::stderr(&format!("stopped; `ingather job confirm {name} --run {run}` goes on"));
+        return Ok(interrupt::code());
+    }
     Ok(if removed.kept > 0 { exit::TROUBLED } else { exit::DONE })
 }
 
@@ -250,7 +255,7 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
     told(global, name, &removed);
     if engine.cancel.cancelled() {
         show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
-        return Ok(exit::STOPPED);
+        return Ok(interrupt::code());
     }
     if removed.nameless > 0 {
         show::stderr(&format!(

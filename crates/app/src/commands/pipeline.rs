@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Global, Pipeline, values};
 use crate::exit::{Failure, Result};
-use crate::show;
+use crate::show::{self, secrets};
 
 /// Characters of the settings of a stage that an answer shows.
 const SETTINGS_SHOWN: usize = 1_000;
@@ -138,7 +138,8 @@ pub(super) fn in_words(stages: &[Stage]) -> String {
         Value::Null => stage.transform.clone(),
         Value::Object(settings) if settings.is_empty() => stage.transform.clone(),
         settings => {
-            let text: String = settings.to_string().chars().take(SETTINGS_SHOWN).collect();
+            let text: String =
+                secrets::hidden(settings.clone()).to_string().chars().take(SETTINGS_SHOWN).collect();
             format!("{} {text}", stage.transform)
         }
     };

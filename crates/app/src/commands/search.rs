@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ingather_connector::model::access::Tokens;
 use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
 use ingather_engine::outputs::{Misfit, misfit};
@@ -24,8 +25,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let reader = data.existing()?;
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
-    let searcher = current(&data, &reader)?;
-    let permitted = permitted(&reader, search)?;
+    let (searcher, permitted) = look_up(&data, &reader, tokens(search)?.as_ref())?;
     let found = searcher.search(&SearchRequest {
         query: &search.query,
         permitted: Arc::new(permitted),
@@ -57,9 +57,11 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// The index, as new as the inventory says or newer: opened before the inventory is asked, so that what is read there later
-/// speaks of all that is seen (design 4.20).
-fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
+/// The index, and what the user may see of it; unknown users see nothing, and are told so.
+///
+/// The index is opened first. One read then tells what was confirmed of it and who may see what: an index that is older than
+/// that read would show an earlier text to those for whom a later one was meant (design 4.20).
+fn look_up(data: &DataDirectory, reader: &Reader, tokens: Option<&Tokens>) -> Result<(Searcher, Permitted)> {
     let older = |why: &str| {
         Failure::unable(format!(
             "the search index in {} {why}; `ingather sync` of a job that uses it fills it again",
@@ -68,7 +70,14 @@ fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
     };
     for _ in 0..ATTEMPTS_MAX {
         let searcher = Searcher::open(&data.path, reader.id())?;
-        let output = reader.read(|sql| connections::find(sql, Role::Output, INDEX))?;
+        let (output, permitted) = reader.read(|sql| {
+            let output = connections::find(sql, Role::Output, INDEX)?;
+            let permitted = match tokens {
+                None => Some(Permitted::All),
+                Some(tokens) => who::permitted_in(sql, output.as_ref().map(|output| output.id), tokens)?,
+            };
+            Ok((output, permitted))
+        })?;
         let known = output.as_ref().filter(|output| output.identity.is_some());
         let Some(searcher) = searcher else {
             return Err(match known {
@@ -85,7 +94,7 @@ fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
             None => (stands.seq > 0).then_some(Misfit::Newer),
         };
         match misfit {
-            None => return Ok(searcher),
+            None => return Ok((searcher, permitted.ok_or_else(who::too_many)?)),
             Some(Misfit::Newer) => return Err(older("knows changes that the inventory does not")),
             // The inventory may have gone on since the index was opened.
             Some(Misfit::Replaced | Misfit::Older | Misfit::Parted) => {}
@@ -94,17 +103,13 @@ fn current(data: &DataDirectory, reader: &Reader) -> Result<Searcher> {
     Err(older("is not the one that the inventory speaks of, or of an earlier day"))
 }
 
-/// What the user of this search may see; unknown users see nothing, and are told so.
-fn permitted(reader: &Reader, search: &Search) -> Result<Permitted> {
-    if search.all {
-        return Ok(Permitted::All);
-    }
-    let tokens = match &search.user {
-        None => ingather_connectors::unix::calling_user()?,
-        Some(user) => why::tokens_of(user)?,
-    };
-    let output = reader.read(|sql| connections::find(sql, Role::Output, INDEX))?;
-    Ok(who::permitted(reader, output.map(|output| output.id), &tokens)?)
+/// Tokens of the user whose search this is; none for one that is not filtered.
+fn tokens(search: &Search) -> Result<Option<Tokens>> {
+    Ok(match &search.user {
+        _ if search.all => None,
+        None => Some(ingather_connectors::unix::calling_user()?),
+        Some(user) => Some(why::tokens_of(user)?),
+    })
 }
 
 fn json_line(hit: &Hit) {

@@ -79,5 +79,11 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
 
 fn options(sync: &Sync, mode: Mode) -> Options {
     let kind = if sync.minimal { RunKind::Minimal } else { RunKind::Full };
-    Options { kind, mode, guard_off: sync.delete_guard.is_some(), accepts_devices: sync.accept_devices }
+    Options {
+        kind,
+        mode,
+        guard_off: sync.delete_guard.is_some(),
+        accepts_devices: sync.accept_devices,
+        rereads: sync.reread,
+    }
 }

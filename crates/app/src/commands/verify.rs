@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, output: Option<&str>, repair: bool, limit: u3
         let good = one(global, &data, writing.as_ref(), &engine, connection, limit);
         if interrupt::cancel().cancelled() {
             show::stderr("stopped; nothing more was looked at");
-            return Ok(exit::STOPPED);
+            return Ok(interrupt::code());
         }
         differs |= !good?;
     }
@@ -125,8 +125,13 @@ fn send(
     let kind = repository_kind(reader, &job)?;
     let engine =
         wiring::engine(global, data, reader.clone(), Some(writing), &wiring::journals(&job.definition));
-    let options =
-        Options { kind: RunKind::Minimal, mode: Mode::Write, guard_off: false, accepts_devices: false };
+    let options = Options {
+        kind: RunKind::Minimal,
+        mode: Mode::Write,
+        guard_off: false,
+        accepts_devices: false,
+        rereads: false,
+    };
     let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
     let waits = reader.read(|sql| ingather_store::work::waiting(sql, job.id))?.len();
     if waits > 0 {

@@ -1,13 +1,14 @@
-//! Compares what outputs hold with the tree, without the engine: the index is searched, the journal is read as a file, and
-//! who may open a file is judged here from its bits alone.
+//! What outputs hold and who may read what, without the engine: the index is searched, the journal is read as a file, and who
+//! may open a file is judged here from its bits alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::history::{Entries, Key};
 use super::tree::Tree;
 
 /// A sentence that says what differs.
@@ -33,7 +34,7 @@ impl Person {
     }
 
     /// Whether the bits of a file and of all folders above it let them read it: the first class that they are in decides.
-    fn reads(&self, path: &Path) -> std::io::Result<bool> {
+    pub(super) fn reads(&self, path: &Path) -> std::io::Result<bool> {
         if self.uid == 0 {
             return Ok(true);
         }
@@ -53,44 +54,25 @@ impl Person {
     }
 }
 
-/// The entries of the index by name, as `search --json` tells them, against the tree.
-pub(super) fn index(tree: &Tree, hits: &[Value]) -> Result<(), Difference> {
+/// The entries of the index, as `search --json` tells them.
+pub(super) fn index(hits: &[Value]) -> Result<Entries, Difference> {
     let text = |hit: &Value, field: &str| hit[field].as_str().unwrap_or_default().to_owned();
-    equals(tree, hits.iter().map(|hit| (text(hit, "document"), text(hit, "snippet"))).collect())
+    let entries: Entries = hits.iter().map(|hit| (key(hit), words(&text(hit, "snippet")))).collect();
+    match hits.len() - entries.len() {
+        0 => Ok(entries),
+        twice => Err(format!("{twice} entries are there twice")),
+    }
 }
 
-fn equals(tree: &Tree, found: Vec<(String, String)>) -> Result<(), Difference> {
-    let count = found.len();
-    let held: BTreeMap<String, String> = found.into_iter().collect();
-    if held.len() != count {
-        return Err(format!("{} entries are there twice", count - held.len()));
-    }
-    let lost: Vec<&String> = tree.files.keys().filter(|name| !held.contains_key(*name)).collect();
-    let left: Vec<&String> = held.keys().filter(|name| !tree.files.contains_key(*name)).collect();
-    let old: Vec<&String> = tree
-        .files
-        .iter()
-        .filter(|(name, text)| held.get(*name).is_some_and(|held| held != *text))
-        .map(|(name, _)| name)
-        .collect();
-    for (what, names) in [("lost", lost), ("left over", left), ("not up to date", old)] {
-        if !names.is_empty() {
-            return Err(format!("{} {what}, among them {:?}", names.len(), &names[..names.len().min(3)]));
-        }
-    }
-    Ok(())
+/// Which entry a hit is.
+pub(super) fn key(hit: &Value) -> Key {
+    let text = |field: &str| hit[field].as_str().unwrap_or_default().to_owned();
+    (text("document"), text("component"))
 }
 
-/// What somebody finds, against what they may read.
-pub(super) fn access(tree: &Tree, person: &Person, found: &BTreeSet<String>) -> Result<(), Difference> {
-    for name in tree.files.keys() {
-        let reads = person.reads(&tree.root.join(name)).map_err(|error| format!("{name}: {error}"))?;
-        if reads != found.contains(name) {
-            let (does, may) = if reads { ("does not find", "may") } else { ("finds", "may not") };
-            return Err(format!("{} {does} {name}, which they {may} read", person.name));
-        }
-    }
-    Ok(())
+/// A text as words: outputs keep lines, and show them as they like.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a journal adds up to.
@@ -148,16 +130,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Against the tree.
-    pub(super) fn equals(&self, tree: &Tree) -> Result<(), Difference> {
-        let found = self.held.iter().map(|(id, (_, text))| (name_of(tree, id), text.clone()));
-        equals(tree, found.collect())
+    /// The entries that it adds up to.
+    pub(super) fn entries(&self, tree: &Tree) -> Entries {
+        let entry = |(id, (_, text)): (&String, &(String, String))| (key_of(tree, id), words(text));
+        self.held.iter().map(entry).collect()
     }
 }
 
-/// Name of the document at an address; the names of this test need no escaping.
-pub(super) fn name_of(tree: &Tree, id: &str) -> String {
-    id.strip_prefix(&format!("file://{}/", tree.root.display())).unwrap_or(id).to_owned()
+/// Which entry is at an address; the names of this test need no escaping.
+pub(super) fn key_of(tree: &Tree, id: &str) -> Key {
+    let name = id.strip_prefix(&format!("file://{}/", tree.root.display())).unwrap_or(id);
+    let (document, component) = name.split_once('#').unwrap_or((name, ""));
+    (document.to_owned(), component.to_owned())
 }
 
 #[cfg(test)]
@@ -170,32 +154,27 @@ mod tests {
 
     fn tree() -> (tempfile::TempDir, Tree) {
         let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::make(folder.path().canonicalize().unwrap().join("tree")).unwrap();
+        let root = folder.path().canonicalize().unwrap().join("tree");
+        let tree = Tree::make(root, &mut fastrand::Rng::with_seed(3)).unwrap();
         (folder, tree)
     }
 
-    fn hits(tree: &Tree) -> Vec<Value> {
-        tree.files.iter().map(|(name, text)| json!({"document": name, "snippet": text})).collect()
-    }
-
     #[test]
-    fn an_index_that_differs_in_one_entry_is_noticed() {
-        let (_folder, tree) = tree();
-        let sound = hits(&tree);
-        assert_eq!(index(&tree, &sound), Ok(()));
-        let told = |entries: &[Value]| index(&tree, entries).unwrap_err();
-        assert!(told(&sound[1..]).contains("1 lost"));
-        assert!(told(&[&sound[..], &sound[..1]].concat()).contains("twice"));
-        let foreign = json!({"document": "other", "snippet": ""});
-        assert!(told(&[&sound[..], &[foreign]].concat()).contains("1 left over"));
-        let old = json!({"document": sound[0]["document"], "snippet": "earlier"});
-        assert!(told(&[&sound[1..], &[old]].concat()).contains("1 not up to date"));
+    fn an_entry_that_an_index_holds_twice_is_noticed() {
+        let hit = |part: &str| json!({"document": "a.zip", "component": part, "snippet": "one\ntwo"});
+        let entries = index(&[hit(""), hit("m.txt")]).unwrap();
+        assert_eq!(entries[&("a.zip".to_owned(), "m.txt".to_owned())], "one two");
+        assert_eq!(entries.len(), 2);
+        assert!(
+            index(&[hit(""), hit("m.txt"), hit("m.txt")]).unwrap_err().contains("1 entries are there twice")
+        );
     }
 
     #[test]
     fn a_journal_tells_what_was_said_twice_and_what_is_torn() {
-        let (folder, mut tree) = tree();
-        tree.files = BTreeMap::from([("a".to_owned(), "one".to_owned())]);
+        let (folder, tree) = tree();
+        let entries = |journal: &Journal| journal.entries(&tree).into_iter().collect::<Vec<_>>();
+        let one = [(("a".to_owned(), String::new()), "one".to_owned())];
         let path = folder.path().join("journal");
         let id = format!("file://{}/a", tree.root.display());
         let put =
@@ -203,11 +182,11 @@ mod tests {
         let mut journal = Journal::default();
         std::fs::write(&path, &put).unwrap();
         let end = journal.read(&path, 0).unwrap();
-        assert_eq!((journal.equals(&tree), journal.repeated.len()), (Ok(()), 0));
+        assert_eq!((entries(&journal).as_slice(), journal.repeated.len()), (one.as_slice(), 0));
         std::fs::write(&path, put.repeat(2)).unwrap();
         journal.read(&path, end).unwrap();
-        assert_eq!((journal.equals(&tree), journal.repeated.as_slice()), (Ok(()), [id.clone()].as_slice()));
-        assert_eq!(name_of(&tree, &id), "a");
+        assert_eq!((entries(&journal).as_slice(), &journal.repeated), (one.as_slice(), &vec![id.clone()]));
+        assert_eq!(key_of(&tree, &format!("{id}#m/n.txt")), ("a".to_owned(), "m/n.txt".to_owned()));
         std::fs::write(&path, &put[..20]).unwrap();
         assert!(Journal::default().read(&path, 0).unwrap_err().contains("torn"));
         assert_eq!(Journal::default().read_whole_lines(&path, 0), Ok(0));

@@ -1,18 +1,16 @@
-//! What each job needs: a source and outputs that can be reached, a run that ended well, and a person where one is needed.
-
-use std::path::PathBuf;
+//! What each job needs: a source that can be reached, a run that ended well, and a person where one is needed.
 
 use ingather_connector::model::balance::Balance;
-use ingather_connector::output::OutputPlace;
+use ingather_connector::model::job::ContentBy;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
-use ingather_store::connections::{self, Role};
+use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::runs::{self, Run};
 use ingather_store::work;
 
 use super::Look;
-use crate::exit::{Failure, Result};
+use crate::exit::Result;
 use crate::{show, wiring};
 
 /// Runs among which the last good one is looked for.
@@ -22,7 +20,7 @@ const OVERDUE_MS: i64 = 86_400_000;
 /// Scopes that are named.
 const BLIND_MAX: usize = 3;
 
-/// Sources and outputs of a job, and how its last runs ended.
+/// The source of a job, and how its last runs ended.
 pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Vec<Look>> {
     let mut looks = Vec::new();
     let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
@@ -49,13 +47,11 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
         let advice = format!("decide with `ingather sync {} --update` and one of the two", job.root);
         Look::bad("source_access", format!("job {}: {note}", job.name), advice)
     }));
-    for name in &job.definition.outputs {
-        looks.push(match output(engine, name) {
-            Ok(said) => Look::good("output", format!("job {}: {said}", job.name)),
-            Err((error, advice)) => {
-                Look::bad("output", format!("job {}: output {name}: {error}", job.name), advice)
-            }
-        });
+    if job.definition.content_by == ContentBy::Times {
+        let what = "content is trusted by size and time (`--content-by times`): a file that was rewritten under its old size and \
+                    time, and got another owner, mode or folder, shows its old text to those who may read the new one";
+        let advice = format!("`ingather sync {} --content-by read --update` has content looked at", job.root);
+        looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
     }
     let last = engine.reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
     looks.push(last_run(job, &last, holder));
@@ -73,79 +69,6 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
         }
     }
     Ok(looks)
-}
-
-/// Looks at an output without a right to write to it: what is wrong, and what to do.
-fn output(engine: &Engine, name: &str) -> std::result::Result<String, (String, String)> {
-    let stops = |error: String| (error, "the next run would stop there".to_owned());
-    if let Some(("journal", file)) = name.split_once(':') {
-        let bytes =
-            ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
-        let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
-        let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
-        return match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
-            Ok(()) => Ok(format!("journal {file} can be written")),
-            Err(errno) => {
-                Err(stops(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno))))
-            }
-        };
-    }
-    let failed = |error: &dyn std::fmt::Display| stops(error.to_string());
-    let connection = engine.reader.read(|sql| connections::find(sql, Role::Output, name));
-    let Some(connection) = connection.map_err(|error| failed(&error))? else {
-        return Ok(format!("{name} is made by the first run"));
-    };
-    let looks = ingather_connectors::ALL.output(&connection.kind).is_some_and(|kind| kind.look.is_some());
-    if !looks {
-        return Ok(format!("{name} needs nothing"));
-    }
-    let (looking, damage) = engine.look_at(&connection, false).map_err(|error| failed(&error))?;
-    if let Some(first) = damage.first() {
-        let advice = format!("`ingather verify {name} --repair` makes it anew and sends everything again");
-        return Err((first.clone(), advice));
-    }
-    let Some(looking) = looking else {
-        return Err((
-            "it is not there".to_owned(),
-            "the next run makes a new one and sends everything again".to_owned(),
-        ));
-    };
-    let stands = looking.generation();
-    let other = connection.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
-    if other || stands.number < connection.generation {
-        return Err((
-            "it is not the one that the inventory speaks of, or of an earlier day".to_owned(),
-            "the next run empties it and sends everything again".to_owned(),
-        ));
-    }
-    Ok(format!("{name} is whole and can be searched"))
-}
-
-/// Refuses an output that a run could not use, without opening it for writing.
-///
-/// # Errors
-/// What the run would be told.
-pub(crate) fn refuse_unusable(engine: &Engine, name: &str) -> Result<()> {
-    if name.starts_with("journal:") {
-        return output(engine, name)
-            .map(drop)
-            .map_err(|(error, _)| Failure::unable(format!("output {name}: {error}")));
-    }
-    let known = engine.reader.read(|sql| connections::find(sql, Role::Output, name))?;
-    let (kind, settings) = match known {
-        Some(known) => (known.kind, known.settings),
-        None => {
-            let (kind, settings) = ingather_engine::outputs::builtin(&ingather_connectors::ALL, name)?;
-            (kind.to_owned(), settings)
-        }
-    };
-    let Some(look) = ingather_connectors::ALL.output(&kind).and_then(|kind| kind.look) else { return Ok(()) };
-    let place = OutputPlace { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
-    match look(&settings, &place) {
-        // The run itself rebuilds it.
-        Err(fault) if fault.reason().code == "index_older" => Ok(()),
-        looking => looking.map(drop).map_err(|fault| Failure::unable(format!("output {name}: {fault}"))),
-    }
 }
 
 fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {

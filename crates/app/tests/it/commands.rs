@@ -1,7 +1,7 @@
 //! Wrong use and broken surroundings: one sentence, the right exit code, and nothing changed (design 5.1).
 
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ingather_store::db::Value;
@@ -110,13 +110,17 @@ fn flags_that_differ_show_both_and_change_nothing_without_update() {
 
 /// Starts a sync that writes, and holds it still as soon as it has the lock.
 fn still(sandbox: &Sandbox) -> (Child, Pid) {
-    let mut command = sandbox.command(&["sync", "root", "--json"]);
+    still_when(sandbox, sandbox.command(&["sync", "root", "--json"]), "sync of")
+}
+
+/// Starts a command that writes, and holds it still as soon as the lock says what it is doing.
+pub(crate) fn still_when(sandbox: &Sandbox, mut command: Command, doing: &str) -> (Child, Pid) {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    let mine = format!("process {}: sync of", child.id());
+    let mine = format!("process {}: {doing}", child.id());
     let deadline = Instant::now() + Duration::from_secs(60);
     while !std::fs::read_to_string(sandbox.data().join("lock")).unwrap_or_default().starts_with(&mine) {
-        assert!(Instant::now() < deadline, "the sync never took the lock");
+        assert!(Instant::now() < deadline, "it never took the lock");
         std::thread::yield_now();
     }
     kill_process(pid, Signal::STOP).unwrap();
@@ -138,7 +142,7 @@ fn working(sandbox: &Sandbox) -> (Child, Pid) {
     (child, pid)
 }
 
-fn ended(child: Child) -> Answer {
+pub(crate) fn ended(child: Child) -> Answer {
     let output = child.wait_with_output().unwrap();
     Answer {
         code: output.status.code().unwrap_or(-1),
@@ -147,7 +151,7 @@ fn ended(child: Child) -> Answer {
     }
 }
 
-fn many_files(sandbox: &Sandbox, count: usize) {
+pub(crate) fn many_files(sandbox: &Sandbox, count: usize) {
     (0..count).for_each(|n| sandbox.write(&format!("d{}/f{n}.txt", n % 20), &format!("text of {n}")));
 }
 
@@ -175,27 +179,6 @@ fn a_second_writer_is_refused_and_readers_work_beside() {
 }
 
 #[test]
-fn ctrl_c_stops_cleanly_and_the_next_run_goes_on() {
-    let sandbox = synced();
-    many_files(&sandbox, 2_000);
-    files::remove(&sandbox.root().join("a.txt"));
-    let (child, pid) = still(&sandbox);
-    kill_process(pid, Signal::INT).unwrap();
-    kill_process(pid, Signal::CONT).unwrap();
-    let stopped = ended(child).exits(130);
-    assert!(stopped.err.contains("run the same command again"), "{stopped:?}");
-    // A listing that was interrupted proves no absence.
-    assert_eq!(crate::sandbox::Counts::of(&stopped.json()[0]).get("deleted"), 0);
-    assert_eq!(sandbox.find("apple"), ["a.txt"]);
-    let (counts, code) = sandbox.sync(&[]);
-    let there = counts.get("added") + counts.get("updated") + counts.get("unchanged");
-    assert_eq!((code, there, counts.get("deleted")), (0, 2_000, 1), "{counts:?}");
-    assert_eq!(sandbox.everything().len(), 2_000);
-    files::settle(&sandbox.root());
-    assert_eq!(sandbox.synced(&[]).get("unchanged"), 2_000);
-}
-
-#[test]
 fn an_answer_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none() {
     let sandbox = synced();
     let mut command = sandbox.command(&["search", "apple", "--all"]);
@@ -212,30 +195,13 @@ fn an_answer_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none()
 }
 
 #[test]
-fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
-    let sandbox = synced();
-    many_files(&sandbox, 2_000);
-    let (child, pid) = still(&sandbox);
-    // Two of one kind that wait for a process that stands still are one.
-    for signal in [Signal::INT, Signal::TERM, Signal::CONT] {
-        kill_process(pid, signal).unwrap();
-    }
-    let stopped = ended(child).exits(130);
-    assert_eq!(stopped.out, "", "it does not wait for the balance: {stopped:?}");
-    let (counts, code) = sandbox.sync(&[]);
-    let there = counts.get("added") + counts.get("updated") + counts.get("unchanged");
-    assert_eq!((code, there), (0, 2_001), "{counts:?}");
-    assert_eq!(sandbox.everything().len(), 2_001);
-}
-
-#[test]
 fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
     let sandbox = Sandbox::new(Kept::Postgres);
     sandbox.write("a.txt", "apple");
     sandbox.synced(&[]);
     many_files(&sandbox, 1_000);
     let (child, pid) = working(&sandbox);
-    let mut other = std::process::Command::new(env!("CARGO_BIN_EXE_ingather"));
+    let mut other = Command::new(env!("CARGO_BIN_EXE_ingather"));
     other
         .args(["--data", "other", "--store", sandbox.url().unwrap(), "sync", "root"])
         .current_dir(sandbox.path());
@@ -254,7 +220,7 @@ fn a_machine_of_the_same_name_with_the_same_path_is_another_one() {
     let (child, pid) = working(&sandbox);
     // Another directory at the same place: what a second machine has there.
     std::fs::create_dir(sandbox.path().join("elsewhere")).unwrap();
-    let mut other = std::process::Command::new("unshare");
+    let mut other = Command::new("unshare");
     let script = "mount --bind elsewhere data && exec \"$@\"";
     other.args(["--mount", "--map-root-user", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_ingather")]);
     other.args(["--data", "data", "--store", sandbox.url().unwrap(), "sync", "root"]);

@@ -10,7 +10,6 @@ mod doctor;
 mod explain;
 mod files;
 mod jobs;
-mod kill;
 mod people;
 mod pipeline;
 mod restores;
@@ -20,5 +19,6 @@ mod scenario;
 mod scenarios;
 #[path = "../../src/selftest/server.rs"]
 mod server;
+mod stops;
 mod trouble;
 mod verify;

@@ -2,17 +2,32 @@
 
 use std::path::Path;
 
+use ingather_testkit::database::Database;
+
 use crate::files;
 use crate::people::ORDINARY;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Kept, Sandbox};
+
+/// A store as it was.
+enum Yesterday {
+    File(Vec<u8>),
+    Database(Database),
+}
 
 /// Copies the store as it is at rest.
-fn keep_store(sandbox: &Sandbox) -> Vec<u8> {
-    std::fs::read(sandbox.data().join("store.db")).unwrap()
+fn keep_store(sandbox: &Sandbox) -> Yesterday {
+    match sandbox.database() {
+        Some(database) => Yesterday::Database(database.copy()),
+        None => Yesterday::File(std::fs::read(sandbox.data().join("store.db")).unwrap()),
+    }
 }
 
 /// Puts a store of an earlier day in place.
-fn restore_store(sandbox: &Sandbox, store: &[u8]) {
+fn restore_store(sandbox: &Sandbox, store: &Yesterday) {
+    let store = match store {
+        Yesterday::Database(copy) => return sandbox.database().unwrap().put_back(copy),
+        Yesterday::File(store) => store,
+    };
     for log in ["store.db-wal", "store.db-shm"] {
         let _ = std::fs::remove_file(sandbox.data().join(log));
     }
@@ -26,7 +41,11 @@ fn copy(from: &Path, to: &Path) {
 
 /// A sandbox whose store is at rest: settled, with nothing left in its log.
 fn settled() -> Sandbox {
-    let sandbox = Sandbox::sqlite();
+    settled_in(Kept::Sqlite)
+}
+
+fn settled_in(kept: Kept) -> Sandbox {
+    let sandbox = Sandbox::new(kept);
     for name in ["a", "b", "c"] {
         sandbox.write(&format!("{name}.txt"), &format!("word{name}"));
     }
@@ -112,4 +131,94 @@ fn what_other_jobs_have_to_send_again_is_said_until_they_do() {
     let search = sandbox.run(&["search", "*", "--all"]).exits(0);
     assert!(!search.err.contains("wait to be sent"), "{search:#?}");
     assert_eq!(sandbox.everything().len(), 5);
+}
+
+/// That the doctor says just this of the outputs, and changes nothing.
+#[track_caller]
+fn examined(sandbox: &Sandbox, words: &[&str]) {
+    let before = sandbox.snapshot();
+    let told = sandbox.run(&["doctor", "--json"]).json();
+    assert!(before == sandbox.snapshot(), "the doctor changed something");
+    let bad: Vec<String> = told
+        .iter()
+        .filter(|line| line["check"] == "output" && line["ok"] == false)
+        .map(|line| format!("{} {}", line["says"].as_str().unwrap(), line["advice"].as_str().unwrap()))
+        .collect();
+    assert_eq!(bad.len(), usize::from(!words.is_empty()), "{told:?}");
+    for word in words {
+        assert!(bad[0].contains(word), "`{word}` is not in: {}", bad[0]);
+    }
+    sandbox.run(&["doctor"]).exits(i32::from(!words.is_empty()));
+}
+
+#[test]
+fn the_doctor_names_the_output_that_is_ahead_of_a_store_of_an_earlier_day() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = settled_in(kept);
+        examined(&sandbox, &[]);
+        let yesterday = keep_store(&sandbox);
+        sandbox.write("new.txt", "wordnew");
+        files::settle(&sandbox.root());
+        sandbox.synced(&[]);
+        examined(&sandbox, &[]);
+        restore_store(&sandbox, &yesterday);
+        let command = format!("`ingather sync {}`", sandbox.root().display());
+        let words = ["output index: the store is of an earlier day", "nothing of it is shown", &command];
+        examined(&sandbox, &words);
+        // It says so until somebody does it.
+        examined(&sandbox, &words);
+        sandbox.synced(&[]);
+        examined(&sandbox, &[]);
+        assert_eq!(sandbox.everything().len(), 4);
+    }
+}
+
+#[test]
+fn the_doctor_tells_commits_of_one_number_apart_by_who_wrote_them() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = settled_in(kept);
+        let index = sandbox.data().join("index");
+        let (monday, tuesday) = (sandbox.path().join("monday"), sandbox.path().join("tuesday"));
+        let store = keep_store(&sandbox);
+        copy(&index, &monday);
+        sandbox.write("new.txt", "wordnew");
+        files::settle(&sandbox.root());
+        sandbox.synced(&[]);
+        copy(&index, &tuesday);
+        // Both are put back, go another way, and then the index of the first way comes back.
+        restore_store(&sandbox, &store);
+        std::fs::remove_dir_all(&index).unwrap();
+        copy(&monday, &index);
+        sandbox.write("new.txt", "wordother");
+        files::settle(&sandbox.root());
+        sandbox.synced(&[]);
+        examined(&sandbox, &[]);
+        std::fs::remove_dir_all(&index).unwrap();
+        copy(&tuesday, &index);
+        let command = format!("`ingather sync {}`", sandbox.root().display());
+        examined(&sandbox, &["output index: it and the store were put back", &command]);
+        sandbox.run(&["search", "wordnew", "--all"]).exits(3);
+        sandbox.synced(&[]);
+        examined(&sandbox, &[]);
+        assert_eq!((sandbox.find("wordnew").len(), sandbox.find("wordother").len()), (0, 1));
+    }
+}
+
+#[test]
+fn the_doctor_names_an_index_that_a_store_without_any_job_did_not_fill() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "worda");
+    sandbox.synced(&[]);
+    sandbox.run(&["job", "delete", "root"]).exits(0);
+    examined(&sandbox, &[]);
+    let empty = keep_store(&sandbox);
+    sandbox.synced(&[]);
+    restore_store(&sandbox, &empty);
+    examined(
+        &sandbox,
+        &["output index: the store is of an earlier day", "`ingather sync FOLDER --to index`"],
+    );
+    sandbox.synced(&[]);
+    examined(&sandbox, &[]);
+    assert_eq!(sandbox.everything(), ["a.txt"]);
 }

@@ -137,6 +137,11 @@ impl Sandbox {
         }
     }
 
+    /// The database of the inventory, where it is not in the data directory.
+    pub(crate) fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.with_data(Command::new(env!("CARGO_BIN_EXE_ingather")), arguments)
     }

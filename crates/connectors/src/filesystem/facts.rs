@@ -84,9 +84,9 @@ impl Facts {
     }
 
     /// Content and access stamps as of `now`, which must be a time before these facts were asked for. Both are none
-    /// while another change could get the same change time (`grain`, milliseconds), or when that lies in the future.
-    pub(super) fn stamps(&self, now: i64, grain: i64) -> (Stamp, Stamp) {
-        if millis(self.ctime).saturating_add(grain) >= now {
+    /// while another change could get the same change time, or when that lies in the future.
+    pub(super) fn stamps(&self, now: i64, grain: Grain) -> (Stamp, Stamp) {
+        if millis(self.ctime).saturating_add(grain.of(self.ctime)) >= now {
             return (Stamp::NONE, Stamp::NONE);
         }
         (
@@ -132,13 +132,34 @@ fn some(words: [u64; 4]) -> Stamp {
     if Stamp(words) == Stamp::NONE { Stamp([0, 0, 0, u64::MAX]) } else { Stamp(words) }
 }
 
+/// The grain of the clock that stamps the changes of a device, milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grain {
+    /// Of stamps in whole milliseconds: they may be in whole seconds as well.
+    whole: i64,
+    /// Of stamps with a smaller fraction.
+    fraction: i64,
+}
+
+impl Grain {
+    /// The grain of one stamp, milliseconds.
+    pub(super) fn of(self, stamp: (i64, u32)) -> i64 {
+        if stamp.1.is_multiple_of(1_000_000) { self.whole } else { self.fraction }
+    }
+}
+
 /// Grains of the devices met so far; asks once per device.
 #[derive(Debug, Default)]
-pub(super) struct Grains(Vec<(u64, i64)>);
+pub(super) struct Grains(Vec<(u64, Grain)>);
 
 impl Grains {
-    /// The grain of the device that `handle`, with these facts, is on, milliseconds.
-    pub(super) fn of(&mut self, facts: &Facts, handle: impl AsFd) -> i64 {
+    /// The longest one, milliseconds.
+    pub(super) fn longest_ms(&self) -> i64 {
+        self.0.iter().map(|(_, grain)| grain.fraction).max().unwrap_or_default()
+    }
+
+    /// The grain of the device that `handle`, with these facts, is on.
+    pub(super) fn of(&mut self, facts: &Facts, handle: impl AsFd) -> Grain {
         if let Some((_, grain)) = self.0.iter().find(|(dev, _)| *dev == facts.dev) {
             return *grain;
         }
@@ -151,15 +172,19 @@ impl Grains {
     }
 }
 
-fn grain_of(handle: impl AsFd) -> i64 {
+fn grain_of(handle: impl AsFd) -> Grain {
+    let same = |whole: i64| Grain { whole, fraction: whole };
     // A magic number is 32 bits, whatever the width and sign of the field.
     let Ok(magic) = rustix::fs::fstatfs(handle).map(|fs| fs.f_type as u64 & 0xffff_ffff) else {
-        return limits::CLOCK_GRAINS.iter().map(|(_, grain)| *grain).max().unwrap_or(limits::CLOCK_GRAIN_MS);
+        return same(
+            limits::CLOCK_GRAINS.iter().map(|(_, grain)| *grain).max().unwrap_or(limits::CLOCK_GRAIN_MS),
+        );
     };
-    limits::CLOCK_GRAINS
-        .iter()
-        .find(|(known, _)| *known == magic)
-        .map_or(limits::CLOCK_GRAIN_MS, |(_, grain)| *grain)
+    if limits::CLOCKS_OF_TWO_AGES.contains(&magic) {
+        return Grain { whole: limits::CLOCK_GRAIN_MS, fraction: limits::CLOCK_TICK_MS };
+    }
+    let known = limits::CLOCK_GRAINS.iter().find(|(known, _)| *known == magic);
+    same(known.map_or(limits::CLOCK_GRAIN_MS, |(_, grain)| *grain))
 }
 
 #[cfg(test)]
@@ -173,24 +198,28 @@ mod tests {
     #[test]
     fn a_change_within_the_grain_or_in_the_future_is_racy() {
         let now = 1_000_000;
-        let racy = |ctime| facts(ctime).stamps(now, 2_000) == (Stamp::NONE, Stamp::NONE);
+        let grain = Grain { whole: 2_000, fraction: 100 };
+        let racy = |ctime| facts(ctime).stamps(now, grain) == (Stamp::NONE, Stamp::NONE);
         assert!(racy((1_000, 0)), "just now");
         assert!(racy((998, 0)), "two seconds ago exactly");
         assert!(racy((5_000, 0)), "in the future");
         assert!(racy((i64::MAX, 0)), "far in the future");
         assert!(!racy((997, 999_000_000)));
         assert!(!racy((-5, 0)), "before 1970");
+        assert!(!racy((999, 800_000_001)), "a clock of nanoseconds");
+        assert!(racy((999, 900_000_001)));
     }
 
     #[test]
     fn stamps_tell_content_and_access_apart() {
+        let grain = Grain { whole: 0, fraction: 0 };
         let old = facts((0, 0));
-        let (content, access) = old.stamps(1_000_000, 0);
+        let (content, access) = old.stamps(1_000_000, grain);
         let chmodded = Facts { mode: 0o100_600, ctime: (1, 0), ..old };
-        assert_eq!(chmodded.stamps(1_000_000, 0).0, content);
-        assert_ne!(chmodded.stamps(1_000_000, 0).1, access);
+        assert_eq!(chmodded.stamps(1_000_000, grain).0, content);
+        assert_ne!(chmodded.stamps(1_000_000, grain).1, access);
         let rewritten = Facts { mtime: (6, 8), ..old };
-        assert_ne!(rewritten.stamps(1_000_000, 0).0, content);
+        assert_ne!(rewritten.stamps(1_000_000, grain).0, content);
         assert_ne!(rewritten.identity(), old.identity());
         assert_eq!(chmodded.identity(), old.identity());
     }

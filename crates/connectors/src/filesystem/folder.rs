@@ -6,6 +6,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ingather_connector::model::access::Level;
+use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
@@ -14,8 +16,9 @@ use rustix::fs::{AtFlags, FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
 use siphasher::sip::SipHasher13;
 
-use super::facts::{Facts, Grains};
-use super::levels::{self, Right};
+use super::facts::{Facts, Grain, Grains};
+use super::levels;
+use super::looks;
 use super::root;
 use super::rules::{Ignored, Left};
 use super::walk::{Pages, Shared, Stopped, Waiting};
@@ -123,9 +126,10 @@ impl<'a> Lister<'a> {
         if self.stays_out(&node, &handle) {
             return Ok(());
         }
-        self.shared.source.reached.note(&self.shared.source, &node.key, &node.facts);
-        let level = || levels::of_handle(&handle, &node.facts, Right::Execute);
-        self.place(&node, self.shared.source.of_folder(&node.facts, &handle, level));
+        let source = &self.shared.source;
+        source.reached.note(source, &node.key, &node.facts);
+        let judged = looks::judge(source, &mut node.facts, &handle, None, levels::of_handle);
+        self.place(&node, judged);
         if self.by_name {
             // The name was made from these very bytes.
             node.path = names::unescape(&node.key).unwrap_or_default().into_owned();
@@ -226,10 +230,8 @@ impl<'a> Lister<'a> {
                 continue;
             }
             found.entries += 1;
-            if !known.is_empty()
-                && entry.file_type() != FileType::Directory
-                && known.contains(&hash(name.to_bytes()))
-            {
+            let is_folder = entry.file_type() == FileType::Directory;
+            if !known.is_empty() && !is_folder && known.contains(&hash(name.to_bytes())) {
                 continue;
             }
             self.entry(node, handle, (name, entry.file_type()), (now, grain), found);
@@ -272,7 +274,7 @@ impl<'a> Lister<'a> {
         node: &Node,
         handle: &OwnedFd,
         (name, kind): (&std::ffi::CStr, FileType),
-        (now, grain): (i64, i64),
+        (now, grain): (i64, Grain),
         found: &mut Found,
     ) {
         let mut kind = kind;
@@ -336,10 +338,9 @@ impl<'a> Lister<'a> {
     fn stays_out(&mut self, node: &Node, handle: &OwnedFd) -> bool {
         let Some(parent) = node.parent.as_deref() else { return false };
         let source = &self.shared.source;
-        let left = match source.is_own(&node.facts) {
-            true => Some(Left::Own),
-            false => source.left_by_device(&node.facts, parent.facts.dev, self.shared.root_dev, handle),
-        };
+        let own = source.is_own(&node.facts).then_some(Left::Own);
+        let device = || source.left_by_device(&node.facts, parent.facts.dev, self.shared.root_dev, handle);
+        let left = own.or_else(device);
         // What a flag leaves out is left out without a word, like names.
         if let Some(left @ (Left::Own | Left::MadeUp)) = left {
             let key = node.key.trim_end_matches('/').to_owned();
@@ -350,18 +351,18 @@ impl<'a> Lister<'a> {
     }
 
     /// Reports the folder as a place.
-    fn place(&mut self, node: &Node, level: ingather_connector::model::access::Level) {
+    fn place(&mut self, node: &Node, (stamp, level): (Stamp, Level)) {
         let parent = match &node.parent {
             Some(parent) => Some(parent.place.clone()),
             None => self.shared.above.clone(),
         };
-        let identity = node.facts.place_identity();
         self.pages.page.places.push(PlaceReport {
             name: node.place.clone(),
             parent,
-            identity,
+            identity: node.facts.place_identity(),
             level,
             folder: Some(node.key.clone()),
+            stamp,
         });
         self.pages.weight += 1;
     }
@@ -385,8 +386,9 @@ impl<'a> Lister<'a> {
                     if self.stays_out(node, path) {
                         return;
                     }
-                    let level = || levels::of_path(path, &facts, Right::Execute);
-                    self.place(node, self.shared.source.of_folder(&facts, path, level));
+                    let judged =
+                        looks::judge(&self.shared.source, &mut node.facts, path, None, levels::of_path);
+                    self.place(node, judged);
                 }
                 self.blind(node, "unreadable", root::denied("it"));
             }

@@ -25,11 +25,11 @@ struct Folders {
     open: VecDeque<Open>,
 }
 
-/// A folder that stood under its path at `since`, milliseconds since 1970 UTC.
+/// A folder that stood under its path when it was opened. Whether it still does is asked once for all that is read in it
+/// ([`super::looks`]).
 struct Open {
     parent: String,
     handle: Arc<OwnedFd>,
-    since: i64,
 }
 
 /// The parent part of a key, with its slash; empty at the root.
@@ -43,24 +43,29 @@ impl Reached {
     }
 
     /// Opens the document `key` when its folder is still what it was: the same one, under the same path, without a link
-    /// on the way. None says nothing; the way down does. `now`: milliseconds since 1970 UTC.
-    pub(super) fn open_beside(&self, source: &Source, key: &str, flags: OFlags, now: i64) -> Option<Taken> {
-        let taken = self.try_open(source, key, flags, now);
+    /// on the way. None says nothing; the way down does.
+    pub(super) fn open_beside(&self, source: &Source, key: &str, flags: OFlags) -> Option<Taken> {
+        let taken = self.try_open(source, key, flags);
         if taken.is_none() {
             // There may be no handles left: the way down needs them more.
-            self.lock().open.clear();
+            self.forget();
         }
         taken
     }
 
-    fn try_open(&self, source: &Source, key: &str, flags: OFlags, now: i64) -> Option<Taken> {
+    /// Lets go of the folders that are open.
+    pub(super) fn forget(&self) {
+        self.lock().open.clear();
+    }
+
+    fn try_open(&self, source: &Source, key: &str, flags: OFlags) -> Option<Taken> {
         let path = root::read_key(key).ok()?;
         if source.rules.leaves_out(&path, false, None).is_some() {
             return None;
         }
         let begin = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (above, name) = path.split_at(begin);
-        let folder = self.folder(source, parent(key), above, now)?;
+        let folder = self.folder(source, parent(key), above)?;
         // Nothing is opened before it is known to be a file: a pipe or a device would notice.
         let (file, born) = Facts::of_name(&folder, name).ok()?;
         if source.left_by_facts(&file).is_some() {
@@ -71,11 +76,9 @@ impl Reached {
         (facts.id() == file.id()).then_some(Taken { handle, facts, born })
     }
 
-    /// Opens the folder `parent`, with the path `above` below the root. What is read in it within the next moment was
-    /// read as if it had been read when it was opened: the path is not asked for again.
-    fn folder(&self, source: &Source, parent: &str, above: &[u8], now: i64) -> Option<Arc<OwnedFd>> {
-        let mut folders = self.lock();
-        folders.open.retain(|open| (0..limits::FOLDER_STANDS_MS).contains(&(now - open.since)));
+    /// Opens the folder `parent`, with the path `above` below the root.
+    fn folder(&self, source: &Source, parent: &str, above: &[u8]) -> Option<Arc<OwnedFd>> {
+        let folders = self.lock();
         if let Some(open) = folders.open.iter().rev().find(|open| open.parent == parent) {
             return Some(open.handle.clone());
         }
@@ -98,7 +101,7 @@ impl Reached {
         if folders.open.len() >= limits::FOLDERS_STANDING_MAX {
             folders.open.pop_front();
         }
-        folders.open.push_back(Open { parent: parent.to_owned(), handle: handle.clone(), since: now });
+        folders.open.push_back(Open { parent: parent.to_owned(), handle: handle.clone() });
         Some(handle)
     }
 

@@ -17,7 +17,7 @@ use super::{Source, Taken, root, uri};
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
     let now = call.now();
-    let Taken { handle, facts, born } = source.take(key, root::PATH, now)?;
+    let Taken { handle, facts, born } = source.take(key, root::PATH)?;
     // The list is read after the facts: when it changed in between, their change time tells at the next look.
     let level = || levels::of_path(&handle, &facts, Right::Read);
     let level = source.of_document(key, &facts, &handle, level);
@@ -55,7 +55,7 @@ fn read_once(
     read: &mut ReadContent<'_>,
 ) -> Result<(Observed, bool), Fault> {
     let now = call.now();
-    let Taken { handle, facts: before, born } = source.take(key, root::READ, now)?;
+    let Taken { handle, facts: before, born } = source.take(key, root::READ)?;
     let level = || levels::of_handle(&handle, &before, Right::Read);
     let level = source.of_document(key, &before, &handle, level);
     let (content, access) = before.stamps(now, source.grain(&before, &handle));

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::facts::Facts;
-use super::levels::{self, Right};
+use super::looks;
 use super::rules::{Ignored, Left};
 use super::{Base, Source};
 
@@ -133,30 +133,25 @@ pub(super) fn sentence(errno: Errno) -> String {
     std::io::Error::from(errno).to_string().to_lowercase()
 }
 
-/// Opens the root. `places` is told the folders above it, from `/` down, as far as the reader may go.
+/// Opens the root. `places` is told the folders above it, from `/` down, as far as the reader may go, as of a time before now.
 ///
 /// # Errors
 /// `Gone` when it does not exist; `Refused` when it cannot be entered, or is neither folder nor file, or lies behind a
 /// link.
 pub(super) fn open(
     path: &RootPath,
-    mut places: Option<(&Source, &mut Vec<PlaceReport>)>,
+    mut places: Option<(&Source, &mut Vec<PlaceReport>, Option<i64>)>,
 ) -> Result<Root, Fault> {
     let label = |depth: usize| format!("`{}`", names::escape(&path.above(depth)));
     let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = rustix::fs::open("/", top, Mode::empty()).map_err(|errno| fault(errno, "`/`"))?;
     let mut facts = Facts::of_handle(&folder).map_err(|errno| fault(errno, "`/`"))?;
     for (depth, part) in path.parts.iter().enumerate() {
-        if let Some((source, places)) = &mut places {
-            let level = || levels::of_path(&folder, &facts, Right::Execute);
-            let level = source.of_folder(&facts, &folder, level);
-            places.push(PlaceReport {
-                name: names::escape(&path.above(depth)).into_owned(),
-                parent: places.last().map(|place| place.name.clone()),
-                identity: facts.place_identity(),
-                level,
-                folder: None,
-            });
+        if let Some((source, places, now)) = &mut places {
+            let name = names::escape(&path.above(depth)).into_owned();
+            let parent = places.last().map(|place| place.name.clone());
+            let looked = looks::report(source, &folder, name, parent, None, *now);
+            places.push(looked.map_err(|errno| fault(errno, &label(depth)))?.0);
         }
         // The right that is missing is that of the folder above.
         let next =

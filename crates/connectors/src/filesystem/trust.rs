@@ -95,6 +95,11 @@ impl Trust {
         trusted
     }
 
+    /// Whether the kernel of this machine decides there, whatever the job says.
+    pub(super) fn decides_here(&self, facts: &Facts, handle: impl AsFd) -> bool {
+        self.device(facts, handle).trusted
+    }
+
     fn device(&self, facts: &Facts, handle: impl AsFd) -> Device {
         if let Some(device) = locked(&self.devices).iter().find(|device| device.dev == facts.dev) {
             return device.clone();

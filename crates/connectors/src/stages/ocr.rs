@@ -1,34 +1,25 @@
 //! The `ocr` transform: reads as `text` does, and the words in pictures by a `tesseract` program, where one is installed.
 
-use std::io::Read;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::document::{EXTRACTION, Record};
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
 use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
-use ingather_extract::detect;
+use ingather_connector::transform::{Transform, TransformKind};
 use ingather_extract::pictures::{self, Recognizer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::text::{Text, TextSettings, name_of};
+use crate::text::{Text, TextSettings};
 
 /// The `ocr` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "ocr",
     about: "Reads as `text` does, and the words in pictures by a `tesseract` program; stands in the place of `text`.",
-    version: "1",
+    version: "1.6",
     schema: settings::schema_of::<Settings>,
     open,
 };
-
-/// Types of pictures that the program reads.
-const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/tiff", "image/bmp", "image/gif", "image/webp"];
 
 /// Who reads pictures in this process. A stage is opened with its settings only, and how processes are started is none.
 static RECOGNIZER: OnceLock<Recognizer> = OnceLock::new();
@@ -49,12 +40,17 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
         return Err(Fault::refused("settings", message));
     };
     let Settings { languages, text, .. } = settings;
-    Ok(Arc::new(Ocr { program, languages: languages.join("+"), text: Text::new(text) }))
+    let languages = languages.join("+");
+    let look = move |picture: &[u8]| match RECOGNIZER.get() {
+        Some(recognizer) => recognizer.read(&program, &languages, picture),
+        None => Err("this program cannot start a reader of pictures".to_owned()),
+    };
+    Ok(Arc::new(Text::seeing(text, Box::new(look))?))
 }
 
-/// How pictures are read. Those are read that are documents of their own: PNG, JPEG, TIFF, BMP, GIF and WebP, of at most 64
-/// MiB. Pictures in other documents are not. The program may read programs and their data, write nothing, reach nobody, and
-/// take a minute for a picture.
+/// How pictures are read: PNG, JPEG, TIFF, BMP, GIF and WebP of at most 64 MiB, as documents of their own and in other documents,
+/// and pages of PDF that are pictures. Of one document at most 1,000 are read, for at most half an hour. The program may read
+/// programs and their data, write nothing, reach nobody, and take a minute for a picture.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 struct Settings {
@@ -90,59 +86,17 @@ impl Default for Settings {
     }
 }
 
-struct Ocr {
-    program: PathBuf,
-    languages: String,
-    text: Text,
-}
-
-impl Transform for Ocr {
-    fn apply(&self, call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
-        let broken = |error| Fault::passing("io", format!("the content cannot be read to its end: {error}"));
-        let mut head = Vec::new();
-        item.content.take(detect::HEAD_BYTES as u64).read_to_end(&mut head).map_err(broken)?;
-        let media = detect::by_content(&head, name_of(item.record)).unwrap_or_default();
-        if !PICTURES.contains(&media) {
-            let mut content = head.as_slice().chain(&mut *item.content);
-            let Item { record, parts, audience, .. } = item;
-            let mut item = Item { record, content: &mut content, parts, audience: *audience };
-            return self.text.apply(call, &mut item);
-        }
-        let left = limits::PICTURE_BYTES_MAX - head.len() as u64;
-        item.content.take(left + 1).read_to_end(&mut head).map_err(broken)?;
-        item.record.media_type = Some(media.to_owned());
-        self.read(&head, item.record);
-        Ok(Verdict::Pass)
-    }
-}
-
-impl Ocr {
-    fn read(&self, picture: &[u8], record: &mut Record) {
-        let words = match RECOGNIZER.get() {
-            _ if picture.len() as u64 > limits::PICTURE_BYTES_MAX => {
-                Err("the picture is too large".to_owned())
-            }
-            None => Err("this program cannot start a reader of pictures".to_owned()),
-            Some(recognizer) => recognizer.read(&self.program, &self.languages, picture),
-        };
-        let reason = match words {
-            Ok(words) if words.is_empty() => "there are no words in the picture".to_owned(),
-            Ok(words) => {
-                record.body = Some(words);
-                return;
-            }
-            Err(reason) => reason,
-        };
-        record.fields.insert(EXTRACTION.to_owned(), vec![reason]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::trial::refused;
     use super::*;
     use ingather_testkit::suites;
     use serde_json::json;
+
+    #[test]
+    fn its_version_changes_with_that_of_text() {
+        assert!(TRANSFORM.version.ends_with(&format!(".{}", crate::text::TRANSFORM.version)));
+    }
 
     #[test]
     fn it_keeps_what_a_transform_promises() {

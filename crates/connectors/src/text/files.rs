@@ -7,6 +7,7 @@ use ingather_connector::model::document::{Component, EXTRACTION, INSIDE, Parts, 
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
 use ingather_connector::transform::{Audience, Verdict};
+use ingather_extract::pictures::Sight;
 use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
 
 use super::{Container, FORM, Form, PartsAs, TextSettings};
@@ -29,6 +30,7 @@ pub fn readers_in_force() -> Option<InForce> {
 /// of their own.
 pub(super) fn read(
     settings: &TextSettings,
+    sight: Option<&mut Sight<'_>>,
     name: &str,
     (record, audience): (&mut Record, &dyn Fn() -> Audience),
     content: &mut dyn Read,
@@ -50,8 +52,12 @@ pub(super) fn read(
     if settings.parts == PartsAs::Entries {
         request.limits.text_bytes = limits::PARTS_TEXT_BYTES_MAX;
     }
-    let found = pool
-        .extract(&request, content)
+    request.options.pictures = sight.is_some();
+    let found = match sight {
+        Some(sight) => pool.extract_seeing(&request, content, &mut |picture| sight.look(picture)),
+        None => pool.extract(&request, content),
+    };
+    let found = found
         .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
     let Some(loss) = found.lost else {
         let verdict = take((settings.parts, settings.container), record, found, parts);

@@ -81,6 +81,7 @@ fn plain(level: &Level) -> Level {
 mod tests {
     use super::*;
     use ingather_connector::model::access::{Entry, unix_group, unix_user};
+    use ingather_connector::model::key::Stamp;
 
     fn mode(owner: u32, group: u32, bits: [bool; 3]) -> Level {
         let entry = |who, allow| Entry { who, allow };
@@ -94,7 +95,7 @@ mod tests {
 
     fn report(name: &str, parent: Option<&str>, level: Level) -> PlaceReport {
         let (name, parent) = (name.to_owned(), parent.map(str::to_owned));
-        PlaceReport { name, parent, identity: String::new(), level, folder: None }
+        PlaceReport { name, parent, identity: String::new(), level, folder: None, stamp: Stamp::NONE }
     }
 
     fn id(name: &str) -> Option<PlaceId> {

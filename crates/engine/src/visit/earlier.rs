@@ -14,7 +14,8 @@ use roaring::RoaringTreemap;
 
 use super::extracts;
 use super::holdings::Telling;
-use super::{Visiting, access_digest, is_held};
+use super::steady::Done;
+use super::{Visiting, access_digest, is_held, is_steady};
 use crate::deliver::Step;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
@@ -46,17 +47,18 @@ impl Older {
     }
 }
 
-impl Visiting<'_> {
+impl<'r> Visiting<'r> {
     /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the
     /// content is sent what is kept of it.
     ///
     /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
-    pub(super) fn unreadable(self, fault: Fault) -> Result<Option<Visit>> {
+    pub(super) fn unreadable(mut self, fault: Fault) -> Result<Done<'r>> {
         let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
             Ok(observed) => observed,
             Err(Fault::Gone) => return self.fault(Fault::Gone, None),
             Err(_) => return self.fault(fault, None),
         };
+        self.steady = is_steady(&observed);
         let class = self.class(&observed)?;
         let mut visited = self.visited(&observed, class);
         if self.task.known.is_some()
@@ -68,7 +70,8 @@ impl Visiting<'_> {
         if !self.held.is_held() {
             return self.fault(fault, None);
         }
-        let access = self.access_of_old_content(&visited);
+        // To whom it opens before it was read, nothing is shown of before.
+        let access = self.access_until_read(&observed, class)?.unwrap_or(NOBODY);
         if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
             // Asked for again in the next run: what outputs hold is of that version still.
             visited.version = known.version;
@@ -77,7 +80,7 @@ impl Visiting<'_> {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.can.access { Step::Access { access } } else { Step::Delete })
         });
-        self.hand_over(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
+        self.show(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.
@@ -108,7 +111,7 @@ impl Visiting<'_> {
 
     /// Whether a folder above the document may open at the end of this run.
     pub(super) fn may_open(&self) -> bool {
-        let mut places = self.run.places();
+        let places = self.run.places();
         let before = self.task.known.as_ref().and_then(|known| known.place);
         places.may_open(self.task.place) || places.may_open(before)
     }
@@ -145,8 +148,9 @@ impl Visiting<'_> {
         if self.run.store.is_none() {
             return Ok(());
         }
+        self.is_ahead = true;
         let visited = self.visited(observed, class);
-        let access = self.access_of_old_content(&visited);
+        let Some(access) = self.access_until_read(observed, class)? else { return Ok(()) };
         let now = access_digest(Some(class), self.task.place);
         let tellings = self.access_tellings(now, |output, told| {
             // What is not for the old content is for nobody.
@@ -164,13 +168,6 @@ impl Visiting<'_> {
             output.push(self.run, self.prepared(&visit, telling, &visited));
         }
         Ok(())
-    }
-
-    /// Access for the content that outputs hold while the new one was not read: as the document has it now, if its content
-    /// is as it was; otherwise nobody's, for the new access was never meant for the old content.
-    pub(super) fn access_of_old_content(&self, visited: &Visited) -> Digest {
-        let hidden = self.holds_old_content(visited) && !planted(Mutation::NewAccessOnOldContent);
-        if hidden { NOBODY } else { access_digest(visited.class, visited.place) }
     }
 
     pub(super) fn holds_old_content(&self, visited: &Visited) -> bool {

@@ -125,6 +125,11 @@ impl Holdings {
         std::iter::once(Part::whole()).chain(self.inside.values().filter_map(|(part, _)| part.clone()))
     }
 
+    /// Whether the books know the name of all that is in it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.inside.values().all(|(part, _)| part.is_some())
+    }
+
     /// Whether something in it has deliveries.
     pub(crate) fn has_inside(&self) -> bool {
         !self.inside.is_empty()

@@ -94,7 +94,7 @@ impl Pipeline {
         content: &mut dyn Read,
         watch: &mut dyn FnMut(&After<'_>),
     ) -> std::result::Result<Passed, Fault> {
-        let mut hashing = Hashing { content, hash: blake3::Hasher::new(), bytes: 0 };
+        let mut hashing = Hashing::new(content);
         let mut verdict = Verdict::Pass;
         let mut parts = Parts::default();
         let mut names = Names::default();
@@ -122,20 +122,15 @@ impl Pipeline {
         if matches!(verdict, Verdict::Decline(_)) && parts.list.is_empty() && !parts.incomplete {
             return Ok(Passed { verdict, parts, content: Digest::NONE, bytes: hashing.bytes });
         }
-        let rest = std::io::copy(&mut hashing, &mut std::io::sink());
-        rest.map_err(|error| Fault::passing("read", format!("reading stopped: {error}")))?;
+        hashing.finish()?;
         let verdict = match (verdict, unread) {
             (Verdict::Pass, Some(fault)) => Verdict::Unread(fault),
             (Verdict::Pass, None) => Verdict::Pass,
             // What is in it is wanted, so it is not a document that nobody wants.
             _ => Verdict::PartsOnly,
         };
-        let mut first = [0u8; 8];
-        first.copy_from_slice(&hashing.hash.finalize().as_bytes()[..8]);
-        // Zero would mean "none": an equal content must stay equal.
-        let digest = i64::from_le_bytes(first).max(i64::MIN + 1);
-        let content = Digest(if digest == 0 { 1 } else { digest });
-        Ok(Passed { verdict, parts, content, bytes: hashing.bytes })
+        let (content, bytes) = hashing.digest();
+        Ok(Passed { verdict, parts, content, bytes })
     }
 }
 
@@ -224,6 +219,33 @@ struct Hashing<'r> {
     content: &'r mut dyn Read,
     hash: blake3::Hasher,
     bytes: u64,
+}
+
+impl<'r> Hashing<'r> {
+    fn new(content: &'r mut dyn Read) -> Hashing<'r> {
+        Hashing { content, hash: blake3::Hasher::new(), bytes: 0 }
+    }
+
+    /// Reads what is left.
+    fn finish(&mut self) -> std::result::Result<(), Fault> {
+        let rest = std::io::copy(self, &mut std::io::sink());
+        rest.map(|_| ()).map_err(|error| Fault::passing("read", format!("reading stopped: {error}")))
+    }
+
+    fn digest(&self) -> (Digest, u64) {
+        let mut first = [0u8; 8];
+        first.copy_from_slice(&self.hash.finalize().as_bytes()[..8]);
+        // Zero would mean "none": an equal content must stay equal.
+        let digest = i64::from_le_bytes(first).max(i64::MIN + 1);
+        (Digest(if digest == 0 { 1 } else { digest }), self.bytes)
+    }
+}
+
+/// The digest that a pass through the stages gives for these bytes, and how many there are.
+pub(super) fn raw_digest(content: &mut dyn Read) -> std::result::Result<(Digest, u64), Fault> {
+    let mut hashing = Hashing::new(content);
+    hashing.finish()?;
+    Ok(hashing.digest())
 }
 
 impl Read for Hashing<'_> {

@@ -13,7 +13,7 @@ job docs to=one,two,shared stage={"parts":"keep"} stage={"decline":"no"}
 source a v1, b v1, c v1 access:anna, d v1, sub/e v1, sub/f v1, g v1, z v1+p1+q1+r1
 run other
 run docs
-source a v2, b gone, c access:bert, d v-no, sub/h move:sub/e, new v1, sub/f v2 racy, z v2+p2+q?+s1
+source a v2, b gone, c access:bert, d v-no, sub/h move:sub/e, new v1, sub/f v2 racy:1, z v2+p2+q?+s1
 "#;
 const AFTER: &str = r#"
 run docs

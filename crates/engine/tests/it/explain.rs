@@ -2,7 +2,7 @@
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, Keep, Stage};
+use ingather_connector::model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_engine::inspect::explain::Explanation;
 use ingather_testkit::database::BOTH;
 use ingather_testkit::memory_output::{self, Effect, Trouble};
@@ -24,6 +24,7 @@ fn definition(world: &World) -> Definition {
         delete_guard: Guard::default(),
         compare_content: false,
         keep: Keep::Nothing,
+        content_by: ContentBy::Read,
     }
 }
 

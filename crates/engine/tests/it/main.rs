@@ -8,3 +8,4 @@ mod moves;
 mod owners;
 mod random_worlds;
 mod scenarios;
+mod upgrades;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::ids::{ConnectionId, Digest, DocumentId, JobId};
-use ingather_connector::model::job::{Definition, Keep};
+use ingather_connector::model::job::{ContentBy, Definition, Keep};
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
@@ -26,6 +26,7 @@ fn definition(name: &str) -> Definition {
         delete_guard: Guard::Off,
         compare_content: false,
         keep: Keep::Nothing,
+        content_by: ContentBy::Read,
     }
 }
 
@@ -152,7 +153,8 @@ fn wanted(sql: &mut Sql<'_>, row: &Row) -> Result<i64> {
 fn visited(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let id = DocumentId(row.id);
     let (version, access, settings) = (Digest(1), Digest(1), Digest(1));
-    let visited = Visited { id, version, access, settings, identity: 1, class: None, place: None };
+    let visited =
+        Visited { id, version, access, settings, identity: 1, class: None, place: None, raw: Digest::NONE };
     documents::settle(sql, 1, &[visited])
 }
 

@@ -158,9 +158,10 @@ fn scenario(deeds: &[Deed]) -> String {
         model.tell(&mut text, deed).expect("writing into a text does not fail");
     }
     let all = model.entries("");
+    let calm: String = model.files.keys().map(|name| format!("source {name} calm\n")).collect();
     // Removals that an output did not confirm and places that were blind need a second run.
     let rest = format!(
-        "fault one fine\nfault two fine\nsource s/ readable, s/t/ readable\nrun whole\nrun part\nrun whole\nrun part\n\
+        "{calm}fault one fine\nfault two fine\nsource s/ readable, s/t/ readable\nrun whole\nrun part\nrun whole\nrun part\n\
          expect error:\nexpect exit: 0\nexpect output one: {all}\nexpect output two: {all}\n\
          expect sees anybody one: {open}\nexpect sees anybody two: {open}\n\
          delete part\nexpect output two: {all}\ndelete whole\nexpect output one:\nexpect output two:\nexpect jobs:\n",

@@ -79,8 +79,11 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     }
     match items.as_slice() {
         [item] => write(item, page),
-        items => {
+        items => page.series(|page| {
             for item in items {
+                if !page.goes_on() {
+                    break;
+                }
                 let name = ["SUMMARY", "FN", "N", "UID"].into_iter().find_map(|name| {
                     item.iter().find(|line| line.name == name).map(|line| line.words().replace(';', " "))
                 });
@@ -90,11 +93,9 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
                     write(item, page);
                     page.settle();
                 });
-                if page.is_full() {
-                    break;
-                }
             }
-        }
+            Ok(())
+        })?,
     }
     if whole { Ok(()) } else { Err(Trouble("the file is cut off".to_owned())) }
 }

@@ -87,6 +87,10 @@ fn delimiters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
 
 /// Reads a mailbox; each message is a part.
 pub(crate) fn mailbox(input: Input, page: &mut Page<'_>) -> Outcome {
+    page.series(|page| messages(input, page))
+}
+
+fn messages(input: Input, page: &mut Page<'_>) -> Outcome {
     let mut lines = BufReader::new(input);
     let (mut message, mut line): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
     let (mut after_blank, mut begun) = (true, false);
@@ -95,6 +99,9 @@ pub(crate) fn mailbox(input: Input, page: &mut Page<'_>) -> Outcome {
         let length = lines.by_ref().take(limits::EXTRACT_WHOLE_BYTES_MAX).read_until(b'\n', &mut line)?;
         if length == 0 || (after_blank && line.starts_with(b"From ")) {
             if begun && !message.trim_ascii().is_empty() {
+                if !page.goes_on() {
+                    return Ok(());
+                }
                 one(std::mem::take(&mut message), page);
             }
             if length == 0 {

@@ -6,6 +6,8 @@ mod tags;
 
 use std::io::Read;
 
+use ingather_model::limits;
+
 use crate::Input;
 use crate::page::{Outcome, Page};
 
@@ -20,9 +22,13 @@ pub(crate) fn image(input: Input, page: &mut Page<'_>) -> Outcome {
         return Ok(());
     }
     let mut bytes = Vec::new();
-    input.take(HEAD_BYTES).read_to_end(&mut bytes)?;
-    exif::read(&bytes, page);
-    Err("a picture has no text".into())
+    let most = if page.is_seeing() { limits::PICTURE_BYTES_MAX + 1 } else { HEAD_BYTES };
+    input.take(most).read_to_end(&mut bytes)?;
+    exif::read(&bytes[..bytes.len().min(HEAD_BYTES as usize)], page);
+    match page.words_in_picture(&bytes) {
+        Some(seen) => page.seen(seen),
+        None => Err("a picture has no text".into()),
+    }
 }
 
 /// What a sound says about itself: its title, artist and album are its text.
@@ -32,4 +38,40 @@ pub(crate) fn audio(mut input: Input, page: &mut Page<'_>) -> Outcome {
     let bytes = input.head(HEAD_BYTES as usize)?;
     tags::read(&bytes, &tail, page);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::{extract, extract_seeing, tar};
+
+    /// The head of a picture with so many dots.
+    fn picture(width: u16, height: u16) -> Vec<u8> {
+        let (width, height) = (width.to_le_bytes(), height.to_le_bytes());
+        [b"GIF89a", width.as_slice(), &height, &[0; 20]].concat()
+    }
+
+    #[test]
+    fn words_in_a_picture_are_its_text_where_somebody_looks() {
+        let words = |_: &[u8]| Ok("seen words\n".to_owned());
+        assert_eq!(extract_seeing("a.gif", &picture(100, 100), words).text, "seen words");
+        assert_eq!(extract("a.gif", &picture(100, 100)).reason.as_deref(), Some("a picture has no text"));
+        let reason = |seen: Result<&'static str, &'static str>| {
+            let look = move |_: &[u8]| seen.map(str::to_owned).map_err(str::to_owned);
+            extract_seeing("a.gif", &picture(100, 100), look).reason.unwrap()
+        };
+        assert_eq!(reason(Ok(" ")), "there are no words in the picture");
+        assert_eq!(reason(Err("no light")), "no light");
+    }
+
+    #[test]
+    fn icons_and_small_first_pages_in_other_documents_are_not_looked_at() {
+        let archive = tar(&[
+            ("a.gif", b'0', &picture(16, 16)),
+            ("b.gif", b'0', &picture(60, 20)),
+            ("thumbnail.gif", b'0', &picture(60, 20)),
+        ]);
+        let found = extract_seeing("a.tar", &archive, |_| Ok("words".to_owned()));
+        let texts: Vec<&str> = found.parts.iter().map(|part| part.text.as_str()).collect();
+        assert_eq!(texts, ["", "words", ""]);
+    }
 }

@@ -18,6 +18,7 @@ use std::collections::HashSet;
 pub(crate) use self::sheet::header_text as sheet_header;
 
 use self::relations::{Relation, Relations};
+pub(crate) use self::sheet::gap;
 use crate::formats::archives::zip::Zip;
 use crate::page::{Outcome, Page};
 use crate::xml::{self, Go, Met};

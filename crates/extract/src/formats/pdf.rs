@@ -7,12 +7,19 @@ mod lines;
 mod meanings;
 mod properties;
 mod protection;
+mod scans;
 
-use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, RenderContent, interpret_page};
+use hayro_interpret::kurbo::{Affine, Rect};
+use hayro_interpret::{
+    Context, Device, InterpreterCache, InterpreterSettings, RenderContent, interpret_page,
+};
+use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, Object, Stream};
+use hayro_syntax::page::Page as Leaf;
 
 use self::lines::Lines;
 use self::meanings::Meanings;
+use self::scans::Scan;
 use crate::Input;
 use crate::cipher::Hash;
 use crate::decode;
@@ -30,27 +37,26 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     properties::read(&pdf, &catalog, page);
     page.field("pages", &pdf.pages().len().to_string());
     let cache = InterpreterCache::new();
-    let settings =
-        InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
     let meanings = Meanings::of(&pdf);
     let mut damaged = 0;
     for (number, leaf) in pdf.pages().iter().enumerate() {
         page.page_mark(number + 1);
         let mut lines = Lines::new(&meanings);
-        // A mistake in the library costs one page.
-        let guarded = std::panic::AssertUnwindSafe(|| {
-            let area = hayro_interpret::kurbo::Rect::new(0.0, 0.0, 1.0e6, 1.0e6);
-            let mut context = Context::new(
-                hayro_interpret::kurbo::Affine::IDENTITY,
-                area,
-                &cache,
-                pdf.xref(),
-                settings.clone(),
-            );
-            interpret_page(leaf, &mut context, &mut lines);
-        });
-        damaged += usize::from(std::panic::catch_unwind(guarded).is_err());
-        layout::write(&lines.rows(), page);
+        damaged += usize::from(!draw(&pdf, &cache, leaf, &mut lines));
+        let cover = lines.cover();
+        let rows = lines.rows();
+        layout::write(&rows, page);
+        if page.is_seeing() && cover.is_scan(leaf, &rows) {
+            let mut scan = Scan::of(leaf, cover);
+            draw(&pdf, &cache, leaf, &mut scan);
+            match page.look_at(&scan.picture()) {
+                // The back of a sheet has no words.
+                Some(Ok(words)) if words.trim().is_empty() => {}
+                Some(Ok(words)) => page.seen(Ok(words))?,
+                Some(Err(reason)) => page.reason(format!("page {}: {reason}", number + 1)),
+                None => {}
+            }
+        }
         remarks(leaf.raw(), page);
         if page.is_full() {
             break;
@@ -64,6 +70,24 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     } else {
         Ok(())
     }
+}
+
+/// Hands what a page draws to `device`; whether all of it could be had.
+fn draw<'p>(
+    pdf: &'p Pdf,
+    cache: &InterpreterCache<'p>,
+    leaf: &'p Leaf<'p>,
+    device: &mut impl Device<'p>,
+) -> bool {
+    let settings =
+        InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
+    // A mistake in the library costs one page.
+    let guarded = std::panic::AssertUnwindSafe(|| {
+        let area = Rect::new(0.0, 0.0, 1.0e6, 1.0e6);
+        let mut context = Context::new(Affine::IDENTITY, area, cache, pdf.xref(), settings);
+        interpret_page(leaf, &mut context, device);
+    });
+    std::panic::catch_unwind(guarded).is_ok()
 }
 
 /// A string of the format: UTF-16 or UTF-8 with its mark, else its own charset, which is close to windows-1252.
@@ -171,11 +195,11 @@ fn attachment(name: &str, file: &Dict<'_>, page: &mut Page<'_>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use crate::formats::tests::extract;
 
     /// A file with one page of this content, and these further objects from number 5 on.
-    fn pdf(content: &str, catalog: &str, objects: &[&str]) -> Vec<u8> {
+    pub(in super::super) fn pdf(content: &str, catalog: &str, objects: &[&str]) -> Vec<u8> {
         let stream = format!("<</Length {}>>stream\n{content}\nendstream", content.len());
         let catalog = format!("<</Type/Catalog/Pages 2 0 R {catalog}>>");
         let page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>";

@@ -1,6 +1,7 @@
 //! Rich text: words out of control words, in the charset of each font, with embedded objects.
 
 mod destinations;
+mod marks;
 
 pub(crate) use self::destinations::charset;
 
@@ -9,6 +10,7 @@ use std::collections::HashMap;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use self::destinations::Kind;
+use self::marks::Marks;
 use crate::Input;
 use crate::formats::legacy::{self, codepage};
 use crate::page::{Outcome, Page};
@@ -42,9 +44,12 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
         starred: false,
         field: String::new(),
         object: Vec::new(),
+        marks: Marks::default(),
+        around: Vec::new(),
     };
     let whole = reading.read(&bytes);
     reading.flush();
+    reading.marks.table(false, reading.page);
     if whole { Ok(()) } else { Err("the file is cut off".into()) }
 }
 
@@ -66,6 +71,9 @@ struct Reading<'p, 'b> {
     field: String,
     /// Hexadecimal digits of an embedded object.
     object: Vec<u8>,
+    /// Where the text stands, and around texts that stand apart.
+    marks: Marks,
+    around: Vec<Marks>,
 }
 
 impl Reading<'_, '_> {
@@ -117,7 +125,10 @@ impl Reading<'_, '_> {
                     let digits = std::mem::take(&mut self.object);
                     legacy::object::picture_from_hex(&digits, self.page);
                 }
-                Kind::Apart => self.page.line_break(),
+                Kind::Apart => {
+                    self.page.line_break();
+                    self.marks = self.around.pop().unwrap_or_default();
+                }
                 _ => {}
             }
         }
@@ -215,11 +226,23 @@ impl Reading<'_, '_> {
                 self.state.hidden = false;
             }
             "v" => self.state.hidden = number != Some(0),
+            _ if self.page.is_marked() && self.marks.word(name, number) => {}
+            _ if self.page.is_marked() && self.is_text() && self.ends(name) => {}
             _ => match destinations::character(name) {
                 Some(c) => self.character(c),
                 None => self.destination(name, starred),
             },
         }
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.state.kind, Kind::Body | Kind::Apart) && !self.state.hidden
+    }
+
+    /// Whether a word ends a paragraph, a cell or a row.
+    fn ends(&mut self, name: &str) -> bool {
+        self.flush();
+        self.marks.end(name, self.page)
     }
 
     fn destination(&mut self, name: &str, starred: bool) {
@@ -236,6 +259,9 @@ impl Reading<'_, '_> {
         }
         if kind == Kind::Apart {
             self.page.line_break();
+            if inside != Kind::Apart {
+                self.around.push(self.marks.apart());
+            }
         }
         self.state.kind = kind;
     }
@@ -282,7 +308,9 @@ impl Reading<'_, '_> {
             self.to_skip -= 1;
             return;
         }
-        if matches!(self.state.kind, Kind::Body | Kind::Apart | Kind::Information(_)) && !self.state.hidden {
+        if matches!(self.state.kind, Kind::Body | Kind::Apart | Kind::Label | Kind::Information(_))
+            && !self.state.hidden
+        {
             self.pending.push(byte);
         }
     }
@@ -306,7 +334,13 @@ impl Reading<'_, '_> {
             return;
         }
         match self.state.kind {
-            Kind::Body | Kind::Apart => self.page.text(text),
+            Kind::Label if self.page.is_marked() => self.marks.label(text),
+            Kind::Body | Kind::Apart if self.page.is_marked() => {
+                if self.marks.begin(text, self.page) {
+                    self.page.text(text);
+                }
+            }
+            Kind::Body | Kind::Apart | Kind::Label => self.page.text(text),
             Kind::Information(_) => self.field.push_str(text),
             Kind::Skipped | Kind::Document | Kind::Fonts | Kind::Object | Kind::Picture => {}
         }
@@ -334,6 +368,19 @@ mod tests {
         assert_eq!(page.field("title"), Some("A title"));
         assert_eq!(page.field("author"), Some("Ann"));
         assert_eq!(page.reason, None);
+    }
+
+    #[test]
+    fn headings_lists_and_tables_are_marked() {
+        let text = b"{\\rtf1\\pard\\outlinelevel0 The {\\b title}\\par\\pard first{\\footnote\\pard a note} words\\par\
+            {\\listtext\\pard 1.\\tab}\\pard\\ls1\\ilvl0 one\\par{\\listtext\\pard\\'b7\\tab}\\pard\\ilvl1 inner\\par\
+            \\pard\\par\\trowd\\pard\\intbl a\\cell b|c\\cell\\row\\trowd\\pard\\intbl 1\\par 2\\cell\\cell\\row\\pard end\\par}";
+        assert_eq!(
+            crate::formats::tests::marked("a.rtf", text),
+            "# The title\n\nfirst\n\na note\n words\n\n1. one\n  - inner\n\n| a | b\\|c |\n| --- | --- |\n| 1 2 | |\n\nend"
+        );
+        let plain = extract("a.rtf", text).text;
+        assert!(plain.starts_with("The title\nfirst\na note\n words\n1.\tone\n"), "{plain}");
     }
 
     #[test]

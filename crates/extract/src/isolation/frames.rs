@@ -18,15 +18,21 @@ pub(super) enum Word {
     Last = b'E',
     /// Parent: the document cannot be read to its end; forget it.
     Broken = b'X',
+    /// Child: a picture; what are the words in it?
+    Picture = b'P',
+    /// Parent: the words.
+    Seen = b'S',
+    /// Parent: why there are none.
+    Unseen = b'U',
     /// Child: what came out, as JSON.
     Result = b'R',
 }
 
 impl Word {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Ready, Self::Document, Self::More, Self::Bytes, Self::Last, Self::Broken, Self::Result]
-            .into_iter()
-            .find(|word| *word as u8 == byte)
+        let own = [Self::Ready, Self::More, Self::Picture, Self::Result];
+        let theirs = [Self::Document, Self::Bytes, Self::Last, Self::Broken, Self::Seen, Self::Unseen];
+        own.into_iter().chain(theirs).find(|word| *word as u8 == byte)
     }
 }
 

@@ -17,7 +17,10 @@ use rustix::fs::{Mode, OFlags};
 use super::confine::InForce;
 use super::end::{End, end_of, error_of};
 use super::frames::{self, Word};
+use super::timed::{Timed, after};
 use super::worker;
+use crate::decode::boundary;
+use crate::pictures::Look;
 use crate::{Extracted, Loss, Request, detect};
 
 /// How a pool starts its children.
@@ -94,6 +97,8 @@ struct Reader {
 enum Lost {
     /// The source of the document failed.
     Source(io::Error),
+    /// Nobody looks at the pictures any more; the child waits for it.
+    Look(io::Error),
     /// The child ended, or took too long.
     Reader(End),
     /// The child was ended by others before it asked for anything: what it was told can be told to another one.
@@ -153,6 +158,19 @@ impl Pool {
     /// # Errors
     /// Those of `content`, as they are; and when no child can be started.
     pub fn extract(&self, request: &Request, content: &mut dyn Read) -> io::Result<Extracted> {
+        self.extract_seeing(request, content, &mut |_| Ok(Err("nobody looks at pictures".to_owned())))
+    }
+
+    /// The same with somebody who looks at the pictures in it; it takes as long as that takes.
+    ///
+    /// # Errors
+    /// The same, and those of `look`.
+    pub fn extract_seeing(
+        &self,
+        request: &Request,
+        content: &mut dyn Read,
+        look: &mut Look<'_>,
+    ) -> io::Result<Extracted> {
         // Most documents are smaller than a buffer; it grows for the others.
         let mut first = Vec::with_capacity(limits::READ_BUFFER_BYTES);
         let ended = worker::chunk(content, &mut first)?;
@@ -170,7 +188,7 @@ impl Pool {
                 Some(reader) => reader,
                 None => self.start()?,
             };
-            match reader.extract(request, &first, ended, content) {
+            match reader.extract(request, (&first, ended, content), look) {
                 Ok(found) => {
                     if reader.documents < self.settings.documents {
                         self.state().idle.push(reader);
@@ -182,6 +200,7 @@ impl Pool {
                     self.state().idle.push(reader);
                     return Err(error);
                 }
+                Err(Lost::Look(error)) => return Err(error),
                 Err(Lost::Stale(_)) if !fresh => {}
                 Err(Lost::Stale(end)) => return Ok(lost(request, &first, end)),
                 Err(Lost::Reader(end)) => return Ok(lost(request, &first, end)),
@@ -223,7 +242,7 @@ impl Pool {
                 )
             })?;
         let deadline = after(limits::EXTRACT_START_MS_MAX);
-        let timed = Timed { socket: ours, deadline, waits: [Duration::ZERO; 2] };
+        let timed = Timed::new(ours, deadline);
         let socket = BufReader::with_capacity(limits::READ_BUFFER_BYTES, timed);
         let (since, before) = (after(0), Duration::ZERO);
         let mut reader = Reader { process, socket, documents: 0, audience: None, deadline, since, before };
@@ -272,11 +291,6 @@ impl Pool {
     }
 }
 
-fn after(milliseconds: u64) -> Instant {
-    // clock: a child that does not answer is ended
-    Instant::now() + Duration::from_millis(milliseconds)
-}
-
 /// The answer for a document whose reader was lost.
 fn lost(request: &Request, head: &[u8], end: End) -> Extracted {
     let head = &head[..head.len().min(detect::HEAD_BYTES)];
@@ -297,9 +311,8 @@ impl Reader {
     fn extract(
         &mut self,
         request: &Request,
-        first: &[u8],
-        ended: bool,
-        content: &mut dyn Read,
+        (first, ended, content): (&[u8], bool, &mut dyn Read),
+        look: &mut Look<'_>,
     ) -> Result<Extracted, Lost> {
         self.documents += 1;
         self.audience = Some(request.audience);
@@ -312,7 +325,9 @@ impl Reader {
             .map_err(|error| Lost::Reader(error.to_string().into()))?;
         // Nothing was asked yet: whoever is gone now was gone before.
         self.say(&said).map_err(|error| Lost::Stale(self.cause(error_of(&error), request)))?;
-        let most = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
+        let answer = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
+        let picture = if request.options.pictures { limits::PICTURE_BYTES_MAX as usize } else { 0 };
+        let most = answer.max(picture);
         let mut buffer = Vec::new();
         let mut ended = ended;
         let mut asked = false;
@@ -351,6 +366,10 @@ impl Reader {
                         }
                     }
                 }
+                (Word::Picture, picture) if request.options.pictures => {
+                    asked = true;
+                    self.answer(&picture, look, request)?;
+                }
                 _ => {
                     let reason = "its reader said something out of order".to_owned();
                     return Err(Lost::Reader(reason.into()));
@@ -359,12 +378,28 @@ impl Reader {
         }
     }
 
+    /// Says what is seen in a picture.
+    fn answer(&mut self, picture: &[u8], look: &mut Look<'_>, request: &Request) -> Result<(), Lost> {
+        // Whoever looks has a time of its own.
+        let before = after(0);
+        let seen = look(picture).map_err(Lost::Look)?;
+        self.deadline += after(0) - before;
+        let (word, words) = match seen {
+            Ok(words) => (Word::Seen, words),
+            Err(reason) => (Word::Unseen, reason),
+        };
+        let words = &words[..boundary(&words, limits::BODY_BYTES_MAX)];
+        let mut said = Vec::new();
+        frames::put(&mut said, word, |said| said.write_all(words.as_bytes()))
+            .and_then(|()| self.say(&said))
+            .map_err(|error| Lost::Reader(self.cause(error_of(&error), request)))
+    }
+
     /// Sends what was put together, in the time that is left.
     fn say(&mut self, said: &[u8]) -> io::Result<()> {
         let timed = self.socket.get_mut();
         timed.deadline = self.deadline;
-        timed.hold(false)?;
-        timed.socket.write_all(said)
+        timed.write_all(said)
     }
 
     fn hear(&mut self, most: usize) -> Result<(Word, Vec<u8>), String> {
@@ -408,47 +443,6 @@ impl Reader {
         let ticks: u64 = words.filter_map(|word| word.parse::<u64>().ok()).sum();
         let milliseconds = ticks * 1_000 / rustix::param::clock_ticks_per_second().max(1);
         milliseconds.saturating_sub(u64::try_from(self.before.as_millis()).unwrap_or(u64::MAX))
-    }
-}
-
-/// A socket on which nothing takes longer than until a time.
-#[derive(Debug)]
-struct Timed {
-    socket: UnixStream,
-    deadline: Instant,
-    /// What the system was told last: the longest wait of a read, and of a write.
-    waits: [Duration; 2],
-}
-
-/// So much later than at the deadline a wait may end; the system is told less often for it.
-const WAIT_GRAIN: Duration = Duration::from_millis(100);
-
-impl Timed {
-    /// Tells the system how long the next read or write may take.
-    fn hold(&mut self, reading: bool) -> io::Result<()> {
-        let left = self.deadline.saturating_duration_since(after(0));
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let told = &mut self.waits[usize::from(reading)];
-        if *told < left || *told > left + WAIT_GRAIN {
-            *told = left + WAIT_GRAIN;
-            match reading {
-                true => self.socket.set_read_timeout(Some(*told))?,
-                false => self.socket.set_write_timeout(Some(*told))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.hold(true)?;
-        match self.socket.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
-            read => read,
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The child's side: gives up its rights, then reads one document after the other.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
@@ -10,7 +11,8 @@ use ingather_model::limits;
 
 use super::confine;
 use super::frames::{self, Word};
-use crate::input::{Room, Spill};
+use crate::input::{Eyes, Room, Spill};
+use crate::pictures::Seen;
 use crate::{Extracted, Input, Request, detect};
 
 /// What a child does with a document: [`crate::extract`], or in tests something worse.
@@ -39,7 +41,7 @@ pub fn serve(work: Work) -> io::Result<()> {
         let mut in_force = in_force;
         in_force.seccomp = confine::finish().is_ok();
         Child {
-            socket: BufReader::with_capacity(limits::READ_BUFFER_BYTES, socket),
+            socket: Rc::new(RefCell::new(BufReader::with_capacity(limits::READ_BUFFER_BYTES, socket))),
             room: Room::new(Arc::new(scratch)),
             work,
         }
@@ -50,7 +52,7 @@ pub fn serve(work: Work) -> io::Result<()> {
 
 struct Child {
     /// What it hears; it answers through the same socket.
-    socket: BufReader<File>,
+    socket: Rc<RefCell<BufReader<File>>>,
     room: Rc<Room>,
     work: Work,
 }
@@ -65,7 +67,7 @@ enum Received {
 impl Child {
     fn serve(&mut self, in_force: &confine::InForce) -> io::Result<()> {
         self.say(Word::Ready, &serde_json::to_vec(in_force)?)?;
-        while let Some((word, bytes)) = frames::read(&mut self.socket, limits::EXTRACT_CHUNK_BYTES)? {
+        while let Some((word, bytes)) = hear(&self.socket, limits::EXTRACT_CHUNK_BYTES)? {
             if word != Word::Document {
                 // The rest of a document that was answered before its end.
                 continue;
@@ -76,14 +78,14 @@ impl Child {
                 let found = (self.work)(&request, input);
                 let mut answer = Vec::with_capacity(found.text.len() + (4 << 10));
                 frames::put(&mut answer, Word::Result, |said| Ok(serde_json::to_writer(said, &found)?))?;
-                self.socket.get_mut().write_all(&answer)?;
+                self.socket.borrow_mut().get_mut().write_all(&answer)?;
             }
         }
         Ok(())
     }
 
     fn say(&mut self, word: Word, bytes: &[u8]) -> io::Result<()> {
-        frames::write(self.socket.get_mut(), word, bytes)
+        frames::write(self.socket.borrow_mut().get_mut(), word, bytes)
     }
 
     /// Takes the bytes of a document: into memory, or into the scratch file when they are many; of plain text only as
@@ -93,7 +95,7 @@ impl Child {
         let mut spilled: Option<Spill> = None;
         let mut enough = u64::MAX;
         loop {
-            let Some((word, bytes)) = frames::read(&mut self.socket, limits::EXTRACT_CHUNK_BYTES)? else {
+            let Some((word, bytes)) = hear(&self.socket, limits::EXTRACT_CHUNK_BYTES)? else {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             };
             match word {
@@ -123,7 +125,26 @@ impl Child {
             self.say(Word::More, b"")?;
         }
         let input = spilled.map_or_else(|| Input::memory(memory), Spill::input);
-        Ok(Received::All(input.beside(&self.room)))
+        let socket = Rc::clone(&self.socket);
+        let eyes = Eyes::new(move |picture| ask(&socket, picture));
+        Ok(Received::All(input.beside(&self.room).seen_by(&eyes)))
+    }
+}
+
+fn hear(socket: &RefCell<BufReader<File>>, most: usize) -> io::Result<Option<(Word, Vec<u8>)>> {
+    frames::read(&mut *socket.borrow_mut(), most)
+}
+
+/// Asks the parent what the words in a picture are.
+fn ask(socket: &RefCell<BufReader<File>>, picture: &[u8]) -> Seen {
+    let said = frames::write(socket.borrow_mut().get_mut(), Word::Picture, picture);
+    let heard = said.and_then(|()| hear(socket, limits::BODY_BYTES_MAX));
+    let words = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    match heard {
+        Ok(Some((Word::Seen, bytes))) => Ok(words(bytes)),
+        Ok(Some((Word::Unseen, bytes))) => Err(words(bytes)),
+        Ok(_) => Err("nobody said what the words in the picture are".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

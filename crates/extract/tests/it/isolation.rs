@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ingather_extract::{Loss, Request};
 
-use super::misdeeds::{extract, pool, pool_in};
+use super::misdeeds::{extract, pool, pool_in, readers};
 
 #[test]
 fn a_child_can_open_no_socket_no_file_and_no_process() {
@@ -19,6 +19,35 @@ fn a_child_can_open_no_socket_no_file_and_no_process() {
     let in_force = pool.in_force().unwrap();
     assert!(in_force.is_whole(), "{in_force:?}");
     assert_eq!(in_force.missing(), [""; 0]);
+}
+
+/// The head of a picture.
+const PICTURE: &[u8] = b"GIF89a\x64\0\x64\0\0\0\0\0\0\0\0\0\0";
+
+#[test]
+fn a_child_asks_what_is_seen_in_a_picture_and_goes_on() {
+    let pool = readers(1);
+    let mut request = Request { name: "a.gif".to_owned(), ..Request::default() };
+    request.options.pictures = true;
+    for (seen, text, reason) in
+        [(Ok("words"), "words", None), (Err("too dark"), "", Some("too dark")), (Ok("more"), "more", None)]
+    {
+        let mut look = |picture: &[u8]| {
+            assert_eq!(picture, PICTURE);
+            Ok(seen.map(str::to_owned).map_err(str::to_owned))
+        };
+        let found = pool.extract_seeing(&request, &mut &*PICTURE, &mut look).unwrap();
+        assert_eq!((found.text.as_str(), found.reason.as_deref()), (text, reason));
+    }
+    assert_eq!(pool.started(), 1);
+    // Whoever does not want to know any more is not kept waiting, and neither is the next document.
+    let stopped =
+        pool.extract_seeing(&request, &mut &*PICTURE, &mut |_| Err(std::io::Error::other("stopped")));
+    assert_eq!(stopped.unwrap_err().to_string(), "stopped");
+    request.options.pictures = false;
+    let found = pool.extract(&request, &mut &*PICTURE).unwrap();
+    assert_eq!(found.reason.as_deref(), Some("a picture has no text"));
+    assert_eq!(pool.started(), 2);
 }
 
 #[test]

@@ -86,7 +86,23 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("xl/_rels/workbook.xml.rels", "<R><Relationship Id='a' Type='x/worksheet' Target='s.xml'/></R>"),
         ("xl/s.xml", "<s><row><c><v>1.5</v></c></row></s>"),
     ]);
+    let drawing = stored(&[
+        (
+            "[Content_Types].xml",
+            "<Types><Override PartName='/visio/document.xml' ContentType='application/vnd.ms-visio.drawing.main+xml'/></Types>",
+        ),
+        ("_rels/.rels", "<R><Relationship Id='1' Type='x/officeDocument' Target='visio/document.xml'/></R>"),
+        ("visio/document.xml", "<VisioDocument/>"),
+        ("visio/_rels/document.xml.rels", "<R><Relationship Id='a' Type='x/pages' Target='pages.xml'/></R>"),
+        ("visio/pages.xml", "<Pages><Page ID='0' Name='Plan'><Rel r:id='p'/></Page></Pages>"),
+        ("visio/_rels/pages.xml.rels", "<R><Relationship Id='p' Type='x/page' Target='p.xml'/></R>"),
+        (
+            "visio/p.xml",
+            "<P><Shapes><Shape ID='1'><Text>one</Text><Shapes><Shape ID='2' MasterShape='1'/></Shapes></Shape></Shapes></P>",
+        ),
+    ]);
     vec![
+        ("a.vsdx", drawing),
         ("a.txt", "Grüße aus Köln\n".repeat(20).into_bytes()),
         ("a.txt", [vec![0xff, 0xfe], utf16("wide words")].concat()),
         ("a.html", b"<html><head><title>T</title><meta charset=utf-8></head><p>Hello <a href='x'>w</a><script>x</script></p></html>".to_vec()),
@@ -112,7 +128,8 @@ fn try_all(name: &str, bytes: &[u8], seed: u64, times: usize) -> usize {
     let mut dice = Dice(seed | 1);
     for turn in 0..times {
         let damaged = damage(bytes, &mut dice);
-        let request = Request { name: name.to_owned(), ..Request::default() };
+        let mut request = Request { name: name.to_owned(), ..Request::default() };
+        request.options.markdown = turn % 2 == 1;
         let found = extract(&request, Input::memory(damaged));
         let told = !found.text.is_empty() || !found.parts.is_empty() || found.reason.is_some();
         assert!(told, "{name}, seed {seed}, turn {turn}: {found:?}");
@@ -152,7 +169,8 @@ fn tally(pool: &Pool, path: &Path, seed: u64, times: usize) -> Tally {
     let mut tally = Tally::default();
     for turn in 0..times {
         let damaged = damage(&bytes, &mut dice);
-        let request = Request { name: name.clone(), ..Request::default() };
+        let mut request = Request { name: name.clone(), ..Request::default() };
+        request.options.markdown = turn % 2 == 1;
         let begin = Instant::now(); // clock: how long the slowest copy took
         let found = pool.extract(&request, &mut damaged.as_slice()).unwrap();
         let what = format!("{name}, seed {seed:#x}, turn {turn}: {:?}", found.reason);

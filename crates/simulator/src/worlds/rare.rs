@@ -1,6 +1,6 @@
 //! What is rare in worlds by chance and has found most: several deeds that belong together.
 
-use super::{FOLDERS, PEOPLE, World};
+use super::{CONTENTS, FOLDERS, PEOPLE, World};
 
 /// One file in its days: parts of it come, go, and cannot be read or found for a while.
 const DAYS: &[&str] = &[
@@ -19,6 +19,29 @@ const DAYS: &[&str] = &[
 ];
 
 impl World {
+    /// Files change in the middle of a run, and folders close and open, also above the root: one change after the other.
+    pub(super) fn meanwhile(&mut self) {
+        for _ in 0..1 + self.dice.below(3) {
+            let place = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
+            let nth = 1 + self.dice.below(3);
+            let mut deeds = Vec::new();
+            for _ in 0..1 + self.dice.below(4) {
+                let who = self.dice.one(PEOPLE);
+                let folder = self.dice.one(FOLDERS);
+                let deed = match (self.dice.below(8), self.some_file()) {
+                    (0..2, Some(file)) => format!("{file} {}", self.dice.one(CONTENTS)),
+                    (2, Some(file)) => format!("{file} access:{who}"),
+                    (3, Some(file)) => format!("{file} {} access:{who}", self.dice.one(CONTENTS)),
+                    (4, _) => format!("{folder} replaced"),
+                    _ => format!("{folder} access:{who}"),
+                };
+                deeds.push(deed);
+            }
+            self.tell(&format!("meanwhile {place} {nth} {}", deeds.join(", ")));
+        }
+        self.run();
+    }
+
     /// Parts of a file come, go, or cannot be read, while who may see it changes.
     pub(super) fn day_of_parts(&mut self) {
         let Some(file) = self.some_file() else { return self.put() };

@@ -1,2 +1,2 @@
--- Some classes.
-SELECT id, level FROM access_class WHERE id IN any_of($1)
+-- The level of one class.
+SELECT level FROM access_class WHERE id = $1

@@ -174,7 +174,7 @@ pub fn narrow_at(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Narrow>> {
 
 /// Levels of some classes; one that cannot be read admits nobody and is left out.
 pub fn levels(sql: &mut Sql<'_>, classes: &[i64]) -> Result<Vec<(ClassId, Level)>> {
-    let rows = sql.query(&queries::ACCESS_CLASS_GET, &[Value::Ints(classes)], |row| {
+    let rows = sql.query(&queries::ACCESS_CLASS_SOME, &[Value::Ints(classes)], |row| {
         Ok((ClassId(row.int(0)?), row.text(1)?))
     })?;
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())

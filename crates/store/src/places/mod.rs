@@ -107,9 +107,15 @@ pub fn add(
 
 /// A place was listed with another level. What it was before rules on for the documents of every job of its connection,
 /// until a run of that job proves what is below.
-pub fn judge(sql: &mut Sql<'_>, connection: ConnectionId, place: &Place, before: ClassId) -> Result<()> {
-    sql.execute(&queries::PLACE_JUDGE, &[Value::Int(place.id.0), Value::Int(place.level.0)])?;
-    let values = [Value::Int(place.id.0), Value::Int(connection.0), Value::Int(before.0)];
+pub fn judge(
+    sql: &mut Sql<'_>,
+    connection: ConnectionId,
+    place: PlaceId,
+    level: ClassId,
+    before: ClassId,
+) -> Result<()> {
+    sql.execute(&queries::PLACE_JUDGE, &[Value::Int(place.0), Value::Int(level.0)])?;
+    let values = [Value::Int(place.0), Value::Int(connection.0), Value::Int(before.0)];
     sql.execute(&queries::PLACE_NARROW_ADD_FOR_ALL, &values)?;
     changed(sql)
 }
@@ -167,6 +173,12 @@ pub fn classes(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<(Class
 pub fn levels(sql: &mut Sql<'_>) -> Result<Vec<(ClassId, Level)>> {
     let rows = sql.query(&queries::ACCESS_CLASS_ALL, &[], |row| Ok((ClassId(row.int(0)?), row.text(1)?)))?;
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
+}
+
+/// The level of a class; none when it is not there, or cannot be read.
+pub fn level(sql: &mut Sql<'_>, id: ClassId) -> Result<Option<Level>> {
+    let text = sql.one(&queries::ACCESS_CLASS_GET, &[Value::Int(id.0)], |row| row.text(0))?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 /// Adds a class; its id.

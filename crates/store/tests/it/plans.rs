@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("access_class/list", "read once for each run"),
     ("place/list", "read once for each run"),
     ("document/unproven", "asked at the end of a run while a folder opens"),
+    ("work/want_unconfirmed", "asked when an output comes back to a job that it was about to leave"),
     ("component/kept", "asked once in a run that meets a folder which may open"),
     ("place_narrow/all", "what opened and was not looked at since: at rest empty"),
     ("place_narrow/sent_again", "asked when entries of jobs that are gone are narrower: at rest never"),

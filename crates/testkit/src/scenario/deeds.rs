@@ -3,14 +3,14 @@
 use ingather_connector::model::access::Level;
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, Keep, RunKind, Stage};
+use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_engine::Mode;
 
 use std::sync::{Arc, Mutex};
 
 use super::{Answer, Play};
 use crate::memory_output::{Shelf, locked};
-use crate::script_repository::{self, ListingScript, Source};
+use crate::script_repository::{self, Deed, ListingScript, Meanwhile, Source};
 use crate::world::{FULL, REGISTRY};
 
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -30,6 +30,7 @@ impl Play {
             "output" => self.add_output(rest),
             "job" => self.define(rest),
             "source" => self.source(rest),
+            "meanwhile" => self.meanwhile(rest),
             "listing" => self.listing(rest),
             "reader" => {
                 script_repository::locked(&self.world.source).reader = rest.to_owned();
@@ -104,6 +105,7 @@ impl Play {
             delete_guard: Guard::Off,
             compare_content: false,
             keep: Keep::Nothing,
+            content_by: ContentBy::Read,
         };
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
@@ -118,6 +120,7 @@ impl Play {
                         Guard::Limits { percent: number(percent)?, documents: number(documents)? };
                 }
                 "keep" if value == "extracted" => definition.keep = Keep::Extracted,
+                "content_by" if value == "times" => definition.content_by = ContentBy::Times,
                 "compare" => definition.compare_content = value == "content",
                 "stage" => {
                     let settings = serde_json::from_str(value).map_err(|error| error.to_string())?;
@@ -136,13 +139,33 @@ impl Play {
             let mut words = item.split_whitespace();
             let name = words.next().ok_or("a name is missing")?;
             for word in words {
-                match name {
-                    "root" => root(&mut source, word)?,
-                    name if name.ends_with('/') => folder(&mut source, name, word)?,
-                    name => file(&mut source, name, word)?,
-                }
+                change(&mut source, name, word)?;
             }
         }
+        Ok(())
+    }
+
+    /// `meanwhile read 2 s/ access:anna, s/a v2`: changes of the source when it is read for the second time in the next run.
+    fn meanwhile(&mut self, rest: &str) -> Result<(), String> {
+        let mut words = rest.splitn(3, ' ');
+        let place = words.next().filter(|place| matches!(*place, "list" | "look" | "read" | "stamps"));
+        let place = place.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
+        let nth = number(words.next().unwrap_or_default())?;
+        let mut deeds = Vec::new();
+        for item in words.next().unwrap_or_default().split(", ") {
+            let mut words = item.split_whitespace();
+            let name = words.next().ok_or("a name is missing")?.to_owned();
+            for word in words.map(str::to_owned) {
+                let name = name.clone();
+                // What is not there by then does not change.
+                deeds.push(Deed(Arc::new(move |source| {
+                    if name.ends_with('/') || source.files.contains_key(&name) {
+                        drop(change(source, &name, &word));
+                    }
+                })));
+            }
+        }
+        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { place, nth, deeds });
         Ok(())
     }
 
@@ -172,6 +195,7 @@ impl Play {
                 "minimal" => options.kind = RunKind::Minimal,
                 "dry-run" => options.mode = Mode::DryRun,
                 "guard-off" => options.guard_off = true,
+                "reread" => options.rereads = true,
                 "accept-devices" => options.accepts_devices = true,
                 number_of_run => run = Some(number(number_of_run)?),
             }
@@ -187,7 +211,19 @@ impl Play {
         }
         // What was not met in this deed is not armed for the next one.
         self.world.crash.revive();
+        let states = script_repository::locked(&self.world.source).over();
+        self.changed_meanwhile = !states.is_empty();
+        states.iter().for_each(|state| self.watch.note(state));
         Ok(())
+    }
+}
+
+/// One change of the source.
+fn change(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    match name {
+        "root" => root(source, word),
+        name if name.ends_with('/') => folder(source, name, word),
+        name => file(source, name, word),
     }
 }
 
@@ -207,15 +243,15 @@ fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
     match word.split_once(':') {
         Some(("device", number_of_device)) => {
             folder.device = number(number_of_device)?;
-            folder.inode = next;
+            (folder.inode, folder.ctime) = (next, next as i64);
         }
-        Some(("access", who)) => folder.level = level(who),
+        Some(("access", who)) => (folder.level, folder.ctime) = (level(who), next as i64),
         None if word == "there" => {}
         None if word == "unreadable" => folder.unreadable = true,
         None if word == "readable" => folder.unreadable = false,
         None if word == "changing" => folder.changing = true,
         None if word == "quiet" => folder.changing = false,
-        None if word == "replaced" => folder.inode = next,
+        None if word == "replaced" => (folder.inode, folder.ctime) = (next, next as i64),
         Some(("move", old)) => move_folder(source, old, &name),
         None if word == "gone" => {
             source.folders.remove(&name);
@@ -243,7 +279,8 @@ fn move_folder(source: &mut Source, old: &str, new: &str) {
     }
     let names: Vec<String> = source.folders.keys().filter(|name| name.starts_with(old)).cloned().collect();
     for name in names {
-        if let Some(folder) = source.folders.remove(&name) {
+        if let Some(mut folder) = source.folders.remove(&name) {
+            folder.ctime = if name == old { change } else { folder.ctime };
             source.folders.insert(format!("{new}{}", &name[old.len()..]), folder);
         }
     }
@@ -274,8 +311,9 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         Some(("aborting", times)) => {
             file.fault = Some((passing("away", Exhausted::AbortJob), number(times)?))
         }
-        None if word == "racy" => file.racy = true,
-        None if word == "calm" => file.racy = false,
+        Some(("racy", times)) => file.racy = number(times)?,
+        None if word == "racy" => file.racy = u32::MAX,
+        None if word == "calm" => file.racy = 0,
         None if word == "unreadable" => (file.unreadable, file.ctime) = (true, change),
         None if word == "readable" => (file.unreadable, file.ctime) = (false, change),
         // The reader may open it now although nothing about the file has changed.
@@ -290,6 +328,10 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         None if word == "sound" => file.fault = None,
         None if word == "touched" => (file.mtime, file.ctime) = (change, change),
         None if word == "ctime" => file.ctime = change,
+        // Of equal length, and under the time of before.
+        Some(("quietly", content)) => (file.content, file.ctime) = (content.to_owned(), change),
+        // What a page that is written through memory does: nothing tells of it.
+        Some(("unseen", content)) => file.content = content.to_owned(),
         None if word.starts_with('v') => {
             if file.content != word {
                 (file.content, file.mtime, file.ctime) = (word.to_owned(), change, change);

@@ -111,7 +111,10 @@ impl Play {
                 if report.error.is_none() && !rest.contains("dry-run") {
                     self.as_judged(job, &mut found);
                 }
-                let quiet = report.error.is_none() && !report.stopped && report.blind.is_empty();
+                let quiet = report.error.is_none()
+                    && !report.stopped
+                    && report.blind.is_empty()
+                    && !self.changed_meanwhile;
                 if quiet && !report.balance.troubled() && report.balance.kept == 0 && !rest.contains(' ') {
                     self.exact(job, &mut found);
                 }
@@ -161,6 +164,10 @@ impl Play {
                 }
                 for (job, confirmed) in owners {
                     let acts = job.name == acting;
+                    // Whatever it was that the run met is not what is there now.
+                    if acts && self.changed_meanwhile {
+                        continue;
+                    }
                     // What could not be read is not shown to whom a folder opens: such an output has to give it up.
                     if !takes_access && self.is_unsettled(job, name) {
                         continue;

@@ -186,7 +186,7 @@ macro_rules! plants {
                 static KIND: RepositoryKind = RepositoryKind {
                     name: "bad",
                     about: "has one fault",
-                    can: RepositoryCan { list: true, access: true, unique_uris: true },
+                    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
                     source_schema: schema_of::<NoSettings>,
                     open: |source, around| bad(source, around, Plant::$plant),
                 };

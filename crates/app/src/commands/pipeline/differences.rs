@@ -3,6 +3,8 @@
 use ingather_connector::model::job::Stage;
 use serde_json::{Map, Value};
 
+use crate::show::secrets;
+
 /// Differences that are named; the others are counted.
 const NAMED_MAX: usize = 5;
 /// Characters of a value that are shown.
@@ -67,6 +69,8 @@ fn pairs(stored: &[Stage], given: &[Stage]) -> Vec<(Option<usize>, Option<usize>
 fn compare(name: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
     match (old, new) {
         _ if old == new => {}
+        // Whoever may see that they differ may not see what they are.
+        _ if name.rsplit('.').next() == Some(secrets::NAME) => found.push(format!("{name} differ")),
         (Value::Object(before), Value::Object(after)) => {
             let dot = if name.is_empty() { "" } else { "." };
             let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or(Value::Null);
@@ -132,6 +136,15 @@ mod tests {
         assert_eq!(
             told(json!([["limit", {"characters": 10}]]), json!([["limit", {"bytes": 9}]])),
             "stage 1 `limit`: characters is 10, given not set, stage 1 `limit`: bytes is not set, given 9"
+        );
+    }
+
+    #[test]
+    fn passwords_differ_and_are_not_shown() {
+        let stages = |password: &str| json!([["ocr", {"text": {"passwords": [password]}}], ["text", {"passwords": [password]}]]);
+        assert_eq!(
+            told(stages("first"), stages("second")),
+            "stage 1 `ocr`: text.passwords differ, stage 2 `text`: passwords differ"
         );
     }
 

@@ -13,15 +13,18 @@ use serde_json::json;
 use super::FILES;
 use crate::arguments::Global;
 use crate::exit::{self, Result};
-use crate::{show, wiring};
+use crate::{interrupt, show, wiring};
 
 /// Blind scopes that are named.
 const BLIND_MAX: usize = 20;
 
 pub(super) fn code(report: &Report, confirmed: bool) -> u8 {
     let balance = Balance { held: if confirmed { 0 } else { report.balance.held }, ..report.balance };
+    // Also when it was stopped behind the run, amid removals that were confirmed.
+    if let Some(code) = interrupt::stopped() {
+        return code;
+    }
     match () {
-        () if report.stopped => exit::STOPPED,
         () if report.error.is_some() || balance.troubled() || !report.blind.is_empty() => exit::TROUBLED,
         () => exit::DONE,
     }
@@ -143,6 +146,9 @@ pub(super) fn offer(global: &Global, engine: &Engine, job: &Job, report: &Report
     let job = Job { run, ..job.clone() };
     let removed = engine.confirm(&job, FILES.0, run, Arc::new(Progress::default()))?;
     show::stderr(&format!("{} removed", show::number(removed.deleted)));
+    if engine.cancel.cancelled() {
+        show::stderr(&format!("stopped; `ingather job confirm {} --run {run}` goes on", job.name));
+    }
     Ok(removed.kept == 0)
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{Definition, Keep, Stage};
+use ingather_connector::model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_engine::outputs;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::FILES;
 use super::source::escaped;
-use crate::arguments::{KeepWord, OnOff, Sync};
+use crate::arguments::{ContentByWord, KeepWord, OnOff, Sync};
 use crate::commands::pipeline;
 use crate::exit::{Failure, Result};
 use crate::{show, wiring};
@@ -99,6 +99,7 @@ fn new_definition(reader: Option<&Reader>, sync: &Sync, root: &str) -> Result<De
         delete_guard: Guard::default(),
         compare_content: false,
         keep: Keep::Nothing,
+        content_by: ContentBy::Read,
     })
 }
 
@@ -149,6 +150,11 @@ fn with_flags(mut definition: Definition, sync: &Sync) -> Definition {
     set("other_devices", given(sync.one_file_system, json!(false), back.no_one_file_system));
     definition.compare_content |= sync.compare_content;
     definition.compare_content &= !back.no_compare_content;
+    match sync.content_by {
+        Some(ContentByWord::Read) => definition.content_by = ContentBy::Read,
+        Some(ContentByWord::Times) => definition.content_by = ContentBy::Times,
+        None => {}
+    }
     match sync.keep {
         Some(KeepWord::Extracted) => definition.keep = Keep::Extracted,
         Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
@@ -207,6 +213,10 @@ pub(super) fn differences(wanted: &Wanted) -> Vec<String> {
         let word = |on: bool| if on { "on" } else { "off" };
         found.push(format!("compare-content: {} → {}", word(old.compare_content), word(new.compare_content)));
     }
+    if old.content_by != new.content_by {
+        let word = |by: ContentBy| if by == ContentBy::Read { "read" } else { "times" };
+        found.push(format!("content-by: {} → {}", word(old.content_by), word(new.content_by)));
+    }
     if old.keep != new.keep {
         found.push(format!("keep: {} → {}", keep_word(old.keep), keep_word(new.keep)));
     }
@@ -252,6 +262,8 @@ pub(super) fn check(wanted: &Wanted) -> Result<()> {
     if wanted.stored.is_none() {
         repository.check(&wiring::call()).map_err(|fault| match fault {
             Fault::Gone => Failure::usage(format!("{} does not exist; nothing was changed", wanted.root)),
+            // Too few file handles, a disk that fails: nobody wrote anything wrong.
+            fault @ Fault::Passing { .. } => Failure::unable(format!("{fault}; nothing was changed")),
             fault => Failure::usage(format!("{fault}; nothing was changed")),
         })?;
     }

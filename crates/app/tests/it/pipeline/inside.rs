@@ -1,11 +1,14 @@
 //! Questions about what is in a document: why it is no entry, what each stage makes of it, and what has the same name.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use super::parts::archive;
 use super::pipeline;
 use crate::files;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, finish};
 
 /// The cause that `document explain` names, with its code.
 #[track_caller]
@@ -231,4 +234,62 @@ fn equal_names_in_an_archive_are_numbered_whatever_is_declined() {
     );
     explained(&sandbox, "a.tar!/one.txt~2!/1", "current", &[]);
     explained(&sandbox, "a.tar!/one.txt", "type", &["stage 2 of the pipeline, `allow`, filters it out"]);
+}
+
+/// An archive with `w.txt`, protected by the password `narwhal`.
+const PROTECTED: &[u8] =
+    b"PK\x03\x04\x0a\x00\x09\x00\x00\x005.v]b'#2\x1d\x00\x00\x00\x11\x00\x00\x00\x05\x00\x00\x00w.txtP\
+    \xef\xb4'Eh\x99\x8dI\x96\x14:c\xb8\x9f\x85\xdd\x12\xd4\x0e\xa7\x06\x14\xa1\xe1\xab\xb4\xf8\x10PK\
+    \x07\x08b'#2\x1d\x00\x00\x00\x11\x00\x00\x00PK\x01\x02\x1e\x03\x0a\x00\x09\x00\x00\x005.v]b'#2\x1d\
+    \x00\x00\x00\x11\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\xa4\x81\x00\x00\x00\
+    \x00w.txtPK\x05\x06\x00\x00\x00\x00\x01\x00\x01\x003\x00\x00\x00P\x00\x00\x00\x00\x00";
+
+#[test]
+fn passwords_come_from_a_file_or_the_environment_and_are_shown_nowhere() {
+    let sandbox = Sandbox::sqlite();
+    std::fs::write(sandbox.root().join("a.zip"), PROTECTED).unwrap();
+    files::settle(&sandbox.root());
+    let file = sandbox.path().join("passwords");
+    std::fs::write(&file, "other\nnarwhal\n").unwrap();
+    let stages = |settings: Value| {
+        pipeline(&sandbox, "stages.json", &json!([{"transform": "text", "settings": settings}]))
+    };
+    let by_file = stages(json!({"password_file": file}));
+    std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    sandbox
+        .run(&["sync", "root", "--pipeline", &by_file])
+        .refuses(2, &["may be read by others", "chmod 600"]);
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    sandbox.synced(&["--pipeline", &by_file]);
+    assert_eq!(sandbox.find("whale"), ["a.zip"]);
+    // A run without its passwords does not begin, and what was read before stays.
+    std::fs::remove_file(&file).unwrap();
+    let refused = sandbox.run(&["sync", "root"]);
+    assert!(refused.code != 0 && refused.err.contains("passwords cannot be read"), "{refused:#?}");
+    assert_eq!(sandbox.find("whale"), ["a.zip"]);
+    let by_variable = stages(json!({"password_variable": "INGATHER_TEST_PASSWORDS"}));
+    let mut command = sandbox.command(&["sync", "root", "--pipeline", &by_variable, "--update"]);
+    command.env("INGATHER_TEST_PASSWORDS", "narwhal");
+    finish(command, None).exits(0);
+    assert_eq!(sandbox.find("whale"), ["a.zip"]);
+    // One that stands in the settings opens, and no answer shows it.
+    let plain = stages(json!({"passwords": ["narwhal"]}));
+    let mut told = vec![sandbox.run(&["sync", "root", "--pipeline", &plain, "--update"]).exits(0)];
+    assert_eq!(sandbox.find("whale"), ["a.zip"]);
+    let other = stages(json!({"passwords": ["orca"]}));
+    told.push(sandbox.run(&["sync", "root", "--pipeline", &other]));
+    assert!(told[1].err.contains("passwords differ"), "{told:#?}");
+    for arguments in [
+        &["export"][..],
+        &["job", "show", "root"],
+        &["job", "show", "root", "--json"],
+        &["job", "list", "--json"],
+    ] {
+        told.push(sandbox.run(arguments).exits(0));
+    }
+    assert!(
+        told.iter().all(|told| !told.out.contains("narwhal") && !told.err.contains("narwhal")),
+        "{told:#?}"
+    );
+    assert!(told[2].out.contains("(hidden)"));
 }

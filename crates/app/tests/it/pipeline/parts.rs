@@ -89,6 +89,42 @@ fn what_is_in_an_archive_comes_and_goes_with_it() {
     }
 }
 
+/// A ZIP file with one member as it is, or with none.
+fn zip(member: Option<(&str, &[u8])>) -> Vec<u8> {
+    let Some((name, content)) = member else { return [b"PK\x05\x06".as_slice(), &[0; 18]].concat() };
+    let length = (content.len() as u32).to_le_bytes();
+    let head =
+        [&[20, 0, 0, 0, 0, 0, 0, 0, 33, 0, 0, 0, 0, 0][..], &length, &length, &[name.len() as u8, 0, 0, 0]];
+    let local = [b"PK\x03\x04".as_slice(), &head.concat(), name.as_bytes(), content].concat();
+    let listed = [b"PK\x01\x02\x14\0".as_slice(), &head.concat(), &[0; 14], name.as_bytes()].concat();
+    let numbers = [listed.len() as u32, local.len() as u32].map(u32::to_le_bytes).concat();
+    [local.as_slice(), &listed, b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &numbers, &[0, 0]].concat()
+}
+
+#[test]
+fn what_is_in_an_archive_that_cannot_be_opened_now_stays_and_an_empty_one_keeps_nothing() {
+    let sandbox = Sandbox::sqlite();
+    let write = |bytes: &[u8]| {
+        std::fs::write(sandbox.root().join("a.zip"), bytes).unwrap();
+        files::settle(&sandbox.root());
+        sandbox.synced(&[]);
+    };
+    let inner = zip(Some(("deep.txt", b"whale")));
+    let whole = zip(Some(("in.zip", &inner)));
+    write(&whole);
+    let deep = [pair("a.zip", "in.zip!/deep.txt")];
+    assert_eq!(hits(&sandbox, "whale"), deep);
+    // Protected by a password, in both places that say so.
+    let mut closed = whole.clone();
+    let listed = closed.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+    (closed[6], closed[listed + 8]) = (1, 1);
+    write(&closed);
+    assert_eq!(hits(&sandbox, "whale"), deep, "it is in there still");
+    write(&zip(None));
+    assert_eq!(hits(&sandbox, "*"), [pair("a.zip", "")]);
+    sandbox.run(&["verify"]).exits(0);
+}
+
 #[test]
 fn who_may_not_read_an_archive_finds_nothing_of_what_is_in_it() {
     let sandbox = Sandbox::sqlite();
@@ -161,6 +197,28 @@ fn archives_with_too_many_members_are_counted_and_found() {
     let told = sandbox.run(&["document", "explain", "root", "many.tar"]).exits(0).out;
     assert!(told.contains("compound limit"), "{told}");
     assert_eq!(partial(&[]), 0, "nothing was read");
+}
+
+#[test]
+fn of_a_mailbox_with_too_many_messages_the_first_ones_are_found_and_none_goes_for_it() {
+    let sandbox = Sandbox::sqlite();
+    let message = |n: usize| format!("From a\nSubject: s{n}\nFrom: a@b\n\nwhale{n}\n\n");
+    let mailbox = |from: usize| (from..from + 10_001).map(message).collect::<String>();
+    sandbox.write("post.mbox", &mailbox(0));
+    let line = sandbox.run(&["sync", "root", "--json"]).exits(0).json().remove(0);
+    assert_eq!((&line["added"], &line["partial"]), (&1.into(), &1.into()));
+    assert_eq!(hits(&sandbox, "whale9999"), [pair("post.mbox", "s9999")]);
+    assert_eq!(hits(&sandbox, "whale10000"), []);
+    let told = sandbox.run(&["document", "explain", "root", "post.mbox"]).exits(0).out;
+    assert!(told.contains("only the first 10000 of what is in it are read"), "{told}");
+    sandbox.write("post.mbox", &mailbox(1));
+    sandbox.synced(&[]);
+    assert_eq!(
+        hits(&sandbox, "whale0"),
+        [pair("post.mbox", "s0")],
+        "nobody looked for it behind the last one read"
+    );
+    assert_eq!(hits(&sandbox, "whale10000"), [pair("post.mbox", "s10000")]);
 }
 
 #[test]

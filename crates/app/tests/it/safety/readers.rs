@@ -148,6 +148,8 @@ fn started(sandbox: &Sandbox) -> usize {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "trace=execve", "-o"]).arg(&trace).arg(sync.get_program());
     command.args(sync.get_args()).current_dir(sandbox.path());
+    // What changed just before is read again, by whatever reader is there by then.
+    crate::files::settle(&sandbox.root());
     Running::start(command).end().exits(0);
     std::fs::read_to_string(trace).unwrap().matches("\"extract-worker\"").count()
 }

@@ -274,63 +274,141 @@ fn a_listing_that_is_dropped_leaves_no_thread_behind() {
     assert_eq!(Arc::strong_count(&source), before);
 }
 
-/// Reads documents at a time, milliseconds after [`LATER`].
-fn reading(source: &Arc<dyn Repository>) -> impl Fn(&str, i64) -> Result<String, Fault> {
-    move |key, after| {
-        let mut text = String::new();
-        let observed = source.fetch(&call_at(LATER + after), key, &mut |_, _, content| {
-            text.clear();
-            content.read_to_string(&mut text).map(|_| ()).map_err(|_| Fault::Gone)
-        });
-        observed.map(|_| text)
-    }
+/// Reads a document to its end.
+fn read(source: &dyn Repository, key: &str) -> Result<String, Fault> {
+    fetch(source, key).map(|(_, bytes)| String::from_utf8(bytes).unwrap())
 }
 
 #[test]
-fn a_folder_that_was_reached_before_is_looked_at_again() {
+fn a_folder_that_was_reached_before_is_looked_for_again_when_it_did_not_stand() {
     let (_guard, root) = folder();
     write(&root, "notes/a", "first");
     write(&root, "notes/b", "second");
     write(&root, "other/a", "third");
     let source = source(&root);
-    let read = reading(&source);
-    let stands = limits::FOLDER_STANDS_MS;
-    assert_eq!(read("notes/a", 0).unwrap(), "first");
-    assert_eq!(read("notes/b", 0).unwrap(), "second");
+    assert_eq!(read(&*source, "notes/a").unwrap(), "first");
+    assert_eq!(read(&*source, "notes/b").unwrap(), "second");
+    let stood = Stands::begin(&*source, "notes/b");
     std::fs::rename(root.join("notes"), root.join("moved")).unwrap();
-    assert_eq!(read("notes/b", stands), Err(Fault::Gone), "it is not there under this name any more");
+    assert!(
+        !stood.until_now(&*source),
+        "whatever was read through the folder that is open counts for nothing"
+    );
+    assert_eq!(source.places_of(&call(), "notes/b").err(), Some(Fault::Gone));
+    assert_eq!(read(&*source, "notes/b"), Err(Fault::Gone), "it is not there under this name any more");
     std::os::unix::fs::symlink(root.join("moved"), root.join("notes")).unwrap();
-    assert_eq!(read("notes/b", stands).unwrap_err().reason().code, "link", "the same folder, behind a link");
+    assert_eq!(
+        read(&*source, "notes/b").unwrap_err().reason().code,
+        "link",
+        "the same folder, behind a link"
+    );
     std::fs::remove_file(root.join("notes")).unwrap();
     std::fs::rename(root.join("other"), root.join("notes")).unwrap();
-    assert_eq!(read("notes/a", stands).unwrap(), "third");
-    assert_eq!(read("notes/b", stands), Err(Fault::Gone));
+    assert_eq!(read(&*source, "notes/a").unwrap(), "third");
+    assert_eq!(read(&*source, "notes/b"), Err(Fault::Gone));
+}
+
+/// First looks at places.
+struct Stands(Vec<PlaceReport>);
+
+impl Stands {
+    fn begin(source: &dyn Repository, key: &str) -> Stands {
+        Stands(source.places_of(&call(), key).unwrap())
+    }
+
+    /// Whether the second look finds all of them as the first did.
+    fn until_now(&self, source: &dyn Repository) -> bool {
+        let names: Vec<&str> = self.0.iter().map(|place| place.name.as_str()).collect();
+        let now = source.stamps(&call(), &names);
+        assert!(self.0.iter().all(|place| place.stamp != Stamp::NONE), "{:?}", self.0);
+        self.0.iter().zip(now).all(|(before, now)| before.stamp == now)
+    }
 }
 
 #[test]
-fn a_folder_stands_for_a_moment_and_not_when_the_clock_goes_back() {
+fn places_of_a_document_are_those_that_a_listing_tells() {
     let (_guard, root) = folder();
-    write(&root, "notes/a", "first");
-    write(&root, "notes/b", "second");
+    write(&root, "notes/deep/a", "first");
     let source = source(&root);
-    let read = reading(&source);
-    let moment = limits::FOLDER_STANDS_MS - 1;
-    read("notes/a", 0).unwrap();
-    assert_eq!(read("notes/b", 0).unwrap(), "second", "reached by the first, opened by the second");
-    std::fs::rename(root.join("notes"), root.join("moved")).unwrap();
+    let listed = list(&*source);
+    let alone = source.places_of(&call(), "notes/deep/a").unwrap();
+    let names: Vec<&str> = alone.iter().map(|place| place.name.as_str()).collect();
+    assert_eq!(names.last().copied(), root.join("notes/deep").to_str());
+    assert_eq!(names.first(), Some(&"/"));
+    for place in &alone {
+        let told = &listed.places[&place.name];
+        assert_eq!((told, place.stamp), (&PlaceReport { stamp: told.stamp, ..place.clone() }, told.stamp));
+    }
+    let file = super::source(&root.join("notes/deep/a"));
+    let of_file = file.places_of(&call(), "a").unwrap();
     assert_eq!(
-        read("notes/a", moment).unwrap(),
-        "first",
-        "as if it had been read when its folder was opened"
+        of_file.last().map(|place| (place.name.as_str(), place.folder.as_deref())),
+        Some((names[names.len() - 1], Some("")))
     );
-    assert_eq!(read("notes/a", -1), Err(Fault::Gone));
-    std::fs::create_dir(root.join("notes")).unwrap();
-    std::fs::rename(root.join("moved/a"), root.join("notes/a")).unwrap();
+}
+
+/// Whether a folder, and what is above it, stand while something happens to it; looked at long after its last change, and at once.
+fn stands_while(happens: impl Fn(&Path)) -> [bool; 2] {
+    [LATER, 0].map(|now| {
+        let (_guard, root) = folder();
+        write(&root, "above/notes/a", "first");
+        let source = source(&root.join("above"));
+        // Looked at as of the year 2100, nothing has changed lately.
+        let places = source.places_of(&call_at(now), "notes/a").unwrap();
+        happens(&root.join("above"));
+        Stands(places).until_now(&*source)
+    })
+}
+
+#[test]
+fn a_folder_that_closes_opens_moves_or_is_replaced_did_not_stand() {
+    let mode = |folder: &Path, mode| {
+        std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap()
+    };
+    assert_eq!(stands_while(|_| ()), [true; 2]);
     assert_eq!(
-        read("notes/a", moment).unwrap(),
-        "first",
-        "what is not in the folder any more is looked for by its path"
+        stands_while(|above| write(above, "notes/a", "as long")),
+        [true; 2],
+        "a file in it is no folder"
     );
+    assert_eq!(stands_while(|above| mode(&above.join("notes"), 0o700)), [false; 2]);
+    assert_eq!(stands_while(|above| mode(above, 0o700)), [false; 2], "the root");
+    assert_eq!(stands_while(|above| mode(above.parent().unwrap(), 0o711)), [false; 2], "above the root");
+    let back = |above: &Path| {
+        mode(&above.join("notes"), 0o700);
+        mode(&above.join("notes"), 0o755);
+    };
+    assert_eq!(stands_while(back), [false; 2], "closed and opened again");
+    let swapped = |above: &Path| {
+        write(above, "other/a", "other");
+        std::fs::rename(above.join("notes"), above.join("away")).unwrap();
+        std::fs::rename(above.join("other"), above.join("notes")).unwrap();
+    };
+    assert_eq!(stands_while(swapped), [false; 2]);
+    let there_and_back = |above: &Path| {
+        std::fs::rename(above.join("notes"), above.join("away")).unwrap();
+        std::fs::rename(above.join("away"), above.join("notes")).unwrap();
+    };
+    assert_eq!(stands_while(there_and_back), [false; 2]);
+    let removed = |above: &Path| std::fs::remove_dir_all(above.join("notes")).unwrap();
+    assert_eq!(stands_while(removed), [false; 2]);
+}
+
+#[test]
+fn a_folder_that_is_watched_stands_while_others_come_and_go_in_it() {
+    let busy = |above: &Path| {
+        for number in 0..100 {
+            write(above, &format!("notes/{number}"), "x");
+            std::fs::set_permissions(
+                above.join("notes").join(number.to_string()),
+                std::os::unix::fs::PermissionsExt::from_mode(0o600),
+            )
+            .unwrap();
+            std::fs::create_dir(above.join(format!("notes/d{number}"))).unwrap();
+            std::fs::remove_dir(above.join(format!("notes/d{number}"))).unwrap();
+        }
+    };
+    assert_eq!(stands_while(busy), [false, true], "its time says that something has changed, the watch what");
 }
 
 #[test]

@@ -127,28 +127,7 @@ impl<'e, 't> Pass<'e, 't> {
             return false;
         };
         let misfit = if self.commits { misfit(known, &stands) } else { None };
-        self.found.mismatch = match misfit {
-            None => None,
-            Some(Misfit::Replaced) => Some(
-                "it is not the output that the inventory speaks of: it was made anew or put in its place"
-                    .to_owned(),
-            ),
-            Some(Misfit::Newer) if stands.seq > limits::SEQ_MAX => Some(format!(
-                "somebody else wrote into it a change with the number {}, which no store gives out; the next `ingather sync` \
-                 empties it and sends everything again",
-                stands.seq
-            )),
-            Some(Misfit::Older) => Some(format!(
-                "it is of an earlier day: it stands at commit {}, and the inventory at {}",
-                stands.number, known.generation
-            )),
-            Some(Misfit::Newer) => {
-                Some("the store is of an earlier day: it does not know the last changes".to_owned())
-            }
-            Some(Misfit::Parted) => {
-                Some("it and the store were put back, and went different ways since".to_owned())
-            }
-        };
+        self.found.mismatch = misfit.map(|misfit| misfit.sentence(known, &stands));
         matches!(misfit, Some(Misfit::Newer | Misfit::Parted)) && stands.seq <= limits::SEQ_MAX
     }
 

@@ -14,7 +14,11 @@ const HEADERS_BYTES_MAX: usize = 256 << 10;
 type Headers = Vec<(String, String)>;
 
 /// Reads records of WARC.
-pub(crate) fn warc(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn warc(input: Input, page: &mut Page<'_>) -> Outcome {
+    page.series(|page| records(input, page))
+}
+
+fn records(mut input: Input, page: &mut Page<'_>) -> Outcome {
     let mut at = 0;
     loop {
         at += blank(&mut input, at)?;
@@ -32,7 +36,11 @@ pub(crate) fn warc(mut input: Input, page: &mut Page<'_>) -> Outcome {
         let name =
             header(&headers, "warc-target-uri").unwrap_or_default().trim_matches(['<', '>']).to_owned();
         let media = header(&headers, "content-type").unwrap_or_default();
-        match header(&headers, "warc-type").unwrap_or_default() {
+        let kind = header(&headers, "warc-type").unwrap_or_default();
+        if matches!(kind, "response" | "resource" | "conversion") && !page.goes_on() {
+            return Ok(());
+        }
+        match kind {
             "response" if media.starts_with("application/http") => {
                 answer(&mut input, body, size, &name, page)?
             }
@@ -45,14 +53,15 @@ pub(crate) fn warc(mut input: Input, page: &mut Page<'_>) -> Outcome {
         if at > input.len() {
             return Err("the archive is cut off".into());
         }
-        if page.is_full() {
-            return Ok(());
-        }
     }
 }
 
 /// Reads records of ARC: a line with address and length, then what the server answered.
-pub(crate) fn arc(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn arc(input: Input, page: &mut Page<'_>) -> Outcome {
+    page.series(|page| answers(input, page))
+}
+
+fn answers(mut input: Input, page: &mut Page<'_>) -> Outcome {
     let mut at = 0;
     loop {
         at += blank(&mut input, at)?;
@@ -70,13 +79,13 @@ pub(crate) fn arc(mut input: Input, page: &mut Page<'_>) -> Outcome {
         at = body.saturating_add(size);
         // What the archive says about itself comes first.
         if !name.starts_with("filedesc:") {
+            if !page.goes_on() {
+                return Ok(());
+            }
             answer(&mut input, body, size, name, page)?;
         }
         if at > input.len() {
             return Err("the archive is cut off".into());
-        }
-        if page.is_full() {
-            return Ok(());
         }
     }
 }
@@ -108,9 +117,13 @@ fn answer(input: &mut Input, at: u64, size: u64, name: &str, page: &mut Page<'_>
     let (input, outcome) = page.budget().collect(name, body);
     match outcome {
         Err(error) if input.is_empty() => page.lost_part(name, &error.to_string()),
-        // The beginning of an answer that was cut off is still worth reading.
         _ if input.is_empty() => {}
-        _ => page.part(name, declared, input),
+        Ok(()) => page.part(name, declared, input),
+        // The beginning of an answer that was cut off is still worth reading.
+        Err(error) => page.part_by(name, |page| {
+            crate::formats::read(page, declared, input);
+            page.broken_off(error.to_string());
+        }),
     }
     Ok(())
 }

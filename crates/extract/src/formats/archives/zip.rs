@@ -1,6 +1,7 @@
 //! ZIP files: by their directory, or member by member when it is damaged.
 
 mod protection;
+mod scan;
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
@@ -9,11 +10,14 @@ use flate2::read::DeflateDecoder;
 use ingather_model::limits;
 
 use self::protection::Strong;
+use self::scan::scan;
 use crate::Input;
 use crate::page::{Budget, Expanding, Trouble};
 
 /// Members that are listed.
 const MEMBERS_MAX: usize = 100_000;
+/// Bytes of the record that ends a directory, without its comment.
+const END_BYTES: usize = 22;
 /// Bytes of a directory.
 const DIRECTORY_BYTES_MAX: u64 = 32 << 20;
 /// Ways to pack that have no reader, by number.
@@ -69,10 +73,15 @@ impl Zip {
     /// Reads the directory, or looks for members from the beginning.
     pub(crate) fn open(mut input: Input) -> Result<Self, Trouble> {
         let (members, damaged) = match directory(&mut input) {
-            Ok(members) if !members.is_empty() => (members, false),
-            _ => (scan(&mut input)?, true),
+            Ok(Some(members)) if !members.is_empty() => (members, false),
+            listed => {
+                let members = scan(&mut input)?;
+                // A directory that lists nothing is whole: whatever was in the archive before is gone.
+                let is_empty = members.is_empty() && matches!(listed, Ok(Some(_)));
+                (members, !is_empty)
+            }
         };
-        if members.is_empty() {
+        if members.is_empty() && damaged {
             return Err("it begins as a ZIP file and has no members".into());
         }
         let mut zip = Self { input, members, damaged };
@@ -230,29 +239,36 @@ fn worth<T>(outcome: io::Result<T>, nothing: bool) -> io::Result<()> {
     }
 }
 
-/// The members by the directory at the end.
-fn directory(input: &mut Input) -> io::Result<Vec<Member>> {
+/// The members by the directory at the end; none when there is no such directory, or it is damaged.
+fn directory(input: &mut Input) -> io::Result<Option<Vec<Member>>> {
     let length = input.len();
     let tail_at = length.saturating_sub(66_000);
     // The tail is at most 66,000 bytes.
     let tail = input.range(tail_at, (length - tail_at) as usize)?;
-    let Some(end) = tail.windows(4).rposition(|four| four == b"PK\x05\x06") else { return Ok(Vec::new()) };
+    let Some(end) = tail.windows(4).rposition(|four| four == b"PK\x05\x06") else { return Ok(None) };
     let record = &tail[end..];
+    if record.len() >= END_BYTES && record[8..20].iter().all(|byte| *byte == 0) {
+        return Ok(Some(Vec::new()));
+    }
     let (mut size, mut at) = (u32_at(record, 12), u32_at(record, 16));
     let mut end_at = tail_at + end as u64;
     if at == 0xffff_ffff || size == 0xffff_ffff {
         let Some(large) = tail[..end].windows(4).rposition(|four| four == b"PK\x06\x06") else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         let record = &tail[large..];
         (size, at) = (u64_at(record, 40), u64_at(record, 48));
         end_at = tail_at + large as u64;
     }
     if size > DIRECTORY_BYTES_MAX || size > end_at {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     // Bytes before the archive, such as a program that unpacks it, move everything.
     let moved = (end_at - size).saturating_sub(at);
+    // Where these are members themselves, the directory is that of an archive in an archive that is cut off.
+    if moved > 0 && input.range(0, 4)? == b"PK\x03\x04" {
+        return Ok(None);
+    }
     // The size was checked.
     let directory = input.range(at + moved, size as usize)?;
     let mut members = Vec::new();
@@ -275,7 +291,7 @@ fn directory(input: &mut Input) -> io::Result<Vec<Member>> {
         });
         rest = rest.get(46 + name + extra + comment..).unwrap_or_default();
     }
-    Ok(members)
+    Ok(Some(members).filter(|members| !members.is_empty()))
 }
 
 /// Packed size and place of a member, from the directory or from its extra field for large files.
@@ -310,68 +326,6 @@ fn extra_field(extras: &[u8], wanted: u64) -> Option<&[u8]> {
 /// The name in UTF-8 that some programs write beside the other one.
 fn unicode_name(extras: &[u8]) -> Option<&[u8]> {
     extra_field(extras, 0x7075)?.get(5..).filter(|name| !name.is_empty())
-}
-
-/// The members by their own headers, for files that are cut off or damaged.
-fn scan(input: &mut Input) -> io::Result<Vec<Member>> {
-    let mut members = Vec::new();
-    let mut at = 0;
-    while let Some(found) = find_header(input, at)? {
-        let header = input.range(found, 30)?;
-        let (name, extra) = (u16_at(&header, 26), u16_at(&header, 28));
-        let Ok(raw_name) = input.range(found + 30, name as usize) else { break };
-        let data = found + 30 + name + extra;
-        let (flags, method) = (u16_at(&header, 6), u16_at(&header, 8) as u16);
-        let mut packed = Some(u32_at(&header, 18));
-        if flags & 8 != 0 || packed.is_some_and(|packed| data + packed > input.len()) {
-            packed = None;
-        }
-        let end = match (packed, method) {
-            (Some(packed), _) => data + packed,
-            (None, 8) => data + inflated_length(input, data)?.max(1),
-            (None, _) => data + 1,
-        };
-        members.push(Member {
-            name: String::new(),
-            raw_name,
-            encrypted: flags & 1 == 1,
-            method,
-            strong: None,
-            packed,
-            at: found,
-            opened: None,
-        });
-        if members.len() >= MEMBERS_MAX {
-            break;
-        }
-        at = end;
-    }
-    Ok(members)
-}
-
-/// Where the next header of a member begins.
-fn find_header(input: &mut Input, from: u64) -> io::Result<Option<u64>> {
-    let mut at = from;
-    while at + 30 <= input.len() {
-        let length = (input.len() - at).min(64 << 10);
-        // At most 64 KiB.
-        let piece = input.range(at, length as usize)?;
-        if let Some(found) = piece.windows(4).position(|four| four == b"PK\x03\x04") {
-            let found = at + found as u64;
-            return Ok((found + 30 <= input.len()).then_some(found));
-        }
-        at += length.saturating_sub(3).max(1);
-    }
-    Ok(None)
-}
-
-/// Packed bytes of a deflated stream whose header does not say.
-fn inflated_length(input: &mut Input, at: u64) -> io::Result<u64> {
-    input.seek(SeekFrom::Start(at))?;
-    let mut decoder = DeflateDecoder::new(BufReader::new(&mut *input));
-    let most = limits::EXTRACT_WHOLE_BYTES_MAX;
-    let _ = io::copy(&mut (&mut decoder).take(most), &mut io::sink());
-    Ok(decoder.total_in())
 }
 
 #[cfg(test)]
@@ -453,8 +407,35 @@ pub(crate) mod tests {
             cut.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>(),
             ["first words", "second words"]
         );
+        let (inner, outer) = (zip(&[("deep.txt", b"deep words")]), zip(&[("a.txt", b"first words")]));
+        // Not packed, and the last that is left.
+        let mut head = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        head.extend([(inner.len() as u32).to_le_bytes(), (inner.len() as u32).to_le_bytes()].concat());
+        let end = outer.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+        let cut = [&outer[..end], b"PK\x03\x04", &head, &[5, 0, 0, 0], b"i.zip", &inner].concat();
+        let cut = extract("a.zip", &cut);
+        assert_eq!(
+            (cut.text.as_str(), cut.broken_off),
+            ("a.txt\ni.zip", true),
+            "its directory is not the inner one"
+        );
         let prefixed = [b"#!/bin/sh\n".as_slice(), &whole].concat();
         assert_eq!(extract("a.zip", &prefixed[10..]).parts.len(), 2);
+    }
+
+    #[test]
+    fn an_archive_that_is_empty_is_whole_and_one_that_lost_its_members_is_not() {
+        let empty = extract("a.zip", &zip(&[]));
+        assert_eq!((empty.broken_off, empty.parts.len()), (false, 0));
+        let whole = zip(&[("a.txt", b"words")]);
+        let end = whole.len() - 22;
+        for lost in [b"PK\x03\x04".as_slice(), &zip(&[])[..20], &whole[end..]] {
+            assert!(extract("a.zip", lost).broken_off, "{lost:?}");
+        }
+        // A directory that says so is not believed when members are there.
+        let said_empty = [&whole[..end], &zip(&[])].concat();
+        let found = extract("a.zip", &said_empty);
+        assert_eq!((found.broken_off, found.parts.len()), (true, 1));
     }
 
     #[test]

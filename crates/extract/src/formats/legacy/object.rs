@@ -4,6 +4,7 @@ use super::container::Storage;
 use super::{narrow, storage, u16_at, u32_at};
 use crate::decode;
 use crate::page::Page;
+use crate::pictures;
 
 /// Opens an embedded object as a part, unless there is nothing to read in it.
 pub(super) fn part(object: &Storage<'_>, page: &mut Page<'_>) {
@@ -80,10 +81,11 @@ fn unhex(digits: &[u8]) -> Vec<u8> {
     digits.chunks_exact(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect()
 }
 
-/// Opens a drawing that rich text holds in hexadecimal digits; other pictures have no words.
+/// Opens a drawing that rich text holds in hexadecimal digits; other pictures have words for those who look at them.
 pub(crate) fn picture_from_hex(digits: &[u8], page: &mut Page<'_>) {
     let bytes = unhex(digits);
-    if let Some(kind @ ("image/emf" | "image/wmf")) = crate::detect::by_content(&bytes, "") {
+    let Some(kind) = crate::detect::by_content(&bytes, "") else { return };
+    if matches!(kind, "image/emf" | "image/wmf") || (page.is_seeing() && pictures::MEDIA.contains(&kind)) {
         page.inner(&format!("picture.{}", &kind[6..]), bytes);
     }
 }

@@ -17,6 +17,7 @@ const DEPTH_MAX: usize = 64;
 const DOCUMENT: u16 = 0x03e8;
 const SLIDE_LIST: u16 = 0x0ff0;
 const SLIDE_PLACE: u16 = 0x03f3;
+const TEXT_HEAD: u16 = 0x0f9f;
 const TEXT_WIDE: u16 = 0x0fa0;
 const TEXT_NARROW: u16 = 0x0fa8;
 const STRING: u16 = 0x0fba;
@@ -69,7 +70,7 @@ pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> 
     // Slides, then masters, then notes.
     for instance in [0, 1, 2] {
         for list in lists.iter().filter(|list| list.instance == instance) {
-            slides(bytes, &places, list.data, instance == 1, page);
+            slides(bytes, &places, *list, page);
         }
     }
     for footer in records(document.data).filter(|record| record.kind == FOOTERS) {
@@ -86,17 +87,23 @@ pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> 
 }
 
 /// The slides of a list: their outline, then what else stands on them.
-fn slides(bytes: &[u8], places: &HashMap<u32, usize>, list: &[u8], masters: bool, page: &mut Page<'_>) {
+fn slides(bytes: &[u8], places: &HashMap<u32, usize>, list: Record<'_>, page: &mut Page<'_>) {
+    let (is_shown, masters) = (list.instance == 0, list.instance == 1);
     let mut slide: Option<Record<'_>> = None;
-    for record in records(list) {
+    let (mut number, mut title) = (0, false);
+    for record in records(list.data) {
         if record.kind == SLIDE_PLACE {
             if let Some(slide) = slide.take() {
                 text(slide, page, masters, 0);
             }
             page.line_break();
+            number += 1;
+            if is_shown {
+                page.page_mark(number);
+            }
             slide = places.get(&u32_at(record.data, 0)).and_then(|at| record_at(bytes, *at));
         } else if !masters {
-            text(record, page, false, 0);
+            titled(record, &mut title, page, |page| text(record, page, false, 0));
         }
     }
     if let Some(slide) = slide {
@@ -167,13 +174,31 @@ fn text(record: Record<'_>, page: &mut Page<'_>, of_master: bool, depth: usize) 
             }
         }
         _ if record.container => {
-            for inner in records(record.data) {
-                if inner.kind != STRING {
-                    text(inner, page, of_master, depth + 1);
-                }
+            let mut title = false;
+            for inner in records(record.data).filter(|inner| inner.kind != STRING) {
+                titled(inner, &mut title, page, |page| text(inner, page, of_master, depth + 1));
             }
         }
         _ => {}
+    }
+}
+
+/// Writes a record of those that follow each other, as a title when the one before says so.
+fn titled<'b>(record: Record<'_>, title: &mut bool, page: &mut Page<'b>, text: impl FnOnce(&mut Page<'b>)) {
+    match record.kind {
+        TEXT_HEAD => *title = matches!(u32_at(record.data, 0), 0 | 6),
+        TEXT_WIDE | TEXT_NARROW if *title && page.is_marked() => {
+            let words = match record.kind {
+                TEXT_WIDE => utf16(record.data),
+                _ => narrow(record.data, WINDOWS_1252),
+            };
+            page.title_line(2, words.replace(['\r', '\n', '\u{b}'], " ").trim_matches('*'));
+        }
+        TEXT_WIDE | TEXT_NARROW => {
+            page.paragraph();
+            text(page);
+        }
+        _ => text(page),
     }
 }
 
@@ -283,6 +308,30 @@ mod tests {
         assert_eq!(read(&packed).parts[0].parts[0].text, "inner");
         let cut = read(&packed[..packed.len() / 2]);
         assert!(cut.parts[0].reason.as_deref().is_some_and(|reason| reason.contains("damaged")));
+    }
+
+    #[test]
+    fn titles_and_slides_are_marked() {
+        let texts = |kind: u32, text: &[u8]| {
+            [
+                record(super::TEXT_HEAD, 0, false, &kind.to_le_bytes()),
+                record(super::TEXT_NARROW, 0, false, text),
+            ]
+            .concat()
+        };
+        let place = |number: u32| {
+            record(super::SLIDE_PLACE, 0, false, &[&number.to_le_bytes(), [0; 16].as_slice()].concat())
+        };
+        let list = [place(2), texts(0, b"First\x0btitle"), texts(1, b"one\rtwo"), place(3)].concat();
+        let document = record(super::DOCUMENT, 0, true, &record(super::SLIDE_LIST, 0, true, &list));
+        let second = record(0x03ee, 0, true, &[texts(6, b"Second"), texts(4, b"more")].concat());
+        let (current, bytes) = presentation(&[], document, &[record(0x03ee, 0, true, &[]), second]);
+        let show = container(&[("Current User", &current), ("PowerPoint Document", &bytes)]);
+        assert_eq!(
+            crate::formats::tests::marked("a.ppt", &show),
+            "<!-- page 1 -->\n\n## First title\n\none\ntwo\n\n<!-- page 2 -->\n\n## Second\n\nmore"
+        );
+        assert_eq!(extract("a.ppt", &show).text, "First\ntitle\none\ntwo\nSecond\nmore");
     }
 
     #[test]

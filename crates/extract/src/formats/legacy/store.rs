@@ -28,21 +28,27 @@ const ROOT: u32 = 0x122;
 /// Reads a store.
 pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     let nodes = Nodes::open(input)?;
+    page.series(|page| messages(&nodes, page))
+}
+
+fn messages(nodes: &Nodes, page: &mut Page<'_>) -> Outcome {
     let mut folders: HashMap<u32, (u32, String)> = HashMap::new();
     nodes.each(&mut |node| {
         if node.number & KIND == FOLDER && folders.len() < FOLDERS_MAX {
             // A damaged folder has no name, and its messages are read all the same.
-            let name = Bag::open(&nodes, node).map(|bag| bag.text(0x3001)).unwrap_or_default();
+            let name = Bag::open(nodes, node).map(|bag| bag.text(0x3001)).unwrap_or_default();
             folders.insert(node.number, (node.parent, name));
         }
         true
     })?;
     let mut damaged = 0;
     nodes.each(&mut |node| {
-        if node.number & KIND == MESSAGE {
-            damaged += usize::from(!one(&nodes, node, &path(&folders, node.parent), page));
+        let is_message = node.number & KIND == MESSAGE;
+        if is_message && !page.goes_on() {
+            return false;
         }
-        !page.is_full()
+        damaged += usize::from(is_message && !one(nodes, node, &path(&folders, node.parent), page));
+        true
     })?;
     if damaged > 0 { Err(format!("{damaged} of its messages are damaged").as_str().into()) } else { Ok(()) }
 }
@@ -117,7 +123,7 @@ fn attached(nodes: &Nodes, attachment: &Bag<'_>, page: &mut Page<'_>) {
 #[cfg(test)]
 mod tests {
     use super::scramble::tests::encode;
-    use crate::formats::tests::extract;
+    use crate::formats::tests::{extract, extract_within};
     use std::io::Write;
 
     /// A node: number, parent, what is in it, and nodes below it.
@@ -352,6 +358,22 @@ mod tests {
                 ("forwarded", "inner words")
             );
         }
+    }
+
+    #[test]
+    fn of_a_store_with_too_many_messages_the_first_ones_are_read() {
+        let message = |number: u32| {
+            let subject = wide(&format!("s{number}"));
+            let body = wide("words");
+            (number << 5 | 4, 0x8042, heap(&[(0x0037, 0x1f, &subject), (0x1000, 0x1f, &body)], false), vec![])
+        };
+        let bytes = store(Form::Wide, &(0x1_0000..0x1_0004).map(message).collect::<Vec<Made>>());
+        let limits = crate::Limits { parts: 3, ..crate::Limits::default() };
+        let page = extract_within(limits, "a.pst", &bytes);
+        let names: Vec<_> = page.parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["s65536", "s65537", "s65538"]);
+        assert_eq!((page.broken_off, page.over_limit), (true, false));
+        assert!(page.reason.unwrap().starts_with("only the first 3 of what is in it are read"));
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Word before 2007 ([MS-DOC]) and Word 6 and 95: the pieces that make up the text, and what its marks mean.
 
+mod marks;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, WINDOWS_1252};
 
+use self::marks::{Looks, Writer};
 use super::container::Storage;
 use super::protection::{self, old::Key};
 use super::{narrow, u16_at, u32_at, utf16};
@@ -67,19 +70,30 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut Page<'_>) -> Outcom
     };
     let encoding = if modern { WINDOWS_1252 } else { of_fonts(bytes, &pieces) };
     let mut text = String::new();
+    // Where the marks stand that end paragraphs.
+    let mut ends = Vec::new();
     let mut left = total;
     for piece in &pieces {
         let characters = piece.characters.min(left);
         let length = if piece.wide { characters.saturating_mul(2) } else { characters };
         let Some(rest) = bytes.get(piece.at..) else {
-            write(&text, page);
+            write(&text, &ends, (bytes, table), page);
             return Err(Trouble("the file is cut off".to_owned()));
         };
         let raw = &rest[..length.min(rest.len())];
+        if modern && page.is_marked() {
+            let width = if piece.wide { 2 } else { 1 };
+            let units = raw
+                .chunks_exact(width)
+                .map(|unit| u16::from(unit[0]) | u16::from(*unit.get(1).unwrap_or(&0)) << 8);
+            let marks =
+                units.enumerate().filter(|(_, unit)| char::from_u32(u32::from(*unit)).is_some_and(is_end));
+            ends.extend(marks.map(|(number, _)| piece.at + number * width));
+        }
         text.push_str(&if piece.wide { utf16(raw) } else { narrow(raw, encoding) });
         left -= characters;
     }
-    write(&text, page);
+    write(&text, &ends, (bytes, table), page);
     Ok(())
 }
 
@@ -143,13 +157,48 @@ pub(super) fn of_language(language: u16) -> &'static Encoding {
     }
 }
 
-/// Writes text without the instructions of fields and with what its marks stand for.
-fn write(text: &str, page: &mut Page<'_>) {
+/// Whether a character ends a paragraph, a cell or a row.
+fn is_end(c: char) -> bool {
+    matches!(c, '\r' | '\u{c}' | '\u{7}')
+}
+
+/// Writes text, with marks where they are wanted and the document says where its paragraphs end.
+fn write(text: &str, ends: &[usize], (bytes, table): (&[u8], &[u8]), page: &mut Page<'_>) {
+    if ends.is_empty() {
+        let mut out = String::with_capacity(text.len());
+        shown(text, &mut |c, _| out.push(plain(c)));
+        return page.text(&out);
+    }
+    let looks = Looks::of(bytes, table);
+    let mut writer = Writer::default();
+    shown(text, &mut |c, before| match is_end(c) {
+        true => {
+            writer.end(ends.get(before).map(|end| looks.at(*end)).unwrap_or_default(), c == '\u{7}', page)
+        }
+        false => writer.push(plain(c)),
+    });
+    writer.finish(page);
+}
+
+/// What a character stands for in text without marks.
+fn plain(c: char) -> char {
+    match c {
+        '\r' | '\u{b}' | '\u{c}' | '\u{e}' => '\n',
+        '\u{7}' => '\t',
+        '\u{1e}' => '\u{2011}',
+        c => c,
+    }
+}
+
+/// Hands out text without the instructions of fields; each character with how many ends of paragraphs are before it.
+fn shown(text: &str, each: &mut dyn FnMut(char, usize)) {
     // For each open field, whether its result has begun.
     let mut fields: Vec<bool> = Vec::new();
     let mut instruction = String::new();
-    let mut out = String::with_capacity(text.len());
+    let mut ends = 0;
     for c in text.chars() {
+        let before = ends;
+        ends += usize::from(is_end(c));
         match c {
             '\u{13}' => {
                 instruction.clear();
@@ -163,19 +212,15 @@ fn write(text: &str, page: &mut Page<'_>) {
             '\u{15}' => {
                 // A formula is its instruction and has no result.
                 if fields.pop() == Some(false) && instruction.trim_start().starts_with("EQ ") {
-                    out.push_str(&instruction);
+                    instruction.chars().for_each(|c| each(c, before));
                 }
             }
             c if fields.contains(&false) => instruction.push(c),
-            '\r' | '\u{b}' | '\u{c}' | '\u{e}' => out.push('\n'),
-            '\u{7}' => out.push('\t'),
-            '\u{1e}' => out.push('\u{2011}'),
-            '\t' => out.push('\t'),
+            '\r' | '\u{7}' | '\u{b}' | '\u{c}' | '\u{e}' | '\u{1e}' | '\t' => each(c, before),
             c if c < ' ' => {}
-            c => out.push(c),
+            c => each(c, before),
         }
     }
-    page.text(&out);
 }
 
 #[cfg(test)]
@@ -186,6 +231,11 @@ mod tests {
 
     /// A document of two pieces, the second one in sixteen bits.
     fn document(narrow: &[u8], wide: &str) -> Vec<u8> {
+        document_of(narrow, wide, &|_, _| {})
+    }
+
+    /// The same, changed by somebody.
+    fn document_of(narrow: &[u8], wide: &str, change: &dyn Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Vec<u8> {
         let units: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let mut stream = vec![0u8; 0x400];
         stream[..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0]);
@@ -205,7 +255,58 @@ mod tests {
             table.extend([0, 0]);
         }
         stream[0x1a6..0x1aa].copy_from_slice(&(table.len() as u32).to_le_bytes());
+        change(&mut stream, &mut table);
         container(&[("WordDocument", &stream), ("0Table", &table)])
+    }
+
+    #[test]
+    fn headings_lists_and_tables_are_marked() {
+        let paragraphs: [(&[u8], &[u8]); 8] = [
+            (b"The \x13 TITLE \x14title\x15\r", &[1, 0]),
+            (b"words\x0bmore\r", &[0, 0]),
+            (b"one\r", &[0, 0, 0x0b, 0x46, 1, 0]),
+            (b"inner\r", &[0, 0, 0x0a, 0x26, 1, 0x0b, 0x46, 1, 0]),
+            (b"a\x07b|c\x07", &[0, 0, 0x16, 0x24, 1]),
+            (b"\x07", &[0, 0, 0x16, 0x24, 1, 0x17, 0x24, 1]),
+            (b"low\r", &[0, 0, 0x08, 0xd6, 3, 0, 9, 9, 0x40, 0x26, 2]),
+            (b"end\r", &[0, 0]),
+        ];
+        let text: Vec<u8> = paragraphs.iter().flat_map(|(text, _)| text.iter().copied()).collect();
+        // One page of runs at 0x800, and the list of pages behind the list of pieces.
+        let mut runs = vec![0u8; 512];
+        let (mut at, mut about_at) = (0x400u32, 510);
+        runs[511] = paragraphs.len() as u8;
+        for (number, (text, about)) in paragraphs.iter().enumerate() {
+            let padded = [about, [0].as_slice()].concat();
+            let halves = padded.len() / 2;
+            about_at = (about_at - 2 - halves * 2) & !1;
+            let odd = about.len() % 2 == 1;
+            runs[about_at] = if odd { about.len().div_ceil(2) as u8 } else { 0 };
+            runs[about_at + 1] = (about.len() / 2) as u8;
+            let begin = about_at + if odd { 1 } else { 2 };
+            runs[begin..begin + about.len()].copy_from_slice(about);
+            runs[number * 4..number * 4 + 4].copy_from_slice(&at.to_le_bytes());
+            at += text.len() as u32;
+            runs[(number + 1) * 4..(number + 1) * 4 + 4].copy_from_slice(&at.to_le_bytes());
+            runs[(paragraphs.len() + 1) * 4 + number * 13] = (about_at / 2) as u8;
+        }
+        let pages: Vec<u8> = [0x400, at, 4].iter().flat_map(|number: &u32| number.to_le_bytes()).collect();
+        let document = document_of(&text, "", &|stream, table| {
+            stream.resize(0x800, 0);
+            stream.extend(&runs);
+            stream[0x102..0x106].copy_from_slice(&(table.len() as u32).to_le_bytes());
+            stream[0x106..0x10a].copy_from_slice(&(pages.len() as u32).to_le_bytes());
+            table.extend(&pages);
+        });
+        assert_eq!(
+            crate::formats::tests::marked("a.doc", &document),
+            "# The title\n\nwords\nmore\n\n- one\n  - inner\n\n| a | b\\|c |\n| --- | --- |\n\n### low\n\nend"
+        );
+        assert_eq!(
+            extract("a.doc", &document).text,
+            "The title\nwords\nmore\none\ninner\na\tb|c\t\tlow\nend"
+        );
+        crate::formats::tests::survives("a.doc", &document);
     }
 
     #[test]

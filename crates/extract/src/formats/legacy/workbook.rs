@@ -1,11 +1,15 @@
 //! Excel before 2007 ([MS-XLS]), back to its second version: records of globals, sheets and charts.
 
+mod grid;
+mod records;
 mod strings;
 
 use std::collections::HashSet;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
+use self::grid::Grid;
+use self::records::{Record, Records};
 use self::strings::{Shared, text};
 use super::protection::{self, old::Key};
 use super::{art, codepage, f64_at, u16_at, u32_at};
@@ -13,13 +17,6 @@ use crate::Options;
 use crate::formats::office::number::{Format, builtin};
 use crate::formats::office::sheet_header;
 use crate::page::{Outcome, Page, Trouble};
-
-/// A record: its kind, and its bytes with those of the records that continue it.
-pub(super) struct Record<'r> {
-    kind: u16,
-    /// The record itself, then each one that continues it.
-    pieces: Vec<&'r [u8]>,
-}
 
 /// What holds for the whole book.
 struct Book<'r> {
@@ -106,14 +103,16 @@ fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
                 book.modern = record.kind == 0x809 && u16_at(data, 0) >= 0x600;
                 if let Some((_, name, hidden)) = book.sheets.iter().find(|(place, _, _)| *place == at) {
                     shown = hidden_too || !*hidden;
+                    sheet.grid.end(page);
                     sheet = Sheet::default();
                     if shown {
-                        page.line(&name.clone());
+                        page.title_line(2, name);
                     }
                 }
             }
             0x0a => {
                 depth = depth.saturating_sub(1);
+                sheet.grid.end(page);
                 page.line_break();
             }
             0xeb => record.pieces.iter().for_each(|piece| drawings.extend_from_slice(piece)),
@@ -124,6 +123,7 @@ fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
             break;
         }
     }
+    sheet.grid.end(page);
     art::drawings(&drawings, &mut HashSet::new(), page);
     if depth > 0 { Err("the file is cut off".into()) } else { Ok(()) }
 }
@@ -178,7 +178,7 @@ const LABELS_MAX: usize = 10_000;
 /// The sheet that is being read.
 #[derive(Default)]
 struct Sheet {
-    row: Option<u16>,
+    grid: Grid,
     /// The next text is the result of a formula.
     formula: bool,
     /// Labels of a chart.
@@ -215,46 +215,58 @@ impl Sheet {
                 self.cell(data, &shown, page);
             }
             0xbd => {
-                for at in (4..data.len().saturating_sub(7)).step_by(6) {
+                for (behind, at) in (0u16..).zip((4..data.len().saturating_sub(7)).step_by(6)) {
                     let shown = book.number(u16_at(data, at), packed_number(u32_at(data, at + 2)));
-                    self.cell(data, &shown, page);
+                    self.cell_at(data, behind, &shown, page);
                 }
             }
             0x06 | 0x206 | 0x406 => self.formula(book, style, data, page),
             0x207 | 0x07 if self.formula => {
                 self.formula = false;
-                page.tab();
+                if !page.is_marked() {
+                    page.tab();
+                }
                 page.text(&text(data, book.modern, record.kind == 0x07, book.encoding));
             }
             0x205 if data.len() >= 8 && data[7] == 0 => {
                 self.cell(data, if data[6] == 0 { "FALSE" } else { "TRUE" }, page);
             }
-            0x1b6 => page.line(&strings::of_box(&record.pieces, book.encoding)),
+            0x1b6 => self.line(&strings::of_box(&record.pieces, book.encoding), page),
             0x1c if book.modern => {
-                page.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding))
+                self.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding), page);
             }
-            0x1c => page.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding)),
-            0x14 | 0x15 => sheet_header(&text(data, book.modern, !book.modern, book.encoding), page),
+            0x1c => self.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding), page),
+            0x14 | 0x15 => {
+                self.grid.end(page);
+                sheet_header(&text(data, book.modern, !book.modern, book.encoding), page);
+            }
             0x100d => {
                 // Charts keep the names of their series beside their table.
                 let name = text(data.get(2..).unwrap_or_default(), book.modern, true, book.encoding);
                 if self.labels.insert(name.clone()) {
-                    page.line(&name);
+                    self.line(&name, page);
                 }
             }
             _ => {}
         }
     }
 
-    /// A cell of a row; another row is another line.
+    /// A cell of a row.
     fn cell(&mut self, data: &[u8], shown: &str, page: &mut Page<'_>) {
-        let row = u16_at(data, 0);
-        if self.row.replace(row) != Some(row) {
-            page.line_break();
-        }
+        self.cell_at(data, 0, shown, page);
+    }
+
+    /// The same, so many columns behind the one that is told.
+    fn cell_at(&mut self, data: &[u8], behind: u16, shown: &str, page: &mut Page<'_>) {
         self.formula = false;
-        page.tab();
+        self.grid.cell(u16_at(data, 0), u16_at(data, 2).saturating_add(behind), page);
         page.text(shown);
+    }
+
+    /// A line beside the cells.
+    fn line(&mut self, text: &str, page: &mut Page<'_>) {
+        self.grid.end(page);
+        page.line(text);
     }
 
     fn formula(&mut self, book: &mut Book<'_>, style: u16, data: &[u8], page: &mut Page<'_>) {
@@ -289,55 +301,13 @@ pub(crate) fn packed_number(packed: u32) -> f64 {
     if packed & 1 == 1 { value / 100.0 } else { value }
 }
 
-/// The records of a stream with their places.
-struct Records<'r> {
-    bytes: &'r [u8],
-    at: usize,
-}
-
-impl<'r> Records<'r> {
-    fn new(bytes: &'r [u8]) -> Self {
-        Self { bytes, at: 0 }
-    }
-
-    fn piece(&mut self) -> Option<(u16, &'r [u8])> {
-        let head = self.bytes.get(self.at..self.at + 4)?;
-        let length = usize::from(u16_at(head, 2));
-        let begin = self.at + 4;
-        let end = (begin + length).min(self.bytes.len());
-        self.at = begin + length;
-        Some((u16_at(head, 0), &self.bytes[begin..end]))
-    }
-}
-
-impl<'r> Iterator for Records<'r> {
-    type Item = (usize, Record<'r>);
-
-    fn next(&mut self) -> Option<(usize, Record<'r>)> {
-        let mut at = self.at;
-        let (mut kind, mut first) = self.piece()?;
-        // Zeros fill gaps between records, and what is left of the last sector.
-        while kind == 0 && first.is_empty() {
-            at = self.at;
-            (kind, first) = self.piece()?;
-        }
-        let mut pieces = vec![first];
-        while self.bytes.get(self.at..self.at + 2) == Some(&[0x3c, 0])
-            && let Some((_, piece)) = self.piece()
-        {
-            pieces.push(piece);
-        }
-        Some((at, Record { kind, pieces }))
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::container::tests::container;
     use super::*;
     use crate::formats::tests::{extract, opens};
 
-    fn record(kind: u16, data: &[u8]) -> Vec<u8> {
+    pub(super) fn record(kind: u16, data: &[u8]) -> Vec<u8> {
         [kind.to_le_bytes().as_slice(), &(data.len() as u16).to_le_bytes(), data].concat()
     }
 
@@ -352,21 +322,6 @@ mod tests {
         assert_eq!(packed_number((12_345 << 2) | 2), 12_345.0);
         assert_eq!(packed_number((12_345 << 2) | 3), 123.45);
         assert_eq!(packed_number(((-5i32 << 2) | 2) as u32), -5.0);
-    }
-
-    #[test]
-    fn zeros_between_records_are_skipped() {
-        let bytes = [record(0x204, &[1]), vec![0; 8], record(0x0a, &[]), vec![0; 100]].concat();
-        let found: Vec<(usize, u16)> = Records::new(&bytes).map(|(at, record)| (at, record.kind)).collect();
-        assert_eq!(found, [(0, 0x204), (13, 0x0a)]);
-    }
-
-    #[test]
-    fn a_continued_record_that_is_cut_off_in_its_head_is_the_last() {
-        for length in 2..4 {
-            let bytes = [record(0x204, &[0; 9]).as_slice(), &[0x3c, 0, 9, 9][..length]].concat();
-            assert_eq!(Records::new(&bytes).count(), 1);
-        }
     }
 
     #[test]
@@ -432,6 +387,36 @@ mod tests {
             [&[1, 0, 4, 0, 2, 0], header.as_slice(), &salt, &verifier[..16], &[20, 0, 0, 0], &verifier[16..]]
                 .concat();
         assert_eq!(opens("a.xls", &protected(&about, &Key::Long(long, 16)), "key").text, "ok");
+    }
+
+    #[test]
+    fn sheets_are_tables_with_their_empty_cells() {
+        let place = |row: u8, column: u8| vec![row, 0, column, 0, 0, 0];
+        let words = |row, column, text: &[u8]| {
+            let text = [&[text.len() as u8, 0, 0], text].concat();
+            record(0x204, &[place(row, column), text].concat())
+        };
+        let bof = record(0x809, &[0, 6, 5, 0, 0, 0, 0, 0]);
+        let sheet_at = (bof.len() + 13 + 4) as u32;
+        let about = record(0x85, &[sheet_at.to_le_bytes().as_slice(), &[0, 0, 1, 0, b'S']].concat());
+        let formula = [place(1, 2).as_slice(), &[0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0]].concat();
+        let numbers = [place(2, 0)[..4].to_vec(), [0, 0, 6, 0, 0, 0].repeat(2), vec![1, 0]].concat();
+        let sheet = [
+            words(0, 0, b"one"),
+            words(0, 2, b"a|b"),
+            record(0x06, &formula),
+            record(0x207, &[2, 0, 0, b'o', b'k']),
+            record(0xbd, &numbers),
+            record(0x1c, &[&[0; 8], [6, 0, 0].as_slice(), b"remark"].concat()),
+            record(0x0a, &[]),
+        ];
+        let bytes = [bof.clone(), about, record(0x0a, &[]), bof, sheet.concat()].concat();
+        let book = container(&[("Workbook", &bytes)]);
+        assert_eq!(
+            crate::formats::tests::marked("a.xls", &book),
+            "## S\n\n| one | | a\\|b |\n| --- | --- | --- |\n| | | ok |\n| 1 | 1 |\n\nremark"
+        );
+        assert_eq!(extract("a.xls", &book).text, "S\none\ta|b\nok\n1\t1\nremark");
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn write(cell: &mut Cell, book: &Book, page: &mut Page<'_>) {
 }
 
 /// Sets a cell apart from the one before it; where marks are wanted, the empty ones in between are shown.
-pub(super) fn gap(column: Option<usize>, next: &mut usize, page: &mut Page<'_>) {
+pub(crate) fn gap(column: Option<usize>, next: &mut usize, page: &mut Page<'_>) {
     if !page.is_marked() {
         return page.tab();
     }

@@ -8,6 +8,7 @@ use hayro_interpret::{BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, I
 
 use super::leftward::{self, Mark};
 use super::meanings::Meanings;
+use super::scans::Cover;
 
 /// Bytes of text of one page.
 const TEXT_BYTES_MAX: usize = 8 << 20;
@@ -65,6 +66,7 @@ pub(super) struct Lines<'m> {
     last: Option<Last>,
     /// How much wider than high the letter of the last run of a single letter was drawn.
     shape: f64,
+    cover: Cover,
 }
 
 impl<'m> Lines<'m> {
@@ -82,7 +84,13 @@ impl<'m> Lines<'m> {
             above: 0.0,
             last: None,
             shape: 0.0,
+            cover: Cover::default(),
         }
+    }
+
+    /// What pictures cover of the page.
+    pub(super) fn cover(&self) -> Cover {
+        self.cover
     }
 
     /// The lines of the page.
@@ -294,7 +302,9 @@ impl<'a> Device<'a> for Lines<'_> {
 
     fn push_transparency_group(&mut self, _: f32, _: Option<SoftMask<'a>>, _: BlendMode) {}
 
-    fn draw_image(&mut self, _: Image<'a, '_>, _: ImageDrawProps<'a>) {}
+    fn draw_image(&mut self, image: Image<'a, '_>, props: ImageDrawProps<'a>) {
+        self.cover.add(&image, &props);
+    }
 
     fn pop_clip(&mut self) {}
 

@@ -11,6 +11,8 @@ pub(super) enum Kind {
     Body,
     /// Text of the document that stands apart: notes, headers.
     Apart,
+    /// The number or sign of an item of a list.
+    Label,
     /// A field of the document's information.
     Information(&'static str),
     /// What the document says about itself.
@@ -38,7 +40,8 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
         "doccomm" => Kind::Information("description"),
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr" | "footerf"
         | "footnote" | "annotation" | "atnauthor" => Kind::Apart,
-        "shptxt" | "shprslt" | "result" | "fldrslt" | "listtext" | "pntext" => Kind::Body,
+        "shptxt" | "shprslt" | "result" | "fldrslt" => Kind::Body,
+        "listtext" | "pntext" => Kind::Label,
         "objdata" => Kind::Object,
         "pict" => Kind::Picture,
         "colortbl" | "stylesheet" | "fldinst" | "listtable" | "listoverridetable" | "filetbl" | "revtbl"

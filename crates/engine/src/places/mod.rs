@@ -1,13 +1,18 @@
 //! Interned levels: classes of documents and places above them, as one run meets them (design 4.20).
 
+pub(crate) mod looks;
+pub(crate) mod openings;
+
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use ingather_connector::model::access::Level;
 use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_connector::model::key::Stamp;
 use ingather_connector::model::scope::Coverage;
 use ingather_connector::repository::PlaceReport;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::places::{self, Narrow, Place};
+use ingather_store::places::{self, Narrow};
 use ingather_store::{Sql, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -20,6 +25,8 @@ pub(crate) struct Classes {
     connection: ConnectionId,
     by_level: HashMap<Level, ClassId>,
     by_digest: HashMap<Digest, ClassId>,
+    /// Pairs that were compared.
+    within: HashMap<(ClassId, ClassId), bool>,
     /// Ids for levels of a run that writes nothing.
     pretended: i64,
 }
@@ -28,7 +35,7 @@ impl Classes {
     pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Classes> {
         let by_digest =
             places::classes(sql, connection)?.into_iter().map(|(id, digest)| (digest, id)).collect();
-        Ok(Classes { connection, by_level: HashMap::new(), by_digest, pretended: 0 })
+        Ok(Classes { connection, by_level: HashMap::new(), by_digest, within: HashMap::new(), pretended: 0 })
     }
 
     /// The class of a level, if it is known.
@@ -39,6 +46,20 @@ impl Classes {
         let id = *self.by_digest.get(&level.digest())?;
         self.keep(level, id);
         Some(id)
+    }
+
+    /// Whether the one class surely admits nobody whom the other shuts out.
+    pub(crate) fn is_within(&mut self, sql: &mut Sql<'_>, one: ClassId, other: ClassId) -> Result<bool> {
+        if let Some(known) = self.within.get(&(one, other)) {
+            return Ok(*known);
+        }
+        let levels = (places::level(sql, one)?, places::level(sql, other)?);
+        let within = matches!(levels, (Some(one), Some(other)) if one.is_within(&other));
+        if self.within.len() >= LEVELS_KEPT {
+            self.within.clear();
+        }
+        self.within.insert((one, other), within);
+        Ok(within)
     }
 
     /// The class of a level; a new one is written.
@@ -75,14 +96,40 @@ impl Classes {
 pub(crate) struct Places {
     connection: ConnectionId,
     job: JobId,
-    by_name: HashMap<String, Place>,
+    by_name: HashMap<Arc<str>, Place>,
+    /// Names of those that were not replaced.
+    names: HashMap<PlaceId, Arc<str>>,
     /// Folder of keys that a place rules, for those met in this run; none above the source.
     folders: HashMap<PlaceId, Option<String>>,
     /// Places that have opened, or may have, and are not proven for this job.
     narrow: HashSet<PlaceId>,
-    /// The place above each, once it was asked for.
-    above: Option<HashMap<PlaceId, Option<PlaceId>>>,
+    /// Numbers of the looks that found something else than the one before.
+    looks: u64,
     pretended: i64,
+}
+
+/// A place as it was looked at last.
+struct Place {
+    id: PlaceId,
+    parent: Option<PlaceId>,
+    identity: Box<str>,
+    level: ClassId,
+    look: Look,
+}
+
+/// One look at a place: what was read in it later, and before another look found the same, was read under its level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// As in [`PlaceReport::stamp`].
+    pub(crate) stamp: Stamp,
+    /// Number of the first of all looks in a row that found just this.
+    pub(crate) number: u64,
+    /// The listing that has shown what is in it since, counted from 1; 0: none.
+    pub(crate) listing: u32,
+}
+
+impl Look {
+    const NONE: Look = Look { stamp: Stamp::NONE, number: 0, listing: 0 };
 }
 
 fn device(identity: &str) -> &str {
@@ -91,10 +138,78 @@ fn device(identity: &str) -> &str {
 
 impl Places {
     pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId, job: JobId) -> Result<Places> {
-        let by_name =
-            places::list(sql, connection)?.into_iter().map(|place| (place.name.clone(), place)).collect();
         let narrow = places::narrow_of(sql, job)?.into_iter().map(|(place, _)| place).collect();
-        Ok(Places { connection, job, by_name, folders: HashMap::new(), narrow, above: None, pretended: 0 })
+        let mut loaded = Places {
+            connection,
+            job,
+            by_name: HashMap::new(),
+            names: HashMap::new(),
+            folders: HashMap::new(),
+            narrow,
+            looks: 0,
+            pretended: 0,
+        };
+        for places::Place { id, parent, name, identity, level } in places::list(sql, connection)? {
+            loaded.keep(&name, Place { id, parent, identity: identity.into(), level, look: Look::NONE });
+        }
+        Ok(loaded)
+    }
+
+    fn keep(&mut self, name: &str, place: Place) {
+        let name: Arc<str> = name.into();
+        self.names.insert(place.id, name.clone());
+        self.by_name.insert(name, place);
+    }
+
+    /// The number of the last look.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks
+    }
+
+    /// The place itself and those above it, to the top; none when one of them was replaced.
+    pub(crate) fn chain(&self, place: PlaceId) -> Option<Vec<PlaceId>> {
+        let mut chain = Vec::new();
+        let mut at = Some(place);
+        while let Some(id) = at {
+            chain.push(id);
+            at = self.by_name.get(self.names.get(&id)?)?.parent;
+        }
+        Some(chain)
+    }
+
+    /// Name and last look of a place that was not replaced.
+    pub(crate) fn look(&self, place: PlaceId) -> Option<(Arc<str>, Look)> {
+        let name = self.names.get(&place)?;
+        Some((name.clone(), self.by_name.get(name)?.look))
+    }
+
+    /// Places that a listing has proven, and that open for this job or are below one that does.
+    pub(crate) fn opening(&self, coverage: &Coverage) -> HashSet<PlaceId> {
+        if self.narrow.is_empty() {
+            return HashSet::new();
+        }
+        let met = self
+            .folders
+            .iter()
+            .filter(|(_, folder)| coverage.folder_proven(folder.as_deref().unwrap_or_default()));
+        met.map(|(id, _)| *id).filter(|id| self.names.contains_key(id) && self.may_open(Some(*id))).collect()
+    }
+
+    /// The folder of keys of a place that was met in this run.
+    pub(crate) fn folder(&self, place: PlaceId) -> Option<&str> {
+        self.folders.get(&place)?.as_deref()
+    }
+
+    /// Takes note of a look, and of the listing that made it.
+    fn looked(&mut self, report: &PlaceReport, listing: u32) {
+        let Some(place) = self.by_name.get_mut(report.name.as_str()) else { return };
+        let look = &mut place.look;
+        if look.stamp != report.stamp || report.stamp == Stamp::NONE {
+            self.looks += 1;
+            *look = Look { stamp: report.stamp, number: self.looks, listing };
+        } else if listing > 0 {
+            look.listing = listing;
+        }
     }
 
     /// The place of that name, as met last.
@@ -105,17 +220,18 @@ impl Places {
     /// Whether a report changes anything: a quiet run must not write.
     pub(crate) fn knows(&self, report: &PlaceReport, level: Option<ClassId>) -> bool {
         let parent = report.parent.as_deref().map(|name| self.id(name));
-        self.by_name.get(&report.name).is_some_and(|place| {
-            place.identity == report.identity
+        self.by_name.get(report.name.as_str()).is_some_and(|place| {
+            *place.identity == *report.identity
                 && Some(place.level) == level
                 && parent.is_none_or(|parent| parent == place.parent)
         })
     }
 
-    /// Notes that a place was met, without any change.
-    pub(crate) fn note(&mut self, report: &PlaceReport) -> Option<PlaceId> {
+    /// Notes that a place was met, without any change, by a listing (0: by a single look).
+    pub(crate) fn note(&mut self, report: &PlaceReport, listing: u32) -> Option<PlaceId> {
         let id = self.id(&report.name)?;
         self.folders.insert(id, report.folder.clone());
+        self.looked(report, listing);
         Some(id)
     }
 
@@ -134,10 +250,10 @@ impl Places {
     ) -> Result<bool> {
         let parent = report.parent.as_deref().and_then(|name| self.id(name));
         let mut other_device = false;
-        if let Some(place) = self.by_name.get_mut(&report.name) {
-            let same = place.identity == report.identity
+        if let Some(place) = self.by_name.get_mut(report.name.as_str()) {
+            let same = *place.identity == *report.identity
                 && (place.parent == parent || planted(Mutation::MovedPlaceStays));
-            other_device = place.identity != report.identity
+            other_device = *place.identity != *report.identity
                 && !accept
                 && device(&place.identity) != device(&report.identity);
             // On another device, the old place stays the one that was listed completely last; both must admit.
@@ -148,14 +264,16 @@ impl Places {
                     if let Some(sql) = sql {
                         let before =
                             if planted(Mutation::PlaceWidenedBeforeItIsProven) { level } else { before };
-                        places::judge(sql, self.connection, place, before)?;
+                        places::judge(sql, self.connection, place.id, level, before)?;
                     }
                 }
                 self.folders.insert(place.id, report.folder.clone());
                 return Ok(other_device);
             }
+            let replaced = place.id;
+            self.names.remove(&replaced);
             if let Some(sql) = sql.as_deref_mut() {
-                places::leave(sql, place.id, now)?;
+                places::leave(sql, replaced, now)?;
             }
         }
         let id = match sql {
@@ -165,9 +283,8 @@ impl Places {
                 PlaceId(self.pretended)
             }
         };
-        self.above = None;
-        let (name, identity) = (report.name.clone(), report.identity.clone());
-        self.by_name.insert(report.name.clone(), Place { id, parent, name, identity, level });
+        let identity = report.identity.as_str().into();
+        self.keep(&report.name, Place { id, parent, identity, level, look: Look::NONE });
         self.folders.insert(id, report.folder.clone());
         Ok(other_device)
     }
@@ -179,20 +296,18 @@ impl Places {
 
     /// Whether a place, or one above it, may open for this job at the end of the run: what outputs hold of an earlier reading
     /// was never meant for whom it opens to. A place that was replaced may.
-    pub(crate) fn may_open(&mut self, place: Option<PlaceId>) -> bool {
+    pub(crate) fn may_open(&self, place: Option<PlaceId>) -> bool {
         if self.narrow.is_empty() {
             return false;
         }
-        let above = self
-            .above
-            .get_or_insert_with(|| self.by_name.values().map(|place| (place.id, place.parent)).collect());
         let mut at = place;
         while let Some(id) = at {
-            let Some(parent) = above.get(&id) else { return true };
+            let place = self.names.get(&id).and_then(|name| self.by_name.get(name));
+            let Some(place) = place else { return true };
             if self.narrow.contains(&id) {
                 return true;
             }
-            at = *parent;
+            at = place.parent;
         }
         false
     }
@@ -247,8 +362,8 @@ impl Places {
 
     /// Whether documents of this job may be below a place.
     fn is_below_root(&self, name: &str) -> bool {
-        let is_root = |place: &&Place| self.folders.get(&place.id).is_some_and(|f| f.as_deref() == Some(""));
-        let root = self.by_name.values().find(is_root);
-        root.is_none_or(|root| name.starts_with(root.name.trim_end_matches('/')))
+        let is_root = |place: &Place| self.folders.get(&place.id).is_some_and(|f| f.as_deref() == Some(""));
+        let root = self.by_name.iter().find(|(_, place)| is_root(place));
+        root.is_none_or(|(root, _)| name.starts_with(root.trim_end_matches('/')))
     }
 }

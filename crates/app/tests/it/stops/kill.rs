@@ -19,13 +19,13 @@ fn survives(rounds: u64, seed: u64, more: &[&str]) {
 }
 
 #[test]
-fn thirty_five_kills_on_sqlite_lose_nothing() {
-    survives(35, 7, &[]);
+fn twenty_kills_on_sqlite_lose_nothing() {
+    survives(20, 7, &[]);
 }
 
 #[test]
-fn fifteen_kills_of_program_and_server_on_postgres_lose_nothing() {
-    survives(15, 11, &["--postgres"]);
+fn ten_kills_of_program_and_server_on_postgres_lose_nothing() {
+    survives(10, 11, &["--postgres"]);
 }
 
 #[test]

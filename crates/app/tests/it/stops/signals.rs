@@ -1,0 +1,119 @@
+//! Signals that ask for an end: stopped cleanly, with an exit code that names the first one, and nothing lost (design 5.1).
+
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::commands::{ended, many_files, still_when};
+use crate::files;
+use crate::sandbox::{Counts, Sandbox};
+
+fn synced() -> Sandbox {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    sandbox
+}
+
+/// A sync that has the lock and stands still.
+fn held(sandbox: &Sandbox) -> (Child, Pid) {
+    still_when(sandbox, sandbox.command(&["sync", "root", "--json"]), "sync of")
+}
+
+/// The same, started by a shell that becomes it.
+fn held_by(sandbox: &Sandbox, script: &str) -> (Child, Pid) {
+    let program = sandbox.command(&["sync", "root", "--json"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh"]).arg(program.get_program()).args(program.get_args());
+    shell.current_dir(sandbox.path());
+    still_when(sandbox, shell, "sync of")
+}
+
+fn send(pid: Pid, signals: &[Signal]) {
+    for signal in signals.iter().chain(&[Signal::CONT]) {
+        kill_process(pid, *signal).unwrap();
+    }
+}
+
+#[test]
+fn ctrl_c_stops_cleanly_and_the_next_run_goes_on() {
+    let sandbox = synced();
+    many_files(&sandbox, 2_000);
+    files::remove(&sandbox.root().join("a.txt"));
+    let (child, pid) = held(&sandbox);
+    send(pid, &[Signal::INT]);
+    let stopped = ended(child).exits(130);
+    assert!(stopped.err.contains("run the same command again"), "{stopped:?}");
+    // A listing that was interrupted proves no absence.
+    assert_eq!(Counts::of(&stopped.json()[0]).get("deleted"), 0);
+    assert_eq!(sandbox.find("apple"), ["a.txt"]);
+    let (counts, code) = sandbox.sync(&[]);
+    let there = counts.get("added") + counts.get("updated") + counts.get("unchanged");
+    assert_eq!((code, there, counts.get("deleted")), (0, 2_000, 1), "{counts:?}");
+    assert_eq!(sandbox.everything().len(), 2_000);
+    files::settle(&sandbox.root());
+    assert_eq!(sandbox.synced(&[]).get("unchanged"), 2_000);
+}
+
+#[test]
+fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
+    let sandbox = synced();
+    many_files(&sandbox, 2_000);
+    let (child, pid) = held(&sandbox);
+    // Two of one kind that wait for a process that stands still are one; of two kinds, either may come first.
+    send(pid, &[Signal::INT, Signal::TERM]);
+    let stopped = ended(child);
+    assert!([130, 143].contains(&stopped.code), "{stopped:?}");
+    assert_eq!(stopped.out, "", "it does not wait for the balance: {stopped:?}");
+    let (counts, code) = sandbox.sync(&[]);
+    let there = counts.get("added") + counts.get("updated") + counts.get("unchanged");
+    assert_eq!((code, there), (0, 2_001), "{counts:?}");
+    assert_eq!(sandbox.everything().len(), 2_001);
+}
+
+#[test]
+fn a_service_manager_and_a_closed_terminal_stop_it_with_exit_codes_of_their_own() {
+    let sandbox = synced();
+    many_files(&sandbox, 500);
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let (child, pid) = held(&sandbox);
+        send(pid, &[signal]);
+        let stopped = ended(child).exits(code);
+        assert!(stopped.err.contains("run the same command again"), "{stopped:?}");
+        assert_eq!(stopped.json().len(), 1, "{stopped:?}");
+    }
+    // A terminal that is gone takes no answer.
+    let (child, pid) = held_by(&sandbox, "exec \"$@\" > /dev/full");
+    send(pid, &[Signal::HUP]);
+    let stopped = ended(child).exits(129);
+    assert!(!stopped.err.contains("cannot write the answer"), "{stopped:?}");
+    sandbox.synced(&[]);
+    assert_eq!(sandbox.everything().len(), 501);
+}
+
+#[test]
+fn a_signal_that_it_was_told_to_ignore_stops_nothing() {
+    let sandbox = synced();
+    many_files(&sandbox, 500);
+    let (child, pid) = held_by(&sandbox, "trap '' HUP; exec \"$@\"");
+    send(pid, &[Signal::HUP]);
+    let done = ended(child).exits(0);
+    assert_eq!(Counts::of(&done.json()[0]).get("added"), 500);
+}
+
+#[test]
+fn a_confirmation_that_is_stopped_says_so_and_goes_on() {
+    let sandbox = Sandbox::sqlite();
+    many_files(&sandbox, 60);
+    sandbox.synced(&[]);
+    (1..60).for_each(|n| files::remove(&sandbox.root().join(format!("d{}/f{n}.txt", n % 20))));
+    assert_eq!(sandbox.sync(&[]).0.get("held"), 59);
+    let confirm = ["job", "confirm", "root", "--run", "2"];
+    let (child, pid) = still_when(&sandbox, sandbox.command(&confirm), "confirm of");
+    send(pid, &[Signal::TERM]);
+    let stopped = ended(child).exits(143);
+    assert!(stopped.err.contains("`ingather job confirm root --run 2` goes on"), "{stopped:?}");
+    assert_eq!(sandbox.everything().len(), 60);
+    sandbox.run(&confirm).exits(0);
+    assert_eq!(sandbox.everything().len(), 1);
+}

@@ -1,0 +1,117 @@
+//! What opens at the end of a run: folders that stood, with all above them, from their judging to the end, and whose documents were
+//! looked at meanwhile (design 4.20, decisions 0012 and 0013). What changed is listed again, a few times.
+
+use std::collections::HashSet;
+
+use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::key::DocumentKey;
+use ingather_connector::model::limits;
+use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
+use ingather_store::documents;
+use ingather_store::mutations::{Mutation, planted};
+use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::{Durability, Store};
+use roaring::RoaringTreemap;
+
+use crate::error::Result;
+use crate::lister::{Lister, Shown};
+use crate::places::looks;
+use crate::run::Run;
+
+/// Opens what this run has proven, but for what outputs hold of earlier readings: those are the documents of `narrow` places. What
+/// does not open because it never stood still.
+pub(crate) fn open(
+    run: &Run,
+    store: &Store,
+    shown: &Shown,
+    mut narrow: HashSet<PlaceId>,
+) -> Result<Vec<BlindSpot>> {
+    let mut again: Option<Shown> = None;
+    let mut listing = 1;
+    let moving = loop {
+        let coverage = again.as_ref().map_or(&shown.coverage, |shown| &shown.coverage);
+        let moving = moving(run, coverage, listing);
+        if moving.is_empty() || listing > limits::LIST_ATTEMPTS_MAX || run.sweep_stops() {
+            break moving;
+        }
+        listing += 1;
+        let mut lister = Lister::again(run, listing);
+        lister.list()?;
+        if !lister.shown.complete {
+            break moving;
+        }
+        narrow.extend(elsewhere(run, shown, &lister.shown.seen)?);
+        again = Some(lister.shown);
+    };
+    let named = named(run, &moving);
+    narrow.extend(moving);
+    let coverage = again.as_ref().map_or(&shown.coverage, |shown| &shown.coverage);
+    let now = run.call.now();
+    store.write(Durability::Relaxed, |sql| {
+        run.fence(sql)?;
+        let places = run.places();
+        if places.some_may_open() && !planted(Mutation::OldTextOpens) {
+            let unproven = documents::unproven(sql, run.job.id)?;
+            // The next run looks at them, and hides what it cannot send again.
+            let look = |document| Wanted { document, due: now, cause: Cause::Access };
+            let closed = unproven.iter().filter(|(_, place)| places.may_open(Some(*place)));
+            let wanted: Vec<Wanted> = closed.map(|(document, _)| look(*document)).collect();
+            work::want(sql, run.job.id, run.number, &wanted)?;
+            narrow.extend(unproven.into_iter().map(|(_, place)| place));
+        }
+        places.prove(sql, coverage, &narrow)?;
+        ingather_store::places::sent_again(sql)
+    })?;
+    Ok(named)
+}
+
+/// Places that would open, or are below one that would, and did not stand since they were judged by that listing.
+fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<PlaceId> {
+    if !run.looks || planted(Mutation::ChangedFolderOpens) {
+        return HashSet::new();
+    }
+    let asked: HashSet<PlaceId> = run.places().opening(coverage);
+    if asked.is_empty() {
+        return asked;
+    }
+    let stood = looks::standing_since(run, &asked, listing);
+    &asked - &stood
+}
+
+/// Places of documents that this run has met and the later listing did not find as they are known.
+fn elsewhere(run: &Run, shown: &Shown, same: &RoaringTreemap) -> Result<HashSet<PlaceId>> {
+    let mut places = HashSet::new();
+    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    loop {
+        let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
+        let Some((last, _)) = rows.last() else { return Ok(places) };
+        after = *last;
+        let met = |id: &i64| shown.seen.contains(*id as u64) && !same.contains(*id as u64);
+        let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).filter(met).collect();
+        for ids in ids.chunks(limits::CLAIM_MAX) {
+            let stored = run.reader.read(|sql| documents::get(sql, ids))?;
+            places.extend(stored.iter().filter_map(|stored| stored.known.place));
+        }
+    }
+}
+
+/// What does not open, for people.
+fn named(run: &Run, moving: &HashSet<PlaceId>) -> Vec<BlindSpot> {
+    let places = run.places();
+    let told = moving.iter().filter_map(|id| {
+        let (name, _) = places.look(*id)?;
+        let folder = places.folder(*id)?.to_owned();
+        Some(BlindSpot {
+            scope: Scope::Folder(folder),
+            cause: "unsteady".to_owned(),
+            message: format!(
+                "folder `{name}`: it, or a folder above it, changed each time that it was looked at, so that those whom it lets in \
+                 now do not find what is in it yet; the next run looks again"
+            ),
+        })
+    });
+    let mut told: Vec<BlindSpot> = told.collect();
+    told.sort_by(|a, b| a.message.cmp(&b.message));
+    told.truncate(limits::BLIND_SPOTS_MAX);
+    told
+}

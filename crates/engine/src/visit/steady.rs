@@ -1,0 +1,170 @@
+//! What a visit is about to show, held back for the second look at the folders that it was read in (design 4.20, decision 0013).
+
+use std::collections::{HashMap, HashSet};
+
+use ingather_connector::model::fault::{Exhausted, Fault, Reason};
+use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::limits;
+use ingather_store::documents::Visited;
+use ingather_store::mutations::{Mutation, planted};
+
+use super::Visiting;
+use super::holdings::Telling;
+use crate::deliver::settle::{Made, Outcome, Visit};
+use crate::error::Result;
+use crate::places::looks;
+use crate::run::Run;
+
+/// The code of documents that changed, or whose folders did, each time that they were looked at.
+pub(crate) const UNSTEADY: &str = "unsteady";
+
+/// What a visit came to.
+pub(crate) enum Done<'r> {
+    /// No output has to hear of it: it is settled with others.
+    Quiet(Box<Visit>),
+    /// Outputs hear of it, or nothing has to be settled.
+    Handed,
+    /// It is shown once the folders above it have stood.
+    Ready(Box<Ready<'r>>),
+}
+
+/// One visit that is held back.
+pub(crate) struct Ready<'r> {
+    visiting: Visiting<'r>,
+    visited: Visited,
+    tellings: Vec<Telling>,
+    outcome: Outcome,
+    made: Made,
+}
+
+/// Visits of one claim that are held back, and those that are over.
+pub(crate) struct Held<'r> {
+    run: &'r Run,
+    ready: Vec<Ready<'r>>,
+    bytes: usize,
+    /// The number of the last look before the first of them was read.
+    since: u64,
+    pub(crate) quiet: Vec<Visit>,
+}
+
+impl<'r> Held<'r> {
+    pub(crate) fn new(run: &'r Run) -> Held<'r> {
+        Held { run, ready: Vec::new(), bytes: 0, since: run.places().looks(), quiet: Vec::new() }
+    }
+
+    pub(crate) fn take(&mut self, done: Done<'r>) -> Result<()> {
+        match done {
+            Done::Quiet(visit) => self.quiet.push(*visit),
+            Done::Handed => {}
+            Done::Ready(ready) => {
+                self.bytes += ready
+                    .tellings
+                    .iter()
+                    .filter_map(|telling| Some(telling.record.as_ref()?.bytes()))
+                    .sum::<usize>();
+                self.ready.push(*ready);
+                if self.bytes >= limits::LOOKS_BYTES_MAX {
+                    return self.look();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The second look: once for all that is held back.
+    pub(crate) fn look(&mut self) -> Result<()> {
+        let places: HashSet<PlaceId> =
+            self.ready.iter().filter_map(|ready| ready.visiting.task.place).collect();
+        let stood = match places.is_empty() {
+            true => HashSet::new(),
+            false => looks::standing(self.run, &places, self.since),
+        };
+        let mut now: HashMap<PlaceId, Option<PlaceId>> = HashMap::new();
+        for mut ready in std::mem::take(&mut self.ready) {
+            let place = ready.visiting.task.place;
+            let stands = place.is_none_or(|place| stood.contains(&place));
+            if stands && (ready.visiting.steady || planted(Mutation::NoOneVersion)) {
+                self.hand_over(ready.hand_over()?);
+                continue;
+            }
+            // Whoever is shut out now is shut out at once.
+            if let Some(place) = place.filter(|_| !stands) {
+                let after = match now.get(&place) {
+                    Some(after) => *after,
+                    None => match looks::again(self.run, &ready.visiting.task.name)? {
+                        Ok(after) => *now.entry(place).or_insert(after),
+                        Err(fault) => {
+                            let done = ready.visiting.fault(fault, None)?;
+                            self.hand_over(done);
+                            continue;
+                        }
+                    },
+                };
+                ready.visiting.task.place = after.or(ready.visiting.task.place);
+            }
+            let done = ready.visiting.unsteady()?;
+            self.hand_over(done);
+        }
+        self.bytes = 0;
+        self.since = self.run.places().looks();
+        Ok(())
+    }
+
+    fn hand_over(&mut self, done: Done<'r>) {
+        if let Done::Quiet(visit) = done {
+            self.quiet.push(*visit);
+        }
+    }
+}
+
+impl<'r> Ready<'r> {
+    fn hand_over(self) -> Result<Done<'r>> {
+        self.visiting.hand_over(self.visited, self.tellings, self.outcome, self.made)
+    }
+}
+
+impl<'r> Visiting<'r> {
+    /// Shows what was read, or looked at, once the folders above have stood; at once where nobody could tell.
+    pub(super) fn show(
+        self,
+        visited: Visited,
+        tellings: Vec<Telling>,
+        outcome: Outcome,
+        made: Made,
+    ) -> Result<Done<'r>> {
+        // What is sent as it was read once is not looked at now.
+        let looks = self.run.looks && self.run.store.is_some() && !self.run.was_refilled(self.task.id);
+        if !looks {
+            return self.hand_over(visited, tellings, outcome, made);
+        }
+        Ok(Done::Ready(Box::new(Ready { visiting: self, visited, tellings, outcome, made })))
+    }
+
+    /// A document that changed while it was read, or a folder above it did: it is looked at again. At last, and where other people
+    /// may see it now, what outputs hold of it goes to nobody.
+    fn unsteady(self) -> Result<Done<'r>> {
+        let made = self.run.attempts_made(self.task.id) + 1;
+        let wait = self.run.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
+        let fault = Fault::Passing {
+            reason: Reason::new(
+                UNSTEADY,
+                "it, or a folder above it, changed each time that it was looked at, so that nobody is shown it; \
+                 the next run looks again",
+            ),
+            retry_in_ms: Some(wait.min(limits::SYNC_WAIT_MS_MAX)),
+            attempts_max: Some(limits::LOOKS_MAX),
+            when_exhausted: Exhausted::Keep,
+        };
+        let known = self.task.known.as_ref();
+        let moved =
+            known.is_some_and(|known| !self.task.access.same(known.access) || self.task.place != known.place);
+        let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
+        match self.listed() {
+            Some(visited) if hides => {
+                let hidings = self.hidings();
+                self.hand_over(visited, hidings, Outcome::Again(fault), Made::default())
+            }
+            visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, Outcome::Again(fault), 0)))),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Whether the content of a document is what outputs hold, although something else about it changed: no change time that moved
+//! explains content away (design 4.18, decision 0014).
+
+use ingather_connector::model::decision::NOBODY;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::model::job::ContentBy;
+use ingather_connector::repository::Observed;
+use ingather_store::mutations::{Mutation, planted};
+use ingather_store::work::Cause;
+
+use super::holdings::{self, Finding};
+use super::pipeline::raw_digest;
+use super::steady::Done;
+use super::{Visiting, access_digest};
+use crate::deliver::settle::Made;
+use crate::error::Result;
+
+/// Who may see a document now, compared with who might before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Audience {
+    Same,
+    /// Nobody else, and fewer.
+    Fewer,
+    /// All of them, and more.
+    More,
+    Others,
+}
+
+impl<'r> Visiting<'r> {
+    /// Whether every output takes access alone.
+    pub(super) fn by_reference(&self) -> bool {
+        self.run.outputs.iter().all(|output| output.can.access)
+    }
+
+    /// Whether outputs hold just what was read of it last.
+    fn holds_all(&self) -> bool {
+        let Some(known) = &self.task.known else { return false };
+        // What could not be read is not what an output holds, whatever its version says.
+        let read = !self.run.failed.contains(self.task.id as u64);
+        let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));
+        read && confirmed && self.held.is_named() && !known.leaving && known.settings == self.run.settings
+    }
+
+    /// Whether what changed cannot be the content: nothing of the document itself did, or the job trusts size and time.
+    pub(super) fn content_is_as_known(&self, observed: &Observed, class: ClassId) -> bool {
+        let Some(known) = &self.task.known else { return false };
+        let moved = self.has_moved(observed);
+        let elsewhere = known.place != self.task.place;
+        // What was hidden has no class, and that explains nothing.
+        let other_class = known.class.is_some_and(|known| known != class);
+        let explained = if moved { self.trusts_times() && (other_class || elsewhere) } else { elsewhere };
+        let version = self.run.hasher.version(self.task.own, &observed.content);
+        explained && version.same(known.version) && self.holds_all()
+    }
+
+    /// Whether its change time is another one than when it was read.
+    fn has_moved(&self, observed: &Observed) -> bool {
+        let access = self.run.hasher.version(self.task.own, &observed.access);
+        !self.task.known.as_ref().is_some_and(|known| access.same(known.access))
+    }
+
+    fn trusts_times(&self) -> bool {
+        self.run.definition.content_by == ContentBy::Times || planted(Mutation::ContentExplainedAway)
+    }
+
+    /// Whether comparing the bytes with those that were read last may save the stages, and sending.
+    pub(super) fn may_be_as_known(&self) -> bool {
+        let Some(known) = &self.task.known else { return false };
+        // Whoever asked for it to be sent has no use for this.
+        let reread = self.run.rereads && self.task.is_met && self.task.cause == Cause::Changed;
+        let version = self.looked.or(reread.then_some(self.task.version));
+        let same = version.is_some_and(|version| version.same(known.version));
+        known.raw.is_some() && same && self.by_reference() && self.holds_all()
+    }
+
+    /// Reads its bytes for nothing but their digest.
+    pub(super) fn read_raw(&self) -> std::result::Result<(Observed, Digest), Fault> {
+        let mut found = (Digest::NONE, 0);
+        let observed = self.run.repository.fetch(&self.run.call, &self.task.name, &mut |_, _, content| {
+            found = raw_digest(content)?;
+            Ok(())
+        })?;
+        self.run.progress.bytes(found.1);
+        Ok((observed, found.0))
+    }
+
+    pub(super) fn is_as_known(&self, observed: &Observed, raw: Digest) -> bool {
+        let Some(known) = &self.task.known else { return false };
+        raw == known.raw && self.run.hasher.version(self.task.own, &observed.content).same(known.version)
+    }
+
+    /// A document of which only access may have changed.
+    pub(super) fn show_as_known(self, observed: &Observed, class: ClassId) -> Result<Done<'r>> {
+        let visited = self.visited(observed, class);
+        let access = access_digest(Some(class), self.task.place);
+        let kept = self.access_of_kept(access);
+        let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
+        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        self.show(visited, tellings, outcome, Made::default())
+    }
+
+    fn audience(&self, class: ClassId) -> Result<Audience> {
+        let Some(known) = &self.task.known else { return Ok(Audience::Others) };
+        let Some(before) = known.class.filter(|_| known.place == self.task.place) else {
+            return Ok(Audience::Others);
+        };
+        if before == class {
+            return Ok(Audience::Same);
+        }
+        let mut classes = self.run.classes();
+        Ok(self.run.reader.read(|sql| {
+            Ok(match () {
+                () if classes.is_within(sql, class, before)? => Audience::Fewer,
+                () if classes.is_within(sql, before, class)? => Audience::More,
+                () => Audience::Others,
+            })
+        })?)
+    }
+
+    /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
+    pub(super) fn access_until_read(&self, observed: &Observed, class: ClassId) -> Result<Option<Digest>> {
+        let now = access_digest(Some(class), self.task.place);
+        if self.holds_old_content(&self.visited(observed, class)) {
+            return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
+        }
+        let trusts =
+            !self.has_moved(observed) || self.trusts_times() || planted(Mutation::AccessBeforeContent);
+        Ok(match if trusts { Audience::Same } else { self.audience(class)? } {
+            Audience::Same | Audience::Fewer => Some(now),
+            Audience::More => None,
+            Audience::Others => Some(NOBODY),
+        })
+    }
+}
