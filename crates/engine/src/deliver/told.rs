@@ -95,7 +95,7 @@ impl Deliverer<'_> {
                     .iter()
                     .try_for_each(|s| connections::settle(sql, slot.id, &s.identity, s.number, s.session))
             })?;
-            if run.stops() {
+            if run.sweep_stops() {
                 return Ok(());
             }
         }
