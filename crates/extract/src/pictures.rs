@@ -11,10 +11,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ingather_model::limits;
-use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetStatus, Scope, path_beneath_rules,
-};
+use landlock::{ABI, AccessFs, RulesetCreatedAttr, RulesetStatus, path_beneath_rules};
 use rustix::process::{Resource, Rlimit};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
@@ -219,12 +216,7 @@ fn hold() -> Result<RulesetStatus, Box<dyn std::error::Error>> {
     limit(Resource::Cpu, limits::PICTURE_MS_MAX.div_ceil(1_000))?;
     confine::drop_capabilities()?;
     rustix::thread::set_no_new_privs(true)?;
-    let status = Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(ABI::V5))?
-        .handle_access(AccessNet::from_all(ABI::V5))?
-        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
-        .create()?
+    let status = confine::no_access()?
         .add_rules(path_beneath_rules(READABLE, AccessFs::from_read(ABI::V5)))?
         .restrict_self()?;
     let calls = REFUSED.iter().map(|call| (*call, Vec::new())).collect();

@@ -3,7 +3,8 @@
 use std::io;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetStatus, Scope,
 };
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -85,7 +86,8 @@ pub fn begin(memory_bytes: u64, file_bytes: u64, seconds: u64) -> io::Result<InF
     limit(Resource::Cpu, seconds)?;
     let no_capabilities = drop_capabilities().is_ok();
     rustix::thread::set_no_new_privs(true)?;
-    let landlock = match no_files() {
+    let no_files = no_access().and_then(|rules| rules.restrict_self());
+    let landlock = match no_files.map(|in_force| in_force.ruleset) {
         Ok(RulesetStatus::FullyEnforced) => "full",
         Ok(RulesetStatus::PartiallyEnforced) => "partly",
         Ok(RulesetStatus::NotEnforced) | Err(_) => "none",
@@ -115,16 +117,14 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     Ok(())
 }
 
-/// Forbids every access to files, and to the network where the kernel can.
-fn no_files() -> Result<RulesetStatus, landlock::RulesetError> {
-    let status = Ruleset::default()
+/// Rules that forbid every access to files, and to the network where the kernel can; exceptions can be added.
+pub(crate) fn no_access() -> Result<RulesetCreated, landlock::RulesetError> {
+    Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V5))?
         .handle_access(AccessNet::from_all(ABI::V5))?
         .scope(Scope::AbstractUnixSocket | Scope::Signal)?
-        .create()?
-        .restrict_self()?;
-    Ok(status.ruleset)
+        .create()
 }
 
 /// Leaves only the system calls that reading needs, for all threads. Call it when no more threads are started.

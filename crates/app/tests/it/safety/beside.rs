@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::Over;
 use crate::people::ORDINARY;
 use crate::sandbox::{Kept, Sandbox};
 
@@ -44,15 +45,6 @@ impl Tree<'_> {
         self.write_all("harmless");
         (0..Tree::FILES).for_each(|n| self.mode(&format!("single/{n}.txt"), 0o644));
         self.mode("below", 0o755);
-    }
-}
-
-/// Ends the syncs, also when a searcher panics.
-struct Over<'o>(&'o AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

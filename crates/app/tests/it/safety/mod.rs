@@ -9,3 +9,14 @@ mod readers;
 mod servers;
 mod terminal;
 mod unseen;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Ends what another thread goes on with, also when its own thread panics.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

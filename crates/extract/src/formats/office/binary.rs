@@ -73,10 +73,7 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         outcome?;
         drawing::all_of(zip, &target, page, &mut drawn);
         let relations = Relations::of(zip, &target, page.budget());
-        for link in relations.all.iter().filter(|relation| relation.external && relation.kind == "hyperlink")
-        {
-            page.line(&link.target);
-        }
+        relations.links().for_each(|link| page.line(link));
         for comments in relations.targets("comments") {
             remarks(zip, &comments, page)?;
         }

@@ -60,6 +60,12 @@ impl Relations {
         self.all.iter().find(|relation| relation.kind == kind)
     }
 
+    /// Addresses outside the file that a part links to.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &str> {
+        let links = self.all.iter().filter(|relation| relation.external && relation.kind == "hyperlink");
+        links.map(|relation| relation.target.as_str())
+    }
+
     /// Paths of the targets of a kind inside the package.
     pub(crate) fn targets(&self, kind: &str) -> Vec<String> {
         let inside = self.all.iter().filter(|relation| relation.kind == kind && !relation.external);

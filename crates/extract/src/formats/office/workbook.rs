@@ -104,10 +104,7 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         }
         drawing::all_of(zip, &target, page, &mut drawn);
         let relations = Relations::of(zip, &target, page.budget());
-        for link in relations.all.iter().filter(|relation| relation.external && relation.kind == "hyperlink")
-        {
-            page.line(&link.target);
-        }
+        relations.links().for_each(|link| page.line(link));
         for kind in ["comments", "threadedComment"] {
             for comments in relations.targets(kind) {
                 sheet::comments(&zip.find_read(&comments, page.budget()).unwrap_or_default(), page);

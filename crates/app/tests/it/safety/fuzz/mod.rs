@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use self::history::{History, Reading};
 use self::tree::Tree;
+use super::Over;
 use crate::dice::Dice;
 use crate::files;
 use crate::people::{Accounts, Person};
@@ -324,15 +325,6 @@ impl<'p> World<'p> {
     fn shown(&self) -> String {
         let last = self.tree.script.len().saturating_sub(150);
         format!("world {}:\n{}", self.seed, self.tree.script[last..].join("\n"))
-    }
-}
-
-/// Ends the searches, also when something else panics.
-struct Over<'o>(&'o AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
