@@ -70,23 +70,28 @@ impl<R: Read> Read for Hashing<R> {
 
 /// Writes everything in `folder` to standard output; `manifest` gets the list of files.
 pub(crate) fn write_out(folder: &Path, manifest: &mut Manifest) -> Result<()> {
-    let (name, mut out) = (Path::new("standard output"), crate::show::bytes_out());
+    let (name, mut out) = (Path::new("standard output"), BufWriter::new(crate::show::bytes_out()));
     write_all(name, &mut out, folder, manifest)?;
     out.flush().map_err(|error| failed(name, &error))
 }
 
 /// Writes everything in `folder` to the new file `file`; `manifest` gets the list of files. On disk when this returns.
 pub(crate) fn write(file: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+    whole(file, |out| write_all(file, out, folder, manifest))
+}
+
+/// Makes a file with what `write` writes, for its owner alone, and only if all of it is written. On disk when this returns.
+pub(crate) fn whole<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
-    let written = write_to(&part, folder, manifest);
-    let named = written.and_then(|()| {
+    let named = write_whole(&part, write).and_then(|written| {
         // Never over a file that came into being meanwhile.
         let flags = rustix::fs::RenameFlags::NOREPLACE;
         rustix::fs::renameat_with(rustix::fs::CWD, &part, rustix::fs::CWD, file, flags)
             .map_err(|errno| failed(file, &errno.into()))?;
-        sync_folder(file.parent().unwrap_or(Path::new("/")))
+        sync_folder(file.parent().unwrap_or(Path::new("/")))?;
+        Ok(written)
     });
     if named.is_err() {
         // What is half written is of no use; that it cannot be removed adds nothing to what went wrong.
@@ -95,18 +100,20 @@ pub(crate) fn write(file: &Path, folder: &Path, manifest: &mut Manifest) -> Resu
     named
 }
 
-fn write_to(part: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+fn write_whole<T>(part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let failed = |error: std::io::Error| failed(part, &error);
-    let mut out =
+    let file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part).map_err(failed)?;
-    write_all(part, &mut out, folder, manifest)?;
-    out.sync_all().map_err(failed)
+    let mut out = BufWriter::new(file);
+    let written = write(&mut out)?;
+    out.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
+    Ok(written)
 }
 
 /// Writes the archive to `out`, which people know as `place`.
 fn write_all(place: &Path, out: &mut dyn Write, folder: &Path, manifest: &mut Manifest) -> Result<()> {
     let failed = |error: std::io::Error| failed(place, &error);
-    let mut archive = tar::Builder::new(BufWriter::new(out));
+    let mut archive = tar::Builder::new(out);
     for name in names(folder)? {
         let path = folder.join(&name);
         let input = File::open(&path).map_err(|error| self::failed(&path, &error))?;
@@ -118,7 +125,7 @@ fn write_all(place: &Path, out: &mut dyn Write, folder: &Path, manifest: &mut Ma
     let text = serde_json::to_vec_pretty(manifest).unwrap_or_default();
     let name = format!("{MANIFEST}{}.json", blake3::hash(&text).to_hex());
     add(&mut archive, &name, text.len() as u64, manifest.made_at, &mut text.as_slice()).map_err(failed)?;
-    archive.into_inner().and_then(|mut out| out.flush()).map_err(failed)
+    archive.into_inner().and_then(Write::flush).map_err(failed)
 }
 
 fn add(

@@ -208,6 +208,13 @@ pub(crate) enum Command {
         after_help = "Example:\n  ingather export > ingather.json\n\nExit codes: 0 done · 3 could not work"
     )]
     Export,
+    /// Look at journals, which `sync --to journal:FILE` writes
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather journal snapshot changes.jsonl --output now.jsonl\n\n\
+            Exit codes: those of each command, see its --help"
+    )]
+    Journal(Journal),
     /// Try the program on this machine
     #[command(
         subcommand,
@@ -272,6 +279,27 @@ pub(crate) struct Extract {
     /// Passwords for protected files: a text file with one in each line, tried in this order
     #[arg(long, value_name = "FILE")]
     pub(crate) passwords: Option<PathBuf>,
+}
+
+/// Look at journals.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Journal {
+    /// Write the whole state of a journal: each entry once, and who may see it
+    #[command(after_help = "Examples:\n  \
+        ingather journal snapshot changes.jsonl --output now.jsonl\n  \
+        ingather journal snapshot changes.jsonl.1 changes.jsonl | load-into-my-store\n\n\
+        The snapshot is a journal itself. Whoever has read it follows the journal behind the seq of its\n\
+        last line. It can be made while a sync works.\n\n\
+        Exit codes: 0 done · 1 the files do not hold all entries: an older one is missing · 2 wrong use ·\n\
+        3 could not work, such as with a file that is no journal")]
+    Snapshot {
+        /// The journal; where it was rotated, its files from the oldest to the newest
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Make this file, for its owner alone [default: standard output]
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
 }
 
 /// Try the program on this machine.

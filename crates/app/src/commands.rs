@@ -6,6 +6,7 @@ mod document;
 mod export;
 mod extract;
 mod job;
+mod journal;
 mod pipeline;
 mod search;
 mod sync;
@@ -16,7 +17,7 @@ use clap::CommandFactory;
 
 use ingather_connector::model::ids::JobId;
 
-use crate::arguments::{Arguments, Command, Global, Selftest, values};
+use crate::arguments::{Arguments, Command, Global, Journal, Selftest, values};
 use crate::exit::{self, Failure, Result};
 use crate::{show, surroundings, wiring};
 
@@ -42,6 +43,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Backup { file } => backup::backup(&global, &file),
         Command::Restore { file } => backup::restore(&global, &file),
         Command::Export => export::run(&global),
+        Command::Journal(Journal::Snapshot { files, output }) => {
+            journal::snapshot(&global, &files, output.as_deref())
+        }
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
         Command::Extract(extract) => extract::run(&global, &extract),
         Command::ExtractWorker => extract::serve(),

@@ -287,11 +287,12 @@ impl Trial {
 
     /// Another run has nothing to do: what changed within the clock's grain is read once more, and found as it was.
     fn rest(&mut self, at: &str) -> std::result::Result<(), Difference> {
-        let again = self.sync(None)?;
+        let (again, before) = (self.sync(None)?, self.journal.changes);
+        self.journal_read = self.journal_behind()?;
         let told: Value =
             again.out.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
         let unchanged = told["unchanged"].as_u64() == Some(self.tree.files.len() as u64);
-        if again.status.code() != Some(0) || !unchanged || self.journal_behind()? != self.journal_read {
+        if again.status.code() != Some(0) || !unchanged || self.journal.changes != before {
             return Err(format!("{at}: another run has something to do: {told} {}", again.err));
         }
         Ok(())

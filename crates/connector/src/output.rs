@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ingather_model::access::Level;
+use ingather_model::balance::Balance;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{ClassId, Digest, PlaceId};
@@ -48,6 +50,9 @@ pub struct OutputCan {
     pub access: bool,
     /// Lists what it holds, for `verify`.
     pub list: bool,
+    /// Judges access by what it was told ([`Output::tell`]), not by the inventory. Such an output takes access by reference and
+    /// has no commits.
+    pub told: bool,
 }
 
 /// Where a local output keeps its state.
@@ -107,6 +112,81 @@ pub enum Op {
     Delete,
 }
 
+/// Who may see what is at a place, as the runs of one job have proven it: entries refer to it by [`Change::job`] and the
+/// place of [`Op`]. Within one state of an output ([`Says::Begin`]) it is never another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Container {
+    /// The place.
+    pub place: PlaceId,
+    /// Handle of the job.
+    pub job: i64,
+}
+
+impl std::fmt::Display for Container {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{}-{}", self.place.0, self.job)
+    }
+}
+
+/// Something beside entries that an output with [`OutputCan::told`] is told, in the order of its changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// As [`Change::seq`].
+    pub seq: i64,
+    /// What it says.
+    pub says: Says,
+}
+
+/// What a [`Statement`] says. What was not told of, or is told of as none, admits nobody.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Says {
+    /// A run of a job, or what a person asked of it, begins. With another state than before, all that was told before is void:
+    /// the inventory does not speak of it.
+    Begin {
+        /// Number of the state, positive.
+        state: i64,
+        /// Name of the job.
+        job: Arc<str>,
+        /// Number of the run, as `job runs` shows it; none where it is no run.
+        run: Option<i64>,
+        /// `full`, `minimal`, `confirm`, `delete`.
+        work: &'static str,
+    },
+    /// What a class admits; it never changes.
+    Acl {
+        /// The class.
+        id: ClassId,
+        /// Whom it admits.
+        level: Level,
+    },
+    /// All that must admit at a place and above it, in place of what was told of it before.
+    Container {
+        /// Which.
+        id: Container,
+        /// Classes; none: the inventory does not know all of them.
+        acls: Option<Vec<ClassId>>,
+    },
+    /// What has to admit to the entry at an address beside what the entry says, whatever it is put as meanwhile: access of it is
+    /// known and on its way. In place of what was told of it before; at last nothing.
+    Also {
+        /// As [`Change::address`].
+        address: i64,
+        /// Class and container of each.
+        references: Vec<(Option<ClassId>, Option<Container>)>,
+    },
+    /// What began last ends: what was told is what a search would go by.
+    End {
+        /// As in [`Says::Begin`].
+        job: Arc<str>,
+        /// As in [`Says::Begin`].
+        run: Option<i64>,
+        /// `done`, `stopped`, `failed`.
+        outcome: &'static str,
+        /// What it did.
+        balance: Balance,
+    },
+}
+
 /// What an output holds at one address, for `verify`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -128,9 +208,10 @@ pub struct Held {
 /// Where a committing output stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// Identity of this very output (an index that is made anew gets another one).
+    /// Identity of this very output (an index that is made anew gets another one, a file that begins otherwise too).
     pub identity: String,
-    /// Number of its last commit; grows by one with each.
+    /// Number of its last commit; grows by one with each. Of an output with [`OutputCan::told`]: [`Change::seq`] of the last
+    /// change that is in it, 0 when nobody can say.
     pub number: i64,
     /// Largest [`Change::seq`] that it has seen; 0 when it does not keep any. One above what the store has
     /// noted as sent to this output tells that the store was restored from an earlier day.
@@ -147,6 +228,15 @@ pub trait Output: Send {
     /// `Passing` faults are sent again, `Refused` and `Broken` are not. `Gone` in answer to [`Op::Access`] says that the
     /// output holds no such entry: the engine then sends the record.
     fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>>;
+
+    /// Takes statements in, durably, before anything that is applied later; all of them, or it fails. Asked only of outputs
+    /// with [`OutputCan::told`].
+    ///
+    /// # Errors
+    /// Nobody knows which of them were taken in: they are told again.
+    fn tell(&mut self, _call: &Call, _statements: &[Statement]) -> Result<(), Fault> {
+        Err(Fault::refused("cannot_be_told", "it judges access by the inventory"))
+    }
 
     /// Makes everything applied so far durable. Outputs without commits return their only generation.
     ///

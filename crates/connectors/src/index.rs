@@ -53,7 +53,7 @@ pub use trouble::catches_panics_here;
 pub const OUTPUT: OutputKind = OutputKind {
     name: "index",
     about: "The built-in search index, in the data directory; searched with `ingather search`.",
-    can: OutputCan { commits: true, access: true, list: true },
+    can: OutputCan { commits: true, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
     open: |value, place| {
         let settings = settings::read::<Settings>(value)?;

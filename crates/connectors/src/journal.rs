@@ -1,4 +1,8 @@
-//! An output that appends one line of JSON for each change to a file: a record for people and for other programs.
+//! An output that appends one line of JSON for each change to a file: a record for people and for other programs, with all that
+//! is needed to judge who may see what (`docs/manual/journal.md`).
+
+pub(crate) mod lines;
+pub(crate) mod snapshot;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,23 +14,26 @@ use std::time::{Duration, Instant};
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_connector::model::ids::Digest;
 use ingather_connector::model::{limits, names};
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace, Statement,
+};
 use ingather_connector::settings;
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+
+use self::lines::Line;
 
 /// The `journal` output.
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "journal",
-    about: "Appends one line of JSON for each change to a file.",
-    can: OutputCan { commits: false, access: true, list: false },
+    about: "Appends one line of JSON for each change to a file, and who may see what.",
+    can: OutputCan { commits: false, access: true, list: false, told: true },
     schema: settings::schema_of::<JournalSettings>,
     open,
     look: None,
@@ -65,7 +72,10 @@ struct Journal {
     file: File,
     /// As in the settings, for people.
     name: String,
+    /// Digest of its first line; empty while there is none.
     identity: String,
+    /// Number of its last line.
+    seq: i64,
     /// Where the last whole line ends.
     end: u64,
     /// Something may be behind `end` that was not confirmed.
@@ -140,8 +150,29 @@ impl Journal {
             // The name of the new file must outlive a power cut as its lines do.
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(trouble)?;
         }
-        let identity = format!("journal:{}:{}", facts.dev(), facts.ino());
-        Ok(Journal { file, identity, end, torn: false, name })
+        let (identity, seq) = stands(&file, end).map_err(trouble)?;
+        Ok(Journal { file, identity, seq, end, torn: false, name })
+    }
+
+    /// Appends lines with growing numbers, of which `seq` is the last one.
+    fn write<'l>(&mut self, lines: impl Iterator<Item = Line<'l>>, seq: i64) -> Result<(), Fault> {
+        let mut text = Vec::new();
+        for line in lines {
+            // Writing JSON into memory cannot fail; if it did, the line would be cut off with the batch.
+            serde_json::to_writer(&mut text, &line)
+                .and(writeln!(text).map_err(serde_json::Error::io))
+                .map_err(|_| Fault::broken("journal", "a change cannot be written as JSON"))?;
+        }
+        self.append(&text).map_err(|error| {
+            let sentence =
+                format!("journal `{}` cannot be written: {error}; make room or free it", self.name);
+            Fault::passing("journal", sentence)
+        })?;
+        self.seq = seq;
+        if self.identity.is_empty() {
+            self.identity = first_line(&text);
+        }
+        Ok(())
     }
 
     /// Appends whole lines and waits until they are on the disk.
@@ -164,26 +195,13 @@ impl Journal {
 
 impl Output for Journal {
     fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
-        let mut lines = Vec::new();
-        for change in batch {
-            // Writing JSON into memory cannot fail; if it did, the line would be cut off with the batch.
-            if serde_json::to_writer(&mut lines, &line(change))
-                .and(writeln!(lines).map_err(serde_json::Error::io))
-                .is_err()
-            {
-                return vec![
-                    Err(Fault::broken("journal", "a change cannot be written as JSON"));
-                    batch.len()
-                ];
-            }
-        }
-        let written = self.append(&lines).map_err(|error| {
-            Fault::passing(
-                "journal",
-                format!("journal `{}` cannot be written: {error}; make room or free it", self.name),
-            )
-        });
-        vec![written; batch.len()]
+        let Some(last) = batch.last() else { return Vec::new() };
+        vec![self.write(batch.iter().map(lines::of_change), last.seq); batch.len()]
+    }
+
+    fn tell(&mut self, _call: &Call, statements: &[Statement]) -> Result<(), Fault> {
+        let Some(last) = statements.last() else { return Ok(()) };
+        self.write(statements.iter().map(lines::of_statement), last.seq)
     }
 
     fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
@@ -191,7 +209,7 @@ impl Output for Journal {
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: 0, seq: 0, session: 0 }
+        Generation { identity: self.identity.clone(), number: self.seq, seq: self.seq, session: 0 }
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
@@ -205,6 +223,24 @@ fn begins_as_ours(file: &File, length: u64) -> std::io::Result<bool> {
     let mut first = vec![0u8; BEGINNING.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
     file.read_exact_at(&mut first, 0)?;
     Ok(BEGINNING.starts_with(&first))
+}
+
+/// By what a file is known: a digest of the beginning of its first line.
+fn first_line(text: &[u8]) -> String {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = &line[..line.len().min(limits::JOURNAL_LINE_BEGINNING)];
+    if line.is_empty() { String::new() } else { format!("{:016x}", Digest::of(line).0) }
+}
+
+/// The identity of a file, and the number of its last line, which ends at `end`.
+fn stands(file: &File, end: u64) -> std::io::Result<(String, i64)> {
+    let beginning = |at: u64| {
+        let most = end.saturating_sub(at).min(limits::JOURNAL_LINE_BEGINNING as u64) as usize;
+        let mut bytes = vec![0u8; most];
+        file.read_exact_at(&mut bytes, at).map(|()| bytes)
+    };
+    let last = end_of_last_line(file, end.saturating_sub(1))?;
+    Ok((first_line(&beginning(0)?), lines::seq_of(&beginning(last)?)))
 }
 
 /// Where the last whole line ends.
@@ -223,67 +259,17 @@ fn end_of_last_line(file: &File, length: u64) -> std::io::Result<u64> {
     Ok(0)
 }
 
-fn line(change: &Change) -> Value {
-    let access = |class: &Option<ClassId>, place: &Option<PlaceId>| json!({ "class": class, "place": place });
-    // A URI has no `#` of its own; what follows one is the component.
-    let uri = change.id.split('#').next().unwrap_or_default();
-    let mut line = Map::new();
-    let mut put = |name: &str, value: Value| line.insert(name.to_owned(), value);
-    let op = match &change.op {
-        Op::Put { .. } => "put",
-        Op::Access { .. } => "access",
-        Op::Delete => "delete",
-    };
-    put("op", op.into());
-    put("id", change.id.as_str().into());
-    put("job", (&*change.job_name).into());
-    match &change.op {
-        Op::Put { record, version, class, place } => {
-            put("uri", record.uri.as_str().into());
-            put("version", format!("{:016x}", version.0).into());
-            put("fields", fields(record));
-            put("access", access(class, place));
-        }
-        Op::Access { class, place } => {
-            put("uri", uri.into());
-            put("version", Value::Null);
-            put("fields", json!({}));
-            put("access", access(class, place));
-        }
-        Op::Delete => {
-            put("uri", uri.into());
-            put("version", Value::Null);
-            put("fields", json!({}));
-        }
-    }
-    Value::Object(line)
-}
-
-/// All that a record says but its URI; what it does not say is left out.
-fn fields(record: &Record) -> Value {
-    let mut fields: Map<String, Value> =
-        record.fields.iter().map(|(name, values)| (name.clone(), values.as_slice().into())).collect();
-    let known = [
-        ("title", Some(record.title.as_str().into())),
-        ("path", Some(record.path.as_str().into())),
-        ("body", record.body.as_deref().map(Value::from)),
-        ("media_type", record.media_type.as_deref().map(Value::from)),
-        ("language", record.language.as_deref().map(Value::from)),
-        ("size", record.size.map(Value::from)),
-        ("modified", record.modified.map(Value::from)),
-        ("created", record.created.map(Value::from)),
-        ("author", record.author.as_deref().map(Value::from)),
-    ];
-    fields.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    Value::Object(fields)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ingather_connector::call::{Cancel, Clock};
-    use ingather_connector::model::ids::Digest;
+    use ingather_connector::model::access::Level;
+    use ingather_connector::model::balance::Balance;
+    use ingather_connector::model::document::Record;
+    use ingather_connector::model::ids::{ClassId, PlaceId};
+    use ingather_connector::output::{Container, Op, Says};
     use ingather_testkit::suites::{self, OutputSample};
+    use serde_json::json;
     use std::sync::Arc;
 
     struct Still;
@@ -355,15 +341,83 @@ mod tests {
         assert_eq!(
             lines(&path),
             [
-                json!({"op": "put", "id": "file:///a#x", "job": "notes", "uri": "file:///a", "version": "ffffffffffffffff",
-                    "fields": {"ext": ["txt"], "title": "A", "path": "", "body": "one\ntwo", "size": 7},
-                    "access": {"class": 3, "place": null}}),
-                json!({"op": "access", "id": "file:///a#x", "job": "notes", "uri": "file:///a", "version": null,
-                    "fields": {}, "access": {"class": 3, "place": 4}}),
-                json!({"op": "delete", "id": "file:///a#x", "job": "notes", "uri": "file:///a", "version": null, "fields": {}}),
+                json!({"op": "put", "seq": 1, "id": "file:///a#x", "address": "0000000000000001", "job": "notes", "uri": "file:///a",
+                    "version": "ffffffffffffffff", "acl": 3, "container": null,
+                    "fields": {"ext": ["txt"], "title": "A", "path": "", "body": "one\ntwo", "size": 7}}),
+                json!({"op": "access", "seq": 1, "id": "file:///a#x", "address": "0000000000000001", "job": "notes",
+                    "uri": "file:///a", "version": null, "fields": {}, "acl": 3, "container": "4-1"}),
+                json!({"op": "delete", "seq": 1, "id": "file:///a#x", "address": "0000000000000001", "job": "notes",
+                    "uri": "file:///a", "version": null, "fields": {}}),
             ]
         );
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    }
+
+    fn statement(seq: i64, says: Says) -> Statement {
+        Statement { seq, says }
+    }
+
+    #[test]
+    fn who_may_see_is_told_in_lines_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let mut journal = open_at(&path).unwrap();
+        let id = Container { place: PlaceId(4), job: 1 };
+        let statements = [
+            statement(5, Says::Begin { state: 10, job: "notes".into(), run: Some(2), work: "full" }),
+            statement(6, Says::Acl { id: ClassId(3), level: Level::open() }),
+            statement(7, Says::Container { id, acls: Some(vec![ClassId(3)]) }),
+            statement(8, Says::Also { address: 1, references: vec![(None, Some(id))] }),
+            statement(
+                9,
+                Says::End { job: "notes".into(), run: Some(2), outcome: "done", balance: Balance::default() },
+            ),
+        ];
+        journal.tell(&call(), &statements).unwrap();
+        let told = lines(&path);
+        assert_eq!(
+            told[..4],
+            [
+                json!({"op": "run", "seq": 5, "format": 2, "state": "000000000000000a", "job": "notes", "run": 2, "work": "full"}),
+                json!({"op": "acl", "seq": 6, "id": 3, "level": {"flat": {"allow": [], "deny": []}}}),
+                json!({"op": "container", "seq": 7, "id": "4-1", "acls": [3]}),
+                json!({"op": "also", "seq": 8, "address": "0000000000000001", "also": [{"acl": null, "container": "4-1"}]}),
+            ]
+        );
+        assert_eq!((&told[4]["op"], &told[4]["counts"]["seen"]), (&json!("run_end"), &Value::Null));
+        assert_eq!((&told[4]["outcome"], &told[4]["counts"]["added"]), (&json!("done"), &json!(0)));
+    }
+
+    #[test]
+    fn a_journal_stands_at_its_first_line_and_its_last_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let mut journal = open_at(&path).unwrap();
+        assert_eq!((journal.generation().identity.as_str(), journal.generation().number), ("", 0));
+        let begins = |seq| statement(seq, Says::Begin { state: 1, job: "n".into(), run: None, work: "full" });
+        journal.tell(&call(), &[begins(5), begins(7)]).unwrap();
+        let stands = journal.generation();
+        assert_eq!((stands.number, stands.seq), (7, 7));
+        drop(journal);
+        assert_eq!(open_at(&path).unwrap().generation(), stands, "as it was left");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let first = text.find('\n').unwrap() + 1;
+        std::fs::write(&path, &text[..first]).unwrap();
+        assert_eq!(open_at(&path).unwrap().generation(), Generation { number: 5, seq: 5, ..stands.clone() });
+        std::fs::write(&path, &text[first..]).unwrap();
+        assert_ne!(open_at(&path).unwrap().generation().identity, stands.identity, "another first line");
+        // Cut while it is written: it is another one for the next run.
+        let mut journal = open_at(&path).unwrap();
+        let before = journal.generation();
+        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        journal.tell(&call(), &[begins(9)]).unwrap();
+        assert_eq!(journal.generation(), Generation { number: 9, seq: 9, ..before.clone() });
+        drop(journal);
+        assert_ne!(open_at(&path).unwrap().generation().identity, before.identity);
+        // Of format 1: it is gone on with, and no line of it has a number.
+        let old = "{\"op\":\"delete\",\"id\":\"a\",\"x\":\",\\\"seq\\\":4\"}\n";
+        std::fs::write(&path, old).unwrap();
+        assert_eq!(open_at(&path).unwrap().generation().number, 0);
     }
 
     #[test]
@@ -416,7 +470,8 @@ mod tests {
     #[test]
     fn a_full_disk_confirms_nothing_and_leaves_no_torn_line() {
         let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-        let mut journal = Journal { file, name: "j".into(), identity: String::new(), end: 0, torn: false };
+        let mut journal =
+            Journal { file, name: "j".into(), identity: String::new(), seq: 0, end: 0, torn: false };
         let answers = journal.apply(&call(), &[change("a", Op::Delete), change("b", Op::Delete)]);
         assert!(answers.iter().all(|answer| matches!(answer, Err(Fault::Passing { .. }))), "{answers:?}");
         assert!(journal.torn, "what may have been written is cut off before the next line");

@@ -17,7 +17,9 @@ mod stages;
 mod text;
 pub mod unix;
 
+pub use journal::lines::schema as journal_schema;
 pub use journal::share_journals;
+pub use journal::snapshot::{Part as JournalPart, Summary as JournalSummary, snapshot as journal_snapshot};
 pub use stages::ocr::read_pictures_with;
 pub use text::{read_files_with, readers_in_force};
 

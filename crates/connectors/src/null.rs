@@ -13,7 +13,7 @@ use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "null",
     about: "Keeps nothing: for measuring, and for jobs that only watch a source.",
-    can: OutputCan { commits: false, access: true, list: false },
+    can: OutputCan { commits: false, access: true, list: false, told: false },
     schema: settings::schema_of::<NoSettings>,
     open,
     look: None,

@@ -1,7 +1,9 @@
 //! Deliveries of one output: intent, batch, confirmation (design 4.7). One thread per output is its only sender.
 
+pub(crate) mod definitions;
 pub(crate) mod inherit;
 pub(crate) mod settle;
+pub(crate) mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +13,12 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op, OutputCan};
+use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, StoreError, connections, documents};
 
+use self::definitions::Draft;
 use self::inherit::Heir;
 use self::settle::{Outcome, Settling, Visit};
 use crate::error::{EngineError, Result};
@@ -87,19 +91,24 @@ pub(crate) struct Deliverer<'r> {
     slot: &'r OutputSlot,
     /// Applied, not committed.
     open: Vec<Sent>,
+    /// Told before them, not confirmed.
+    told: Vec<Defined>,
     open_since: i64,
 }
 
 impl<'r> Deliverer<'r> {
     pub(crate) fn new(run: &'r Run, slot: &'r OutputSlot) -> Deliverer<'r> {
-        Deliverer { run, slot, open: Vec::new(), open_since: 0 }
+        Deliverer { run, slot, open: Vec::new(), told: Vec::new(), open_since: 0 }
     }
 
     pub(crate) fn work(mut self) -> Result<()> {
+        self.refer()?;
         while let Some(batch) = self.take() {
-            if !batch.is_empty() {
-                let sent = self.intend(batch)?;
-                self.apply(sent);
+            if batch.is_empty() {
+                self.tell()?;
+            } else {
+                let (draft, sent) = self.intend(batch)?;
+                self.apply(&draft, sent);
             }
             let full = self.open.len() >= limits::INDEX_COMMIT_DOCUMENTS
                 || self.run.call.now() - self.open_since >= limits::INDEX_COMMIT_MS;
@@ -142,17 +151,13 @@ impl<'r> Deliverer<'r> {
         Some(batch)
     }
 
-    /// Writes what is about to be sent; on disk before it is sent.
-    fn intend(&self, batch: Vec<Prepared>) -> Result<Vec<Sent>> {
+    /// Writes what is about to be sent, and what has to be told before; on disk before it is sent.
+    fn intend(&self, batch: Vec<Prepared>) -> Result<(Draft, Vec<Sent>)> {
         let (run, slot) = (self.run, self.slot);
-        let Some(store) = &run.store else { return Ok(Vec::new()) };
+        let Some(store) = &run.store else { return Ok((Draft::default(), Vec::new())) };
         let mut sent: Vec<Sent> = batch.into_iter().map(|prepared| self.entry(prepared)).collect();
-        store.write(intent_durability(), |sql| {
+        let draft = store.write(intent_durability(), |sql| {
             run.fence(sql)?;
-            let first = connections::take_numbers(sql, slot.id, slot.session, sent.len())?;
-            for (entry, seq) in sent.iter_mut().zip(first..) {
-                entry.intent.seq = if planted(Mutation::OlderSeqWins) { -seq } else { seq };
-            }
             if slot.shared {
                 // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
                 for entry in &mut sent {
@@ -170,6 +175,11 @@ impl<'r> Deliverer<'r> {
             }
             if slot.shared && planted(Mutation::BatchUnaware) {
                 sent.iter().try_for_each(|entry| overwrite(sql, slot, entry))?;
+            }
+            let draft = self.draft(sql, &sent)?;
+            let first = connections::take_numbers(sql, slot.id, slot.session, sent.len())?;
+            for (entry, seq) in sent.iter_mut().zip(first..) {
+                entry.intent.seq = if planted(Mutation::OlderSeqWins) { -seq } else { seq };
             }
             let now = run.call.now();
             // In order, so that the later of two changes of one document stands.
@@ -192,11 +202,11 @@ impl<'r> Deliverer<'r> {
                 sent.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
             deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)?;
             if planted(Mutation::IntentAfterSend) {
-                self.ask(&mut sent);
+                self.ask(&draft, &mut sent);
             }
-            Ok(())
+            Ok(draft)
         })?;
-        Ok(sent)
+        Ok((draft, sent))
     }
 
     fn entry(&self, prepared: Prepared) -> Sent {
@@ -213,23 +223,34 @@ impl<'r> Deliverer<'r> {
         Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
     }
 
-    fn apply(&mut self, mut sent: Vec<Sent>) {
+    fn apply(&mut self, draft: &Draft, mut sent: Vec<Sent>) {
         if self.open.is_empty() {
             self.open_since = self.run.call.now();
         }
-        if !planted(Mutation::IntentAfterSend) {
-            self.ask(&mut sent);
+        if planted(Mutation::IntentAfterSend) || self.ask(draft, &mut sent) {
+            self.told.extend(&draft.defined);
         }
         self.open.append(&mut sent);
     }
 
-    /// Sends what is to be sent, and keeps the answers.
-    fn ask(&self, sent: &mut [Sent]) {
+    /// Tells what is to be told, then sends what is to be sent, and keeps the answers. Whether it was told.
+    fn ask(&self, draft: &Draft, sent: &mut [Sent]) -> bool {
         let changes: Vec<Change> = sent.iter().filter(|e| !e.settled).map(|e| self.change(e)).collect();
-        if let Some(output) = self.slot.output().as_mut()
-            && !changes.is_empty()
-        {
-            let answers = output.output.apply(&self.run.call, &changes);
+        let mut is_told = false;
+        if let Some(output) = self.slot.output().as_mut() {
+            let ahead = planted(Mutation::EntryAheadOfItsContainer);
+            let ahead = ahead.then(|| output.output.apply(&self.run.call, &changes));
+            let answers = match output.tell(&self.run.call, draft) {
+                Ok(()) => {
+                    is_told = true;
+                    if changes.is_empty() {
+                        return true;
+                    }
+                    ahead.unwrap_or_else(|| output.output.apply(&self.run.call, &changes))
+                }
+                // Nobody may see what it cannot be told about.
+                Err(fault) => changes.iter().map(|_| Err(fault.clone())).collect(),
+            };
             let missing = Fault::passing("output", "the output gave no answer for this change");
             let mut answers = answers.into_iter();
             for entry in sent.iter_mut().filter(|entry| !entry.settled) {
@@ -239,6 +260,7 @@ impl<'r> Deliverer<'r> {
                 }
             }
         }
+        is_told
     }
 
     fn change(&self, entry: &Sent) -> Change {
@@ -269,8 +291,8 @@ impl<'r> Deliverer<'r> {
     fn commit(&self, later: bool) -> Result<Option<Generation>> {
         let mut output = self.slot.output();
         let Some(output) = output.as_mut() else { return Ok(None) };
-        if later {
-            return Ok(output.can.commits.then(|| output.output.generation()));
+        if later && output.can.commits {
+            return Ok(Some(output.output.generation()));
         }
         let done = output.commit(&self.run.call);
         done.map_err(|fault| EngineError::Output { name: self.slot.name.clone(), fault })
@@ -278,7 +300,7 @@ impl<'r> Deliverer<'r> {
 
     /// Commits, then writes what the output said, and settles the documents that waited for it last.
     fn confirm(&mut self) -> Result<()> {
-        let sent = std::mem::take(&mut self.open);
+        let (sent, told) = (std::mem::take(&mut self.open), std::mem::take(&mut self.told));
         let (run, slot) = (self.run, self.slot);
         let Some(store) = &run.store else { return Ok(()) };
         if sent.is_empty() {
@@ -322,6 +344,7 @@ impl<'r> Deliverer<'r> {
             for entry in sent.iter().filter(|entry| entry.answer.is_ok()) {
                 entry.heir.iter().try_for_each(|heir| heir.settle(sql, slot.id, &entry.intent, now))?;
             }
+            ingather_store::definitions::confirm(sql, slot.id, &told)?;
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
             deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
             for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {

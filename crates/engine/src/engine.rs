@@ -17,7 +17,7 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::board::Board;
-use crate::deliver::Deliverer;
+use crate::deliver::{Deliverer, definitions};
 use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
 use crate::lister::{Lister, Shown};
@@ -128,6 +128,11 @@ impl Engine {
         let run = self.prepare(job, repository_kind, options, progress)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
         crate::visit::extracts::forget_unwanted(&run)?;
+        for slot in &run.outputs {
+            slot.output().iter_mut().for_each(|opened| {
+                opened.begin(&run.job_name, Some(run.number), options.kind.word());
+            });
+        }
         let worked = self.work(&run, known);
         let mut error = lock(&run.aborted).clone();
         let ended = match worked {
@@ -139,7 +144,17 @@ impl Engine {
         }
         let stopped = self.cancel.cancelled();
         if writes {
-            let outcome = self.end(&run, &ended, stopped, error.as_deref());
+            let outcome = match (&ended, stopped) {
+                (Err(_), _) => "failed",
+                (_, true) => "stopped",
+                _ if error.is_some() => "failed",
+                _ => "done",
+            };
+            if let Err(failed) = definitions::tell_end(&run, outcome) {
+                error.get_or_insert_with(|| failed.to_string());
+            }
+            let outcome = if error.is_some() && outcome == "done" { "failed" } else { outcome };
+            let outcome = self.end(&run, outcome, error.as_deref());
             // The first error is the one to tell.
             if ended.is_ok() {
                 outcome?;
@@ -359,9 +374,14 @@ impl Engine {
         }
         if options.kind == RunKind::Full {
             let judged = sweep::judge(run, &shown)?;
-            let remover = self.remover(run)?;
-            let unsteady = sweep::sweep(run, &shown, judged, known, remover)?;
-            shown.blind.extend(unsteady);
+            let mut remover = self.remover(run)?;
+            let swept = sweep::sweep(run, &shown, judged, known, remover.as_mut());
+            for (id, target) in remover.into_iter().flat_map(|remover| remover.targets) {
+                if let Some(slot) = run.outputs.iter().find(|slot| slot.id == id) {
+                    slot.give_back(target.opened);
+                }
+            }
+            shown.blind.extend(swept?);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);
@@ -405,7 +425,7 @@ impl Engine {
             else {
                 continue;
             };
-            self.add_target(remover, &connection, &run.job)?;
+            self.add_target(remover, &connection, &run.job, Some(run.number), "full")?;
             let left = remover.leave_output(connection.id)?;
             if left.nameless > 0 {
                 run.complain(&format!(
@@ -424,6 +444,7 @@ impl Engine {
             if left.kept > 0 || self.cancel.cancelled() {
                 definition.retired.push(name);
             }
+            remover.end(connection.id, Some(run.number), "done", *lock(&run.balance))?;
         }
         remover.store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
@@ -437,40 +458,31 @@ impl Engine {
         remover: &mut Remover,
         connection: &connections::Connection,
         job: &Job,
+        run: Option<i64>,
+        work: &'static str,
     ) -> Result<()> {
         if remover.targets.contains_key(&connection.id) {
             return Ok(());
         }
-        let opened = outputs::open(
+        let mut opened = outputs::open(
             (&remover.store, &remover.lease),
             &self.registry,
             &self.data,
             connection,
             &remover.call,
         )?;
+        opened.begin(&remover.job_name, run, work);
         let shared = self.shared(job, &connection.name)?;
         let target = Target { name: connection.name.clone(), shared, opened };
         remover.targets.insert(connection.id, target);
         Ok(())
     }
 
-    fn end(
-        &self,
-        run: &Run,
-        ended: &Result<Vec<BlindSpot>>,
-        stopped: bool,
-        error: Option<&str>,
-    ) -> Result<()> {
+    fn end(&self, run: &Run, outcome: &'static str, error: Option<&str>) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         let now = self.clock.now();
         let balance = *lock(&run.balance);
         let counts = serde_json::to_string(&balance).unwrap_or_default();
-        let outcome = match (ended, stopped) {
-            (Err(_), _) => "failed",
-            (_, true) => "stopped",
-            _ if error.is_some() => "failed",
-            _ => "done",
-        };
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             if !jobs::sweep(sql, run.job.id, run.number)? {

@@ -58,7 +58,7 @@ impl Engine {
                 job.name, job.name
             )));
         };
-        let mut remover = self.remover_for(job, kind, progress)?;
+        let mut remover = self.remover_for(job, kind, progress, Some(number))?;
         let mut ids: Vec<i64> = marks::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if planted(Mutation::ConfirmationByNumber) {
             let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
@@ -86,6 +86,7 @@ impl Engine {
                 runs::release(sql, job.id, number, "confirmed")
             })?;
         }
+        remover.end_all(Some(number), removed)?;
         Ok(removed)
     }
 
@@ -94,7 +95,7 @@ impl Engine {
     /// # Errors
     /// When an output that holds something cannot be opened.
     pub fn delete(&self, job: &Job, kind: &str, progress: Arc<Progress>) -> Result<Removed> {
-        let mut remover = self.remover_for(job, kind, progress)?;
+        let mut remover = self.remover_for(job, kind, progress, None)?;
         remover.store.write(Durability::Synced, |sql| {
             remover.lease.fence(sql)?;
             jobs::delete(sql, job.id)
@@ -106,11 +107,18 @@ impl Engine {
                 jobs::forget(sql, job.id)
             })?;
         }
+        remover.end_all(None, removed)?;
         Ok(removed)
     }
 
-    /// A remover with every output that may hold something of the job.
-    fn remover_for(&self, job: &Job, kind: &str, progress: Arc<Progress>) -> Result<Remover> {
+    /// A remover with every output that may hold something of the job. `run`: what is confirmed; none: the job is deleted.
+    fn remover_for(
+        &self,
+        job: &Job,
+        kind: &str,
+        progress: Arc<Progress>,
+        run: Option<i64>,
+    ) -> Result<Remover> {
         let (store, lease) = self
             .writer
             .as_ref()
@@ -130,7 +138,8 @@ impl Engine {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let Some(connection) = connection else { continue };
             let held = self.reader.read(|sql| deliveries::of_output(sql, connection.id, job.id, 0, 1))?;
-            match self.add_target(&mut remover, &connection, job) {
+            let work = if run.is_some() { "confirm" } else { "delete" };
+            match self.add_target(&mut remover, &connection, job, run, work) {
                 // An output that holds nothing of the job need not be there. When it is, opening it tells whether it
                 // fits the books: it may hold what books from an earlier day do not know.
                 Err(EngineError::Output { .. } | EngineError::Refused(_)) if held.is_empty() => {}

@@ -17,6 +17,7 @@ use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
 use crate::deliver::Prepared;
+use crate::deliver::definitions::{self, Definitions};
 use crate::error::{EngineError, Result};
 use crate::run::Run;
 
@@ -85,6 +86,11 @@ impl OutputSlot {
     /// Takes the output over, once nothing is delivered any more.
     pub(crate) fn take_output(&self) -> Option<Opened> {
         self.output().take()
+    }
+
+    /// Gives it back.
+    pub(crate) fn give_back(&self, opened: Opened) {
+        *self.output() = Some(opened);
     }
 
     /// Hands a change over; waits while too much waits already.
@@ -204,10 +210,12 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
 /// An output that is open for writing.
 pub(crate) struct Opened {
     pub(crate) can: OutputCan,
-    /// Number of this opening, where the output commits.
+    /// Number of this opening, where the output keeps numbers of changes.
     pub(crate) session: Option<i64>,
     /// Where it stood when it was opened, or committed last.
     pub(crate) stands: Generation,
+    /// What it was told of who may see, where it judges by that.
+    pub(crate) definitions: Option<Box<Definitions>>,
     pub(crate) output: Box<dyn Output>,
 }
 
@@ -218,7 +226,7 @@ impl Opened {
     /// Also when it is not the output any more that was opened: what was applied before is not in it.
     pub(crate) fn commit(&mut self, call: &Call) -> std::result::Result<Option<Generation>, Fault> {
         if !self.can.commits {
-            return Ok(None);
+            return Ok(self.told_stands());
         }
         let done = self.output.commit(call)?;
         let is_next = done.identity == self.stands.identity && done.number == self.stands.number + 1;
@@ -230,6 +238,12 @@ impl Opened {
         }
         self.stands = done.clone();
         Ok(Some(done))
+    }
+
+    /// Where an output that judges by what it was told stands now, in its state.
+    pub(crate) fn told_stands(&self) -> Option<Generation> {
+        let told = self.definitions.as_ref()?;
+        Some(Generation { session: told.state, ..self.output.generation() })
     }
 }
 
@@ -322,6 +336,16 @@ pub(crate) fn open(
 ) -> Result<Opened> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let mut opened = open_as_it_is(store, registry, data, connection)?;
+    if opened.can.told {
+        if definitions::is_newer(connection, &opened) {
+            tracing::warn!(
+                "{} holds changes that the store does not know; filling it again",
+                connection.name
+            );
+            forget(store, lease, connection)?;
+        }
+        definitions::load((store, lease), connection, &mut opened, new_session())?;
+    }
     if !opened.can.commits {
         return Ok(opened);
     }
@@ -393,7 +417,8 @@ pub(crate) fn open_as_it_is(
     let output = (kind.open)(&connection.settings, &place)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
     let stands = output.generation();
-    Ok(Opened { can: kind.can, session: kind.can.commits.then_some(session), stands, output })
+    let numbers = kind.can.commits || kind.can.told;
+    Ok(Opened { can: kind.can, session: numbers.then_some(session), stands, definitions: None, output })
 }
 
 /// What an output was confirmed to hold counts as lost. Jobs that still use it send it again.

@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
+use ingather_connector::model::balance::Balance;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op};
+use ingather_connector::output::{Change, Generation, Op, OutputCan};
 use ingather_connector::repository::Repository;
+use ingather_store::definitions::{self, Defined};
 use ingather_store::deliveries::{self, Answered, Delivery, Intent, Owner};
 use ingather_store::documents;
 use ingather_store::leases::Lease;
@@ -16,8 +18,10 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
+use crate::deliver::definitions::{Desk, Draft, Reference, ends, tell};
 use crate::deliver::inherit::Heir;
 use crate::deliver::intent_durability;
+use crate::deliver::told::reference;
 use crate::error::{EngineError, Result};
 use crate::outputs::Opened;
 use crate::progress::Progress;
@@ -69,6 +73,9 @@ pub(crate) struct Remover {
 /// Deletions by output.
 type Plan = HashMap<ConnectionId, Vec<Leaving>>;
 
+/// What an output has confirmed: where it stands, and what it was told.
+type Done = (ConnectionId, Option<Generation>, Vec<Defined>);
+
 /// One deletion at one output.
 struct Leaving {
     document: i64,
@@ -77,6 +84,16 @@ struct Leaving {
     /// Who has the entry from now on, when somebody else claims the address.
     heir: Option<Heir>,
     done: bool,
+}
+
+impl Leaving {
+    /// What is sent.
+    fn change(&self, can: OutputCan) -> Change {
+        match &self.heir {
+            Some(heir) => heir.change(can, self.change.clone()),
+            None => self.change.clone(),
+        }
+    }
 }
 
 impl Remover {
@@ -98,15 +115,11 @@ impl Remover {
         let (mut leaving, nameless) = self.plan(ids, only)?;
         let held: HashSet<i64> = leaving.values().flatten().map(|leaving| leaving.document).collect();
         let now = self.call.now();
-        self.store.write(intent_durability(), |sql| {
-            self.lease.fence(sql)?;
+        let mut drafts: HashMap<ConnectionId, Draft> = HashMap::new();
+        let (store, lease) = (self.store.clone(), self.lease.clone());
+        store.write(intent_durability(), |sql| {
+            lease.fence(sql)?;
             for (output, leaving) in &mut leaving {
-                let session = self.targets.get(output).and_then(|target| target.opened.session);
-                let first = connections::take_numbers(sql, *output, session, leaving.len())?;
-                for (one, seq) in leaving.iter_mut().zip(first..) {
-                    one.intent.seq = seq;
-                    one.change.seq = seq;
-                }
                 if let Some(can) = self.targets.get(output).filter(|t| t.shared).map(|t| t.opened.can) {
                     for one in leaving.iter_mut() {
                         let owners =
@@ -116,6 +129,21 @@ impl Remover {
                         one.heir.iter().try_for_each(|heir| heir.intend(sql, *output, &one.intent, now))?;
                     }
                 }
+                let session = match self.targets.get_mut(output) {
+                    Some(target) => {
+                        let can = target.opened.can;
+                        let refers: Vec<Reference> =
+                            leaving.iter().filter_map(|one| reference(&one.change(can))).collect();
+                        drafts.insert(*output, target.opened.draft(sql, *output, &refers, None)?);
+                        target.opened.session
+                    }
+                    None => None,
+                };
+                let first = connections::take_numbers(sql, *output, session, leaving.len())?;
+                for (one, seq) in leaving.iter_mut().zip(first..) {
+                    one.intent.seq = seq;
+                    one.change.seq = seq;
+                }
                 let intents: Vec<Intent> = leaving.iter().map(|one| one.intent).collect();
                 deliveries::intend(sql, *output, now, false, &intents)?;
             }
@@ -123,7 +151,8 @@ impl Remover {
         })?;
         let mut generations = Vec::new();
         for (output, leaving) in &mut leaving {
-            generations.extend(self.send(*output, leaving)?);
+            let draft = drafts.remove(output).unwrap_or_default();
+            generations.extend(self.send(*output, leaving, &draft)?);
         }
         self.confirm(ids, (&leaving, &nameless), &generations, &held, only)
     }
@@ -202,21 +231,18 @@ impl Remover {
         Leaving { document: delivery.document, change, intent, heir: None, done: false }
     }
 
-    fn send(
-        &mut self,
-        output: ConnectionId,
-        leaving: &mut [Leaving],
-    ) -> Result<Option<(ConnectionId, Generation)>> {
+    fn send(&mut self, output: ConnectionId, leaving: &mut [Leaving], draft: &Draft) -> Result<Option<Done>> {
         let Some(target) = self.targets.get_mut(&output) else {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
         let can = target.opened.can;
-        let change = |one: &Leaving| match &one.heir {
-            Some(heir) => heir.change(can, one.change.clone()),
-            None => one.change.clone(),
-        };
         let stays = |one: &Leaving| one.heir.is_some() && planted(Mutation::LeftEntryStays);
-        let changes: Vec<Change> = leaving.iter().filter(|one| !stays(one)).map(change).collect();
+        let changes: Vec<Change> =
+            leaving.iter().filter(|one| !stays(one)).map(|one| one.change(can)).collect();
+        if let Err(fault) = target.opened.tell(&self.call, draft) {
+            tracing::warn!("{}: {fault}", target.name);
+            return Ok(None);
+        }
         let mut answers = target.opened.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
             one.done = stays(one)
@@ -228,14 +254,14 @@ impl Remover {
         }
         let done = target.opened.commit(&self.call);
         let done = done.map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;
-        Ok(done.map(|done| (output, done)))
+        Ok(Some((output, done, draft.defined.clone())))
     }
 
     fn confirm(
         &self,
         ids: &[i64],
         (leaving, nameless): (&Plan, &HashSet<i64>),
-        generations: &[(ConnectionId, Generation)],
+        answered: &[Done],
         held: &HashSet<i64>,
         only: Option<ConnectionId>,
     ) -> Result<Removed> {
@@ -258,8 +284,10 @@ impl Remover {
                     one.heir.iter().try_for_each(|heir| heir.settle(sql, *output, &one.intent, now))?;
                 }
             }
-            for (output, done) in generations {
-                connections::settle(sql, *output, &done.identity, done.number, done.session)?;
+            for (output, done, defined) in answered {
+                definitions::confirm(sql, *output, defined)?;
+                done.iter()
+                    .try_for_each(|s| connections::settle(sql, *output, &s.identity, s.number, s.session))?;
             }
             if only.is_none() {
                 documents::forget(sql, self.job, &gone)?;
@@ -275,6 +303,31 @@ impl Remover {
         let deleted = gone.iter().filter(|id| held.contains(id)).count() as u64;
         let forgotten = gone.len() as u64 - deleted;
         Ok(Removed { deleted, forgotten, kept: open.len() as u64, nameless: nameless.len() as u64 })
+    }
+
+    /// Tells an output that judges by what it is told how what was asked of the job ended.
+    pub(crate) fn end(
+        &mut self,
+        output: ConnectionId,
+        run: Option<i64>,
+        outcome: &'static str,
+        balance: Balance,
+    ) -> Result<()> {
+        let desk = Desk { store: &self.store, lease: &self.lease, call: &self.call };
+        if let Some(target) = self.targets.get_mut(&output).filter(|target| target.opened.can.told) {
+            let ends = ends(&self.job_name, run, outcome, balance);
+            tell(desk, output, &mut target.opened, Some(ends))?
+                .map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;
+        }
+        Ok(())
+    }
+
+    /// The same for every output that was opened for it.
+    pub(crate) fn end_all(&mut self, run: Option<i64>, removed: Removed) -> Result<()> {
+        let outcome = if self.call.cancel.cancelled() { "stopped" } else { "done" };
+        let balance = Balance { deleted: removed.deleted, kept: removed.kept, ..Balance::default() };
+        let outputs: Vec<ConnectionId> = self.targets.keys().copied().collect();
+        outputs.into_iter().try_for_each(|output| self.end(output, run, outcome, balance))
     }
 
     /// Removes everything that the job has, in key order; what an output does not confirm stays.

@@ -104,7 +104,7 @@ pub(crate) fn sweep(
     shown: &Shown,
     judged: Judged,
     known: u64,
-    remover: Option<Remover>,
+    remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
     let Judged { absent, moved, filtered, kept, mut narrow, narrow_until_gone } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
@@ -130,7 +130,7 @@ pub(crate) fn sweep(
         leaving.extend(to_go.iter().map(|id| id as i64));
     }
     run.tally(|balance| balance.kept = kept);
-    let (Some(store), Some(mut remover)) = (&run.store, remover) else {
+    let (Some(store), Some(remover)) = (&run.store, remover) else {
         let leaving: RoaringTreemap = leaving.iter().map(|id| *id as u64).collect();
         let deleted = held_somewhere(run, &leaving)?.len();
         run.tally(|balance| balance.deleted = deleted);

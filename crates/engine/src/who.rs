@@ -10,6 +10,9 @@ use ingather_store::{Reader, Sql, StoreError, deliveries, jobs, places};
 
 use crate::error::{EngineError, Result};
 
+/// Longer than any path can be.
+pub(crate) const CHAIN_MAX: usize = 100_000;
+
 /// Judges every class and every place once; `output` names the entries whose access may be on its way.
 ///
 /// # Errors
@@ -87,7 +90,6 @@ fn narrow(
 
 /// Whether a place and every place above it admit; a chain that is broken or longer than any path does not.
 fn open(judged: &Judged, place: PlaceId) -> bool {
-    const CHAIN_MAX: usize = 100_000;
     let mut at = Some(place);
     for _ in 0..CHAIN_MAX {
         let Some(id) = at else { return true };

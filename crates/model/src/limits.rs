@@ -59,6 +59,10 @@ pub const LIST_ATTEMPTS_MAX: u32 = 3;
 pub const GUARD_DOCUMENTS: u64 = 20;
 /// Share of a job's documents that may go in one run without being confirmed, per cent (design 4.11).
 pub const GUARD_PERCENT: u64 = 10;
+/// Bytes of a line of a journal by which the line is known: its number stands at its beginning.
+pub const JOURNAL_LINE_BEGINNING: usize = 4_096;
+/// Bytes of one line of a journal that is read: the longest texts, each byte escaped.
+pub const JOURNAL_LINE_BYTES_MAX: u64 = 256 << 20;
 /// Access changes on their way to an output that a search takes into account; with more it answers nothing.
 pub const PENDING_ACCESS_MAX: usize = 1_000_000;
 /// Names of moved documents that a run remembers; with more, moves count for the guard like losses.

@@ -50,13 +50,19 @@ const DEATHS: &[&str] = &[
     "before clear",
 ];
 
+/// Where worlds die besides, that have an output which is told who may see.
+const DEATHS_OF_TOLD: &[&str] =
+    &["before tell", "after tell", "after send", "after confirm", "before confirm"];
+
 struct World {
     dice: Dice,
     lines: Vec<String>,
     files: BTreeSet<String>,
     outputs: Vec<(&'static str, &'static str)>,
     /// Every output can tell that it does not fit the books, so that old books may come back.
-    all_commit: bool,
+    all_fit: bool,
+    /// Some outputs judge access by what they are told.
+    some_told: bool,
     jobs: Vec<&'static str>,
     /// Names of files that this world knows: in small worlds more happens to each.
     names: &'static [&'static str],
@@ -65,13 +71,16 @@ struct World {
 /// The text of a seed's world.
 pub fn of_seed(seed: u64) -> String {
     let mut dice = Dice::new(seed);
-    let all_commit = dice.once_in(3);
+    let all_fit = dice.once_in(3);
+    // The other worlds stay as they were before there were such outputs.
+    let some_told = seed % 4 == 3;
     let mut world = World {
         dice,
         lines: Vec::new(),
         files: BTreeSet::new(),
         outputs: Vec::new(),
-        all_commit,
+        all_fit,
+        some_told,
         jobs: Vec::new(),
         names: FILES,
     };
@@ -100,7 +109,11 @@ impl World {
     fn begin(&mut self) {
         let outputs = 1 + self.dice.below(3);
         for name in &["one", "two", "three"][..outputs] {
-            let kind = if self.all_commit { "committing" } else { self.dice.one(KINDS) };
+            let kind = match if self.all_fit { "committing" } else { self.dice.one(KINDS) } {
+                "memory" if self.some_told => "told",
+                "committing" if self.some_told && self.dice.once_in(2) => "told",
+                kind => kind,
+            };
             self.outputs.push((name, kind));
             self.tell(&format!("output {name} {kind}"));
         }
@@ -305,6 +318,9 @@ impl World {
     fn output_fault(&mut self) {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
+        if kind == "told" && self.dice.once_in(4) {
+            return self.tell(&format!("fault {output} cut"));
+        }
         let name = if self.dice.once_in(3) { "*" } else { self.dice.one(self.names) };
         let times = 1 + self.dice.below(4);
         let word = self.dice.one(&[
@@ -348,7 +364,8 @@ impl World {
     }
 
     fn dying_run(&mut self) {
-        let place = self.dice.one(DEATHS);
+        let here = self.some_told && self.dice.once_in(2);
+        let place = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
         let nth = 1 + self.dice.below(3);
         match self.dice.below(8) {
             0 | 1 => {
@@ -418,10 +435,10 @@ impl World {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
         match self.dice.below(8) {
-            0 | 1 if self.all_commit => self.tell("backup"),
-            2 if self.all_commit => self.tell("restore"),
-            3 if self.all_commit => self.tell("backup all"),
-            4 if self.all_commit => self.tell("restore all"),
+            0 | 1 if self.all_fit => self.tell("backup"),
+            2 if self.all_fit => self.tell("restore"),
+            3 if self.all_fit => self.tell("backup all"),
+            4 if self.all_fit => self.tell("restore all"),
             5 if kind == "committing" => self.tell(&format!("backup {output}")),
             6 if kind == "committing" => self.tell(&format!("restore {output}")),
             _ => {

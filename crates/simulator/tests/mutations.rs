@@ -58,6 +58,10 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
     (Mutation::ContentExplainedAway, Check::Scenario("content_unseen")),
     (Mutation::AccessBeforeContent, Check::Scenario("content_unseen")),
+    (Mutation::ContainerToldBeforeItIsProven, Check::Scenario("told_of_access")),
+    (Mutation::NarrowingToldAtTheEnd, Check::Scenario("told_of_access")),
+    (Mutation::EntryAheadOfItsContainer, Check::Scenario("told_of_access")),
+    (Mutation::CutNotNoticed, Check::Scenario("told_of_access")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

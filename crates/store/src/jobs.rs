@@ -6,6 +6,7 @@ use ingather_model::job::Definition;
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
+use crate::places;
 use crate::queries;
 
 /// A job as stored.
@@ -161,5 +162,5 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
     for statement in [&queries::SEEN_DROP, &queries::BLIND_SPOT_DROP] {
         sql.execute(statement, &[Value::Int(id.0), Value::Int(i64::MAX)])?;
     }
-    Ok(())
+    places::changed(sql)
 }

@@ -25,3 +25,4 @@ pub mod work;
 
 pub use db::{Durability, Reader, Sql, Store, Target};
 pub use error::StoreError;
+pub use places::definitions;

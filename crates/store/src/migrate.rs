@@ -12,6 +12,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (2, "sessions", include_str!("../migrations/0002_sessions.sql")),
     (3, "openings", include_str!("../migrations/0003_openings.sql")),
     (4, "raw", include_str!("../migrations/0004_raw.sql")),
+    (5, "definitions", include_str!("../migrations/0005_definitions.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \

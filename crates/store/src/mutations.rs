@@ -52,6 +52,10 @@ pub enum Mutation {
     ChangedFolderOpens,
     ContentExplainedAway,
     AccessBeforeContent,
+    ContainerToldBeforeItIsProven,
+    NarrowingToldAtTheEnd,
+    EntryAheadOfItsContainer,
+    CutNotNoticed,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -101,6 +105,10 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::ChangedFolderOpens, "a folder opens although it, or one above, changed since it was judged"),
     (Mutation::ContentExplainedAway, "a change time that moved is explained by owner, mode or folder, and the content is not read"),
     (Mutation::AccessBeforeContent, "access that is wider goes ahead of content that was not read yet"),
+    (Mutation::ContainerToldBeforeItIsProven, "an output that is told who may see hears of a folder's opening before it is proven"),
+    (Mutation::NarrowingToldAtTheEnd, "an output that is told who may see hears at the end of the run what became narrower"),
+    (Mutation::EntryAheadOfItsContainer, "an entry is sent ahead of what tells who may see it"),
+    (Mutation::CutNotNoticed, "what an output that was cut has lost is not told again"),
     (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 

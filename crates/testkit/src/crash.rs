@@ -10,7 +10,7 @@ use ingather_connector::call::Cancel;
 /// Places by name; `write` stands for every transaction.
 pub const PLACES: &[&str] = &[
     "begin", "listing", "intent", "confirm", "settle", "hold", "drain", "end", "other", "write", "send",
-    "commit", "clear", "read", "look", "probe", "list",
+    "tell", "commit", "clear", "read", "look", "probe", "list",
 ];
 
 /// What happens at the armed place.
@@ -159,6 +159,7 @@ fn sort(statements: &[&str]) -> &'static str {
     match () {
         () if has(&["job/begin"]) => "begin",
         () if has(&["delivery/intend", "delivery/intend_access"]) => "intent",
+        () if has(&["definition/confirm"]) => "confirm",
         () if has(&["delivery/confirm", "delivery/confirm_access", "delivery/remove", "delivery/refuse"]) => {
             "confirm"
         }

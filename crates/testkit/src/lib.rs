@@ -6,8 +6,10 @@
 pub mod clock;
 pub mod crash;
 pub mod database;
+pub mod memory_kinds;
 pub mod memory_output;
 pub mod power;
+pub mod rules;
 pub mod scenario;
 mod script_listing;
 pub mod script_repository;

@@ -8,53 +8,12 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Held, Holdings, Op, Output, OutputCan, OutputKind, OutputPlace,
+    Change, Generation, Held, Op, Output, OutputCan, OutputPlace, Says, Statement,
 };
-use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;
-
-/// Holds what it is given at once.
-pub static MEMORY: OutputKind = OutputKind {
-    name: "memory",
-    about: "Entries in memory.",
-    can: OutputCan { commits: false, access: true, list: true },
-    schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, OutputCan { commits: false, access: true, list: true }),
-    look: Some(|settings, place| look(&MEMORY, settings, place)),
-    discard: None,
-};
-
-/// Keeps what was committed.
-pub static COMMITTING: OutputKind = OutputKind {
-    name: "committing",
-    about: "Entries in memory, kept from a commit on.",
-    can: OutputCan { commits: true, access: true, list: true },
-    schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, OutputCan { commits: true, access: true, list: true }),
-    look: Some(|settings, place| look(&COMMITTING, settings, place)),
-    discard: None,
-};
-
-/// Takes access only together with the record, and lists nothing.
-pub static PLAIN: OutputKind = OutputKind {
-    name: "plain",
-    about: "Entries in memory, without access by reference.",
-    can: OutputCan { commits: false, access: false, list: false },
-    schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, OutputCan { commits: false, access: false, list: false }),
-    look: None,
-    discard: None,
-};
-
-fn look(
-    kind: &OutputKind,
-    settings: &serde_json::Value,
-    place: &OutputPlace,
-) -> Result<Option<Box<dyn Holdings>>, Fault> {
-    Ok(Some(Box::new(AsOpened((kind.open)(settings, place)?))))
-}
+use crate::rules::Rules;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +85,8 @@ struct Commit {
 pub struct Shelf {
     /// Entries as they would be found now.
     pub entries: BTreeMap<String, Entry>,
+    /// What it was told of who may see.
+    pub rules: Rules,
     /// Largest number of a change that was seen, and the last number of each address.
     seq: i64,
     newest: HashMap<String, i64>,
@@ -168,6 +129,7 @@ impl Default for Shelf {
     fn default() -> Shelf {
         Shelf {
             entries: BTreeMap::new(),
+            rules: Rules::default(),
             seq: 0,
             newest: HashMap::new(),
             session: 0,
@@ -200,6 +162,12 @@ impl Shelf {
         self.earlier = other.clone();
         self.emptied += 1;
         self.stand_at(other);
+    }
+
+    /// It is cut, as a file is: it loses what it was told of who may see, and whoever follows it keeps the entries.
+    pub fn cut(&mut self) {
+        self.rules.cut();
+        self.committed.identity += 1;
     }
 
     /// Nothing goes wrong from now on; what was late has arrived.
@@ -261,7 +229,7 @@ impl Shelf {
 
     /// Keeps a copy of what it holds now.
     pub fn back_up(&mut self) {
-        self.backup = Some(self.committed.clone());
+        self.backup = self.commits.then(|| self.committed.clone());
     }
 
     /// Puts the copy back, if there is one.
@@ -319,6 +287,19 @@ impl Shelf {
     }
 }
 
+impl Shelf {
+    fn hear(&mut self, says: &Says) {
+        match self.rules.hear(says) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.entries.clear();
+                self.emptied += 1;
+            }
+            Err(violation) => self.violations.push(violation),
+        }
+    }
+}
+
 static SHELVES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Shelf>>>>> = LazyLock::new(Mutex::default);
 
 /// The shelf of an output, made when it is not there.
@@ -332,7 +313,11 @@ pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open(settings: &serde_json::Value, place: &OutputPlace, can: OutputCan) -> Result<Box<dyn Output>, Fault> {
+pub(crate) fn open(
+    settings: &serde_json::Value,
+    place: &OutputPlace,
+    can: OutputCan,
+) -> Result<Box<dyn Output>, Fault> {
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let shelf = shared(&text("world"), &text("name"));
     {
@@ -409,6 +394,36 @@ impl Output for MemoryOutput {
         answers
     }
 
+    fn tell(&mut self, _call: &Call, statements: &[Statement]) -> Result<(), Fault> {
+        let dead = || Fault::passing("dead", "the process is dead");
+        let mut shelf = locked(&self.shelf);
+        let crash = shelf.crash.clone();
+        if crash.reach("before tell") {
+            return Err(dead());
+        }
+        // Only what goes wrong with every change goes wrong here.
+        let trouble = shelf.troubles.iter_mut().find(|trouble| trouble.times > 0 && trouble.name.is_empty());
+        let trouble = trouble.map(|trouble| {
+            trouble.times -= 1;
+            (trouble.fault.clone(), trouble.effect)
+        });
+        for statement in statements {
+            if statement.seq <= shelf.seq {
+                let seq = shelf.seq;
+                shelf.violations.push(format!("a statement has the number {} after {seq}", statement.seq));
+            }
+            shelf.seq = shelf.seq.max(statement.seq);
+            // What takes effect late does so at once: statements have no address that something newer could be sent to.
+            if trouble.as_ref().is_none_or(|(_, effect)| *effect != Effect::None) {
+                shelf.hear(&statement.says);
+            }
+        }
+        if crash.reach("after tell") {
+            return Err(dead());
+        }
+        trouble.map_or(Ok(()), |(fault, _)| Err(fault))
+    }
+
     fn commit(&mut self, call: &Call) -> Result<Generation, Fault> {
         let mut shelf = locked(&self.shelf);
         let crash = shelf.crash.clone();
@@ -429,7 +444,11 @@ impl Output for MemoryOutput {
     }
 
     fn generation(&self) -> Generation {
-        let Commit { identity, number, seq, session, .. } = locked(&self.shelf).committed;
+        let shelf = locked(&self.shelf);
+        let Commit { identity, mut number, mut seq, session, .. } = shelf.committed;
+        if self.can.told {
+            (number, seq) = (shelf.seq, shelf.seq);
+        }
         Generation { identity: format!("shelf {identity}"), number, seq, session }
     }
 

@@ -24,7 +24,8 @@ use ingather_store::{Durability, Store, Target, documents, work};
 use crate::clock::HandClock;
 use crate::crash::Crash;
 use crate::database::{Database, Kind};
-use crate::memory_output::{self, COMMITTING, Entry, MEMORY, PLAIN, Shelf};
+use crate::memory_kinds::{COMMITTING, MEMORY, PLAIN, TOLD};
+use crate::memory_output::{self, Entry, Shelf};
 use crate::power::{Copy, Power};
 use crate::script_repository::{self, REPOSITORY, Source};
 use crate::script_transform::TRANSFORM;
@@ -33,7 +34,7 @@ use crate::script_transform::TRANSFORM;
 pub static REGISTRY: Registry = Registry {
     repositories: &[&REPOSITORY],
     transforms: &[&TRANSFORM],
-    outputs: &[&MEMORY, &COMMITTING, &PLAIN],
+    outputs: &[&MEMORY, &COMMITTING, &PLAIN, &TOLD],
     authorities: &[],
 };
 
@@ -343,10 +344,24 @@ impl World {
 
     /// Names of what a user may find in an output; `""` is nobody in particular.
     pub fn sees(&self, user: &str, output: &str) -> Vec<String> {
-        let tokens: Tokens = user.split('+').filter(|token| !token.is_empty()).collect();
+        let tokens = tokens(user);
+        if self.kind_of(output) == TOLD.name
+            && let Some(shelf) = self.shelves.get(output)
+        {
+            // By nothing but what it was told, as whoever follows it does.
+            let shelf = memory_output::locked(shelf);
+            let prefix = format!("mem://{}/", self.name);
+            let entries = shelf.entries.iter().filter(|(_, entry)| shelf.rules.permits(entry, &tokens));
+            return entries.map(|(id, _)| id.replace(&prefix, "")).collect();
+        }
+        self.judged(user, output)
+    }
+
+    /// The same as the inventory judges it, whatever the output was told.
+    pub fn judged(&self, user: &str, output: &str) -> Vec<String> {
         let id = self.outputs.get(output).copied();
         let permitted =
-            who::permitted(&self.engine().reader, id, &tokens).expect("few changes are on their way");
+            who::permitted(&self.engine().reader, id, &tokens(user)).expect("few changes are on their way");
         let entries = self.entries(output).into_iter();
         entries
             .filter(|(_, e)| {
@@ -379,6 +394,10 @@ impl World {
         states.sort();
         states
     }
+}
+
+fn tokens(user: &str) -> Tokens {
+    user.split('+').filter(|token| !token.is_empty()).collect()
 }
 
 fn member(host: &str, id: &str) -> Member {

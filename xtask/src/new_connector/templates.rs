@@ -264,7 +264,7 @@ use serde::Deserialize;
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "__name__",
     about: "Keeps versions in a file.",
-    can: OutputCan { commits: false, access: true, list: true },
+    can: OutputCan { commits: false, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
     open,
     look: Some(|value, place| Ok(Some(Box::new(AsOpened(open(value, place)?))))),

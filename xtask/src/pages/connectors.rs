@@ -64,6 +64,7 @@ fn entries(all: &Registry) -> Vec<Entry> {
             (kind.can.commits, "commits"),
             (kind.can.access, "takes access without the record"),
             (kind.can.list, "lists what it holds"),
+            (kind.can.told, "is told who may see what"),
         ];
         let (role, schema) = ("Output", (kind.schema)().to_value());
         entries.push(Entry { role, name: kind.name, about: kind.about, abilities: able(&can), schema });

@@ -37,6 +37,10 @@ fn main() {
         .map(|(path, text)| {
             (path, format!("<!-- Made by `cargo x generate`; changes here are lost. -->\n{text}").into())
         })
+        .chain(std::iter::once((
+            "docs/generated/journal.schema.json".to_owned(),
+            format!("{:#}\n", ingather_connectors::journal_schema()).into(),
+        )))
         .collect();
     println!("{}", serde_json::Value::Object(pages));
 }

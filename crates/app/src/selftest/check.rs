@@ -82,6 +82,8 @@ pub(super) struct Journal {
     held: BTreeMap<String, (String, String)>,
     /// Addresses of which a line said once more what was held already.
     pub(super) repeated: Vec<String>,
+    /// Lines that tell of anything but the beginning and the end of a run.
+    pub(super) changes: u64,
 }
 
 impl Journal {
@@ -119,9 +121,11 @@ impl Journal {
                     let before = self.held.remove(&id);
                     self.repeated.extend(before.is_none().then_some(id));
                 }
-                "access" => {}
+                "access" | "acl" | "container" | "also" => {}
+                "run" | "run_end" => continue,
                 other => return Err(format!("a line of the journal that says `{other}`")),
             }
+            self.changes += 1;
         }
         Ok(())
     }

@@ -63,7 +63,8 @@ impl Trial {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let journal = self.sandbox.path().join("told");
-        until("nothing is told", || std::fs::metadata(&journal).is_ok_and(|facts| facts.len() > 0));
+        let put = "{\"op\":\"put\"";
+        until("nothing is told", || std::fs::read_to_string(&journal).is_ok_and(|told| told.contains(put)));
         child
     }
 

@@ -8,4 +8,5 @@ mod moves;
 mod owners;
 mod random_worlds;
 mod scenarios;
+mod told;
 mod upgrades;

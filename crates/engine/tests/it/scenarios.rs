@@ -41,7 +41,7 @@ scenarios! {
     failing_outputs faults first_run_holds_nothing first_runs forgetful_output gone_then_put held_removals interrupted_listing intervals kept_text listing_faults
     minimal_runs moves narrowing_is_not_lost new_access_old_content no_content_no_address
     old_removals one_decision_each other_device outputs_changed_while_away outputs_in_and_out power_lost_after_a_send racy_versions single_probe
-    stopped_runs
+    stopped_runs told_and_put_back told_of_access
     taken_over touched_files
     two_owners two_owners_access two_owners_differ two_owners_leaving_access two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }

@@ -20,6 +20,9 @@ const ALLOWED: &[(&str, &str)] = &[
     ("component/kept", "asked once in a run that meets a folder which may open"),
     ("place_narrow/all", "what opened and was not looked at since: at rest empty"),
     ("place_narrow/sent_again", "asked when entries of jobs that are gone are narrower: at rest never"),
+    ("definition/list", "read once for each run, for outputs that are told"),
+    ("definition/in_use", "asked when an output was cut"),
+    ("definition/pending", "walks the partial index of access changes that wait"),
     ("delivery/pending_access", "walks the partial index of access changes that wait"),
     ("delivery/leaving", "walks the partial index of removals that are not confirmed"),
     ("delivery/left", "a list of ids that is made unique"),
@@ -33,8 +36,19 @@ fn allowed(name: &str) -> bool {
 }
 
 /// Tables that never hold more than a handful of rows.
-const SMALL: &[&str] =
-    &["meta", "id_block", "process", "part", "connection", "job", "migration", "json_each", "tally", "j"];
+const SMALL: &[&str] = &[
+    "meta",
+    "id_block",
+    "process",
+    "part",
+    "connection",
+    "job",
+    "migration",
+    "json_each",
+    "tally",
+    "j",
+    "up",
+];
 
 /// How PostgreSQL is to plan here, whatever little the tables of a test hold.
 const AS_WRITERS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \

@@ -33,6 +33,10 @@ impl Play {
                 shelf.forget();
                 return Ok(());
             }
+            "cut" => {
+                shelf.cut();
+                return Ok(());
+            }
             "older" => {
                 shelf.go_back();
                 return Ok(());

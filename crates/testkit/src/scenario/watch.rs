@@ -10,7 +10,8 @@ use ingather_store::jobs::{self, Job};
 use super::books::Claim;
 use super::truth::{self, Expected, Wanted};
 use super::{Answer, Play};
-use crate::memory_output::{Entry, PLAIN, locked};
+use crate::memory_kinds::{PLAIN, TOLD};
+use crate::memory_output::{Entry, locked};
 use crate::script_repository::{self, File, Source};
 use crate::script_transform::parted;
 
@@ -106,6 +107,9 @@ impl Play {
                 // A run that writes nothing opens no output, and compares none.
                 if report.error.is_none() && !report.stopped && !rest.contains("dry-run") {
                     self.watch.restored.retain(|output| !job.definition.outputs.contains(output));
+                }
+                if report.error.is_none() && !rest.contains("dry-run") {
+                    self.as_judged(job, &mut found);
                 }
                 let quiet = report.error.is_none()
                     && !report.stopped
@@ -220,6 +224,20 @@ impl Play {
                         let who = if user.is_empty() { "anybody" } else { user };
                         found.push(format!("{who} finds {name} {text} in {output}, and never might see it"));
                     }
+                }
+            }
+        }
+    }
+
+    /// At the end of a run, whoever goes by what an output was told finds just what a search finds.
+    fn as_judged(&self, job: &Job, found: &mut Vec<String>) {
+        for output in job.definition.outputs.iter().filter(|output| self.world.kind_of(output) == TOLD.name) {
+            for user in USERS {
+                let (told, judged) = (self.world.sees(user, output), self.world.judged(user, output));
+                if told != judged {
+                    found.push(format!(
+                        "`{user}` finds {told:?} in {output} by what it was told, and {judged:?} else"
+                    ));
                 }
             }
         }

@@ -8,7 +8,8 @@ use ingather_connector::output::{
     AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
-use ingather_testkit::memory_output::{self, COMMITTING, MEMORY, PLAIN};
+use ingather_testkit::memory_kinds::{COMMITTING, MEMORY, PLAIN};
+use ingather_testkit::memory_output;
 use ingather_testkit::suites::{OutputSample, output_breaches};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -95,7 +96,7 @@ macro_rules! plants {
                 static KIND: OutputKind = OutputKind {
                     name: "bad",
                     about: "has one fault",
-                    can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true },
+                    can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true, told: false },
                     schema: schema_of::<NoSettings>,
                     open: |settings, place| bad(settings, place, Plant::$plant),
                     look: Some(|settings, place| Ok(Some(Box::new(AsOpened(bad(settings, place, Plant::$plant)?))))),

@@ -30,7 +30,8 @@ struct Told(usize);
 impl Told {
     fn since(&mut self, sandbox: &Sandbox) -> Vec<Value> {
         let text = std::fs::read_to_string(sandbox.path().join("changes.jsonl")).unwrap();
-        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines: Vec<Value> = lines.filter(|line| !line["uri"].is_null()).collect();
         let new = lines[self.0..].to_vec();
         self.0 = lines.len();
         new

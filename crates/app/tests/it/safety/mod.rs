@@ -2,6 +2,7 @@
 
 mod beside;
 mod fuzz;
+mod journal;
 mod meanwhile;
 mod modes;
 pub(crate) mod mounts;

@@ -1,5 +1,7 @@
 //! Classes and places: interned levels of access, by connection (design 4.20).
 
+pub mod definitions;
+
 use ingather_model::access::Level;
 use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 
@@ -43,6 +45,14 @@ pub struct Narrow {
     pub job: i64,
     /// The class.
     pub class: ClassId,
+}
+
+/// Name of the counter that grows when who may see what lies below a known place becomes narrower or wider.
+pub(crate) const ACCESS: &str = "access";
+
+/// In the transaction of such a change.
+pub(crate) fn changed(sql: &mut Sql<'_>) -> Result<()> {
+    take_ids(sql, ACCESS, 1).map(|_| ())
 }
 
 /// All places of a connection that were not replaced.
@@ -107,14 +117,14 @@ pub fn judge(
     sql.execute(&queries::PLACE_JUDGE, &[Value::Int(place.0), Value::Int(level.0)])?;
     let values = [Value::Int(place.0), Value::Int(connection.0), Value::Int(before.0)];
     sql.execute(&queries::PLACE_NARROW_ADD_FOR_ALL, &values)?;
-    Ok(())
+    changed(sql)
 }
 
 /// Adds what has to admit before documents of a job are shown.
 pub fn narrow(sql: &mut Sql<'_>, narrow: Narrow) -> Result<()> {
     let values = [Value::Int(narrow.place.0), Value::Int(narrow.job), Value::Int(narrow.class.0)];
     sql.execute(&queries::PLACE_NARROW_ADD, &values)?;
-    Ok(())
+    changed(sql)
 }
 
 /// What rules beside the levels of places, for all jobs.
@@ -134,7 +144,7 @@ pub fn narrow_of(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(PlaceId, ClassId)
 /// A run of the job has looked at everything below the place.
 pub fn open(sql: &mut Sql<'_>, place: PlaceId, job: JobId) -> Result<()> {
     sql.execute(&queries::PLACE_NARROW_OPEN, &[Value::Int(place.0), Value::Int(job.0)])?;
-    Ok(())
+    changed(sql)
 }
 
 /// What rules entries of jobs that are gone ends once other jobs have sent all of them.
@@ -143,7 +153,7 @@ pub fn sent_again(sql: &mut Sql<'_>) -> Result<()> {
         return Ok(());
     }
     sql.execute(&queries::PLACE_NARROW_SENT_AGAIN, &[])?;
-    Ok(())
+    changed(sql)
 }
 
 /// A place was replaced by another under its name: it stays for the documents that still refer to it.

@@ -1,0 +1,207 @@
+//! The lines of a journal, format 2: what `docs/manual/journal.md` describes, and its JSON Schema.
+
+use ingather_connector::model::access::Level;
+use ingather_connector::model::balance::Balance;
+use ingather_connector::model::document::Record;
+use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_connector::output::{Change, Container, Op, Says, Statement};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Told by every `run` line.
+pub(super) const FORMAT: u32 = 2;
+
+/// One line of a journal. `seq` grows from line to line. An `acl` or a `container` that no line defines, or that is null,
+/// admits nobody.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(super) enum Line<'l> {
+    /// A run of a job, or what a person asked of it, begins. When `state` is another one than in the `run` line before, all that
+    /// was told before is void.
+    Run { seq: i64, format: u32, state: String, job: &'l str, run: Option<i64>, work: &'l str },
+    /// Whom an access list admits; it never changes.
+    Acl {
+        seq: i64,
+        id: i64,
+        #[schemars(with = "AsLevel")]
+        level: &'l Level,
+    },
+    /// Where entries are: all of these acls have to admit. In place of an earlier line of the same id.
+    Container { seq: i64, id: String, acls: Option<Vec<i64>> },
+    /// What has to admit to the entry at an address beside its own acl and container. In place of an earlier line of the same
+    /// address.
+    Also { seq: i64, address: String, also: Vec<Reference> },
+    /// The entry `id` is this from now on.
+    Put {
+        seq: i64,
+        id: &'l str,
+        address: String,
+        job: &'l str,
+        uri: &'l str,
+        version: String,
+        #[schemars(with = "Map<String, Value>")]
+        fields: Value,
+        #[serde(flatten)]
+        access: Reference,
+    },
+    /// Who may see the entry `id`, which stays as it is.
+    Access {
+        seq: i64,
+        id: &'l str,
+        address: String,
+        job: &'l str,
+        uri: &'l str,
+        version: (),
+        #[schemars(with = "Map<String, Value>")]
+        fields: Value,
+        #[serde(flatten)]
+        access: Reference,
+    },
+    /// There is no entry `id` any more.
+    Delete {
+        seq: i64,
+        id: &'l str,
+        address: String,
+        job: &'l str,
+        uri: &'l str,
+        version: (),
+        #[schemars(with = "Map<String, Value>")]
+        fields: Value,
+    },
+    /// What the last `run` line began is over: by what was told a reader finds what a search finds.
+    RunEnd {
+        seq: i64,
+        job: &'l str,
+        run: Option<i64>,
+        outcome: &'l str,
+        #[schemars(with = "std::collections::BTreeMap<String, u64>")]
+        counts: &'l Balance,
+    },
+}
+
+/// Who may see an entry: its own access list, and where it is.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Reference {
+    pub(super) acl: Option<i64>,
+    pub(super) container: Option<String>,
+}
+
+/// Whom an access list admits.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", rename = "Level")]
+#[expect(dead_code, reason = "only its schema is used: the model says the same with other types")]
+enum AsLevel {
+    /// Entries in order: the first whose token the user holds decides; none: not admitted.
+    Ordered(Vec<AsEntry>),
+    /// One of `allow` is needed, unless both are empty; any of `deny` shuts out.
+    Flat { allow: Vec<String>, deny: Vec<String> },
+}
+
+/// One entry of an ordered access list.
+#[derive(JsonSchema)]
+#[schemars(rename = "Entry")]
+#[expect(dead_code, reason = "as above")]
+struct AsEntry {
+    who: String,
+    allow: bool,
+}
+
+/// The JSON Schema of a line.
+pub fn schema() -> Value {
+    schemars::schema_for!(Line<'static>).to_value()
+}
+
+impl Reference {
+    fn of(class: Option<ClassId>, container: Option<Container>) -> Reference {
+        Reference { acl: class.map(|class| class.0), container: container.map(|id| id.to_string()) }
+    }
+}
+
+fn hex(number: i64) -> String {
+    format!("{number:016x}")
+}
+
+/// The line of a change.
+pub(super) fn of_change(change: &Change) -> Line<'_> {
+    let (seq, id, job) = (change.seq, change.id.as_str(), &*change.job_name);
+    let address = hex(change.address);
+    // A URI has no `#` of its own; what follows one is the component.
+    let uri = id.split('#').next().unwrap_or_default();
+    let nothing = || Value::Object(Map::new());
+    let reference = |class: Option<ClassId>, place: Option<PlaceId>| {
+        Reference::of(class, place.map(|place| Container { place, job: change.job }))
+    };
+    match &change.op {
+        Op::Put { record, version, class, place } => Line::Put {
+            seq,
+            id,
+            address,
+            job,
+            uri: &record.uri,
+            version: hex(version.0),
+            fields: fields(record),
+            access: reference(*class, *place),
+        },
+        Op::Access { class, place } => Line::Access {
+            seq,
+            id,
+            address,
+            job,
+            uri,
+            version: (),
+            fields: nothing(),
+            access: reference(*class, *place),
+        },
+        Op::Delete => Line::Delete { seq, id, address, job, uri, version: (), fields: nothing() },
+    }
+}
+
+/// The line of a statement.
+pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
+    let seq = statement.seq;
+    let numbers = |acls: &Vec<ClassId>| acls.iter().map(|class| class.0).collect();
+    match &statement.says {
+        Says::Begin { state, job, run, work } => {
+            Line::Run { seq, format: FORMAT, state: hex(*state), job, run: *run, work }
+        }
+        Says::Acl { id, level } => Line::Acl { seq, id: id.0, level },
+        Says::Container { id, acls } => {
+            Line::Container { seq, id: id.to_string(), acls: acls.as_ref().map(numbers) }
+        }
+        Says::Also { address, references } => {
+            let also = references.iter().map(|(class, container)| Reference::of(*class, *container));
+            Line::Also { seq, address: hex(*address), also: also.collect() }
+        }
+        Says::End { job, run, outcome, balance } => {
+            Line::RunEnd { seq, job, run: *run, outcome, counts: balance }
+        }
+    }
+}
+
+/// The number of a line by its beginning; 0 where it has none, as in format 1.
+pub(super) fn seq_of(beginning: &[u8]) -> i64 {
+    let text = String::from_utf8_lossy(beginning);
+    let number = text.split_once(r#"","seq":"#).filter(|(op, _)| !op.contains(','));
+    let digits = number.map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// All that a record says but its URI; what it does not say is left out.
+fn fields(record: &Record) -> Value {
+    let mut fields: Map<String, Value> =
+        record.fields.iter().map(|(name, values)| (name.clone(), values.as_slice().into())).collect();
+    let known = [
+        ("title", Some(record.title.as_str().into())),
+        ("path", Some(record.path.as_str().into())),
+        ("body", record.body.as_deref().map(Value::from)),
+        ("media_type", record.media_type.as_deref().map(Value::from)),
+        ("language", record.language.as_deref().map(Value::from)),
+        ("size", record.size.map(Value::from)),
+        ("modified", record.modified.map(Value::from)),
+        ("created", record.created.map(Value::from)),
+        ("author", record.author.as_deref().map(Value::from)),
+    ];
+    fields.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    Value::Object(fields)
+}

@@ -1,0 +1,237 @@
+//! A journal with what is replaced left out: one `put` for each entry that there is, after all that says who may see it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
+
+use ingather_connector::model::access::Level;
+use ingather_connector::model::balance::Balance;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::Digest;
+use ingather_connector::model::limits;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::lines::{FORMAT, Line, Reference};
+
+/// A journal, and what people call it.
+pub struct Part {
+    /// Open for reading.
+    pub file: File,
+    /// For people.
+    pub name: String,
+}
+
+/// What a snapshot holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Entries.
+    pub entries: usize,
+    /// Number of the last line that it speaks of: a reader goes on behind it.
+    pub seq: i64,
+    /// Lines about entries whose `put` is in none of the files.
+    pub unknown: usize,
+    /// The last run in the files has its `run_end`.
+    pub ended: bool,
+}
+
+/// What is read of a line; the rest, such as texts, is passed over.
+#[derive(Deserialize)]
+struct Told<'l> {
+    #[serde(borrow)]
+    op: Cow<'l, str>,
+    seq: Option<i64>,
+    id: Option<Value>,
+    state: Option<String>,
+    job: Option<String>,
+    run: Option<i64>,
+    work: Option<String>,
+    outcome: Option<String>,
+    counts: Option<Balance>,
+    level: Option<Level>,
+    acls: Option<Vec<i64>>,
+    address: Option<String>,
+    also: Option<Vec<Reference>>,
+    acl: Option<i64>,
+    container: Option<String>,
+}
+
+/// A line of an entry, to be written again.
+#[derive(Deserialize)]
+struct Put {
+    id: String,
+    /// Missing in format 1.
+    #[serde(default)]
+    address: String,
+    job: String,
+    uri: String,
+    version: String,
+    fields: Value,
+    acl: Option<i64>,
+    container: Option<String>,
+}
+
+/// Where the last `put` of an entry stands, and what was said of its access since.
+struct Entry {
+    part: usize,
+    at: u64,
+    access: Option<Reference>,
+}
+
+struct Begun {
+    state: String,
+    job: String,
+    run: Option<i64>,
+    work: String,
+}
+
+struct Ended {
+    job: String,
+    run: Option<i64>,
+    outcome: String,
+    counts: Balance,
+}
+
+/// What a reader of the lines holds, with places of texts instead of texts.
+#[derive(Default)]
+struct State {
+    begun: Option<Begun>,
+    ended: Option<Ended>,
+    seq: i64,
+    acls: BTreeMap<i64, Level>,
+    containers: BTreeMap<String, Option<Vec<i64>>>,
+    also: BTreeMap<String, Vec<Reference>>,
+    /// By digests of ids.
+    entries: HashMap<Digest, Entry>,
+    unknown: usize,
+}
+
+impl State {
+    /// Takes the line in that begins at `at`; nothing when it does not say what its `op` needs.
+    fn take(&mut self, told: Told<'_>, part: usize, at: u64) -> Option<()> {
+        self.seq = self.seq.max(told.seq.unwrap_or(0));
+        let key = || Some(Digest::of(told.id.as_ref()?.as_str()?.as_bytes()));
+        let reference = Reference { acl: told.acl, container: told.container };
+        match &*told.op {
+            "run" => {
+                let begun = Begun { state: told.state?, job: told.job?, run: told.run, work: told.work? };
+                if self.begun.as_ref().is_some_and(|before| before.state != begun.state) {
+                    *self = State { seq: self.seq, ..State::default() };
+                }
+                (self.begun, self.ended) = (Some(begun), None);
+            }
+            "run_end" => {
+                let (job, outcome, counts) = (told.job?, told.outcome?, told.counts?);
+                self.ended = Some(Ended { job, run: told.run, outcome, counts });
+            }
+            "acl" => drop(self.acls.insert(told.id.as_ref()?.as_i64()?, told.level?)),
+            "container" => drop(self.containers.insert(told.id?.as_str()?.to_owned(), told.acls)),
+            "also" if told.also.as_ref()?.is_empty() => drop(self.also.remove(&told.address?)),
+            "also" => drop(self.also.insert(told.address?, told.also?)),
+            "put" => drop(self.entries.insert(key()?, Entry { part, at, access: None })),
+            "access" => match self.entries.get_mut(&key()?) {
+                Some(entry) => entry.access = Some(reference),
+                None => self.unknown += 1,
+            },
+            "delete" => drop(self.entries.remove(&key()?)),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn read(&mut self, number: usize, part: &Part) -> Result<(), Fault> {
+        let trouble = |error: std::io::Error| trouble(&part.name, &error);
+        let length = part.file.metadata().map_err(trouble)?.len();
+        // No further than it reaches now: somebody may be writing.
+        let mut input = BufReader::new((&part.file).take(length));
+        let (mut text, mut at, mut nth) = (Vec::new(), 0, 0u64);
+        loop {
+            text.clear();
+            let most = limits::JOURNAL_LINE_BYTES_MAX;
+            let read = (&mut input).take(most).read_until(b'\n', &mut text).map_err(trouble)?;
+            nth += 1;
+            // A line without its end is not written yet, or torn.
+            if read as u64 != most && text.last() != Some(&b'\n') {
+                return Ok(());
+            }
+            let taken = serde_json::from_slice(&text).ok().and_then(|told| self.take(told, number, at));
+            if taken.is_none() {
+                let sentence = format!("line {nth} of `{}` is no line of a journal", part.name);
+                return Err(Fault::refused("journal", sentence));
+            }
+            at += read as u64;
+        }
+    }
+}
+
+fn trouble(name: &str, error: &std::io::Error) -> Fault {
+    Fault::passing("journal", format!("journal `{name}`: {error}"))
+}
+
+/// Writes what journals that follow each other, the oldest first, come to, as one journal: whoever has taken it goes on with the
+/// last one behind the line `seq` of the summary. No line shows an entry to anybody who does not see it in the end, for who may see
+/// is told before what. Memory: some hundred bytes for each entry, never its text.
+///
+/// # Errors
+/// A file cannot be read, is no journal, or is of format 1 alone; `out` cannot be written.
+pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
+    let mut state = State::default();
+    for (number, part) in parts.iter().enumerate() {
+        state.read(number, part)?;
+    }
+    let State { begun, ended, seq, acls, containers, also, entries, unknown } = state;
+    let Some(begun) = begun else {
+        let sentence = "no `run` line is in it: the journal is empty, or of an earlier version; run `ingather sync` first";
+        return Err(Fault::refused("journal", sentence));
+    };
+    let mut entries: Vec<Entry> = entries.into_values().collect();
+    entries.sort_unstable_by_key(|entry| (entry.part, entry.at));
+    let summary = Summary { entries: entries.len(), seq, unknown, ended: ended.is_some() };
+    let lines = 1 + acls.len() + containers.len() + also.len() + entries.len() + usize::from(ended.is_some());
+    // Numbers grow up to that of the last line of the files; there are enough, for each of these lines had one there.
+    let mut last = seq - lines as i64;
+    let mut number = || {
+        last += 1;
+        last
+    };
+    let mut write = |line: Line<'_>| -> Result<(), Fault> {
+        serde_json::to_writer(&mut *out, &line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| writeln!(out))
+            .map_err(|error| Fault::passing("output", format!("the snapshot cannot be written: {error}")))
+    };
+    let Begun { state, job, run, work } = begun;
+    write(Line::Run { seq: number(), format: FORMAT, state, job: &job, run, work: &work })?;
+    // Also those that no entry refers to: what follows may, and does not define them again.
+    for (id, level) in &acls {
+        write(Line::Acl { seq: number(), id: *id, level })?;
+    }
+    for (id, acls) in containers {
+        write(Line::Container { seq: number(), id, acls })?;
+    }
+    for (address, also) in also {
+        write(Line::Also { seq: number(), address, also })?;
+    }
+    let mut texts: Vec<BufReader<&File>> = parts.iter().map(|part| BufReader::new(&part.file)).collect();
+    for Entry { part, at, access } in entries {
+        let Put { id, address, job, uri, version, fields, acl, container } =
+            put_at(&mut texts[part], at).map_err(|error| trouble(&parts[part].name, &error))?;
+        let access = access.unwrap_or(Reference { acl, container });
+        write(Line::Put { seq: number(), id: &id, address, job: &job, uri: &uri, version, fields, access })?;
+    }
+    if let Some(Ended { job, run, outcome, counts }) = &ended {
+        write(Line::RunEnd { seq: number(), job, run: *run, outcome, counts })?;
+    }
+    Ok(summary)
+}
+
+/// The line of an entry that begins at `at`.
+fn put_at(text: &mut BufReader<&File>, at: u64) -> std::io::Result<Put> {
+    // Most lines follow each other: what is in the buffer stays.
+    let here = text.stream_position()?;
+    text.seek_relative(at.cast_signed() - here.cast_signed())?;
+    let mut line = Vec::new();
+    text.take(limits::JOURNAL_LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+    Ok(serde_json::from_slice(&line)?)
+}

@@ -1,0 +1,429 @@
+//! What an output that judges access by what it is told has to be told, and when (decision 0015): who may see an entry before
+//! the entry, what became narrower before anything that is sent later, what became wider once the inventory says so.
+//!
+//! The inventory is what a search goes by; whatever it says may be told at any time. What was told and not confirmed is told again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::balance::Balance;
+use ingather_connector::model::decision::NOBODY;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_connector::model::limits;
+use ingather_connector::output::{Container, Says, Statement};
+use ingather_store::connections::{self, Connection};
+use ingather_store::definitions::{self, Defined, Pending, Subject};
+use ingather_store::leases::Lease;
+use ingather_store::mutations::{Mutation, planted};
+use ingather_store::places::{self, Narrow, Ruled};
+use ingather_store::{Durability, Sql, Store, StoreError, jobs};
+
+use crate::error::{self, EngineError};
+use crate::outputs::Opened;
+use crate::run::{Run, lock};
+use crate::visit::access_digest;
+use crate::who::CHAIN_MAX;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// What an entry says about who may see it: class, place, handle of the job.
+pub(crate) type Reference = (Option<ClassId>, Option<PlaceId>, i64);
+
+/// What one output was told, as far as it has answered.
+pub(crate) struct Definitions {
+    /// Number that is told with every beginning.
+    pub(crate) state: i64,
+    told: HashMap<Subject, Digest>,
+    /// The changes of places up to which containers are told.
+    judged: Option<i64>,
+    /// What is to be told first.
+    begins: Option<Says>,
+    /// Classes that the output may not have been told.
+    untold: Vec<ClassId>,
+}
+
+/// What is to be said, and what it defines, with its digest.
+type Wanted = (Option<(Subject, Digest)>, Says);
+
+/// Statements that are on disk as intents.
+#[derive(Default)]
+pub(crate) struct Draft {
+    statements: Vec<Statement>,
+    pub(crate) defined: Vec<Defined>,
+    judged: Option<i64>,
+}
+
+impl Draft {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+}
+
+impl Definitions {
+    /// What is known of an output that was just opened. `anew`: it was cut, or begins otherwise.
+    fn load(sql: &mut Sql<'_>, output: ConnectionId, state: i64, anew: bool) -> Result<Definitions> {
+        let (mut told, mut untold) = (HashMap::new(), Vec::new());
+        for (subject, sent, held) in definitions::list(sql, output)? {
+            let is_told = held == Some(sent);
+            let is_known = match subject {
+                // What a reader cannot do without is told again to whoever begins with a file that was cut.
+                Subject::Also(_) => is_told && !anew,
+                _ => is_told,
+            };
+            // Where nobody knows what was said last, it is told again.
+            match subject {
+                _ if is_known => {
+                    told.insert(subject, sent);
+                }
+                Subject::Container(..) | Subject::Also(_) => {
+                    told.insert(subject, Digest::NONE);
+                }
+                Subject::Acl(class) => untold.push(class),
+                Subject::Entries(_) => {}
+            }
+        }
+        Ok(Definitions { state, told, judged: None, begins: None, untold })
+    }
+
+    /// Whether the entries of a job are known to refer to what is told.
+    pub(crate) fn refer(&self, job: JobId) -> bool {
+        self.told.contains_key(&Subject::Entries(job))
+    }
+
+    pub(crate) fn note_entries(&mut self, defined: Defined) {
+        self.told.insert(defined.subject, defined.sent);
+    }
+
+    /// Whether there may be something to tell, beside what entries need.
+    pub(crate) fn is_behind(&self, generation: i64) -> bool {
+        self.begins.is_some() || !self.untold.is_empty() || self.judged != Some(generation)
+    }
+
+    /// What has to be told before entries with these references; `ends` after all else.
+    fn wanted(
+        &self,
+        sql: &mut Sql<'_>,
+        output: ConnectionId,
+        references: &[Reference],
+        ends: Option<Says>,
+    ) -> Result<(Vec<Wanted>, i64)> {
+        let generation = definitions::access_generation(sql)?;
+        let also = if ends.is_some() { self.also(sql, output)? } else { Vec::new() };
+        let beside = also.iter().flat_map(|(_, references)| references).copied().collect::<Vec<Reference>>();
+        let references = || references.iter().chain(&beside);
+        let mut classes: BTreeSet<ClassId> = references().filter_map(|(class, ..)| *class).collect();
+        classes.extend(&self.untold);
+        let container = |(_, place, job): &Reference| Some(Container { place: (*place)?, job: *job });
+        let mut containers: BTreeSet<Container> = references().filter_map(container).collect();
+        let is_told = |id: &Container| self.told.get(&Subject::Container(id.place, id.job));
+        containers.retain(|id| !is_told(id).copied().is_some_and(Digest::is_some));
+        let is_behind =
+            self.judged != Some(generation) && !planted(Mutation::NarrowingToldAtTheEnd) || ends.is_some();
+        if is_behind {
+            containers.extend(self.told.keys().filter_map(|subject| match *subject {
+                Subject::Container(place, job) => Some(Container { place, job }),
+                _ => None,
+            }));
+        }
+        let mut changed = Vec::new();
+        if !containers.is_empty() {
+            let chains = if is_behind { Chains::all(sql)? } else { Chains::of(sql, &containers)? };
+            for id in containers {
+                let acls = chains.acls(id);
+                let (subject, digest) = (Subject::Container(id.place, id.job), digest(acls.as_deref()));
+                if self.told.get(&subject) != Some(&digest) {
+                    classes.extend(acls.iter().flatten());
+                    changed.push((Some((subject, digest)), Says::Container { id, acls }));
+                }
+            }
+        }
+        classes.retain(|class| !self.told.contains_key(&Subject::Acl(*class)));
+        let classes: Vec<i64> = classes.into_iter().map(|class| class.0).collect();
+        let levels = if classes.is_empty() { Vec::new() } else { definitions::levels(sql, &classes)? };
+        let acls = levels.into_iter().map(|(id, level)| {
+            let subject = (Subject::Acl(id), level.digest());
+            (Some(subject), Says::Acl { id, level })
+        });
+        let begins = self.begins.iter().map(|begins| (None, begins.clone()));
+        let also = also.into_iter().map(|(address, references)| {
+            let container =
+                |(class, place, job): Reference| (class, place.map(|place| Container { place, job }));
+            let subject = (Subject::Also(address), digest_of_references(&references));
+            (
+                Some(subject),
+                Says::Also { address, references: references.into_iter().map(container).collect() },
+            )
+        });
+        let ends = ends.into_iter().map(|ends| (None, ends));
+        Ok((begins.chain(acls).chain(changed).chain(also).chain(ends).collect(), generation))
+    }
+
+    /// Addresses at which something else has to admit now than was told last.
+    fn also(&self, sql: &mut Sql<'_>, output: ConnectionId) -> Result<Vec<(i64, Vec<Reference>)>> {
+        let pending = definitions::pending(sql, output, limits::PENDING_ACCESS_MAX + 1)?;
+        if pending.len() > limits::PENDING_ACCESS_MAX {
+            return Err(StoreError::Refused(
+                "more access changes are on their way than an output can be told of; run `ingather sync` again".to_owned(),
+            ));
+        }
+        let told = self.told.keys().filter_map(|subject| match subject {
+            Subject::Also(address) => Some((*address, Vec::new())),
+            _ => None,
+        });
+        let mut also: BTreeMap<i64, Vec<Reference>> = told.collect();
+        for Pending { address, reference, held } in pending {
+            // What the entry says itself need not be said beside it.
+            if held != Some(access_digest(reference.0, reference.1)) {
+                also.entry(address).or_default().push(reference);
+            }
+        }
+        also.values_mut().for_each(|references| references.sort_unstable());
+        also.retain(|address, references| {
+            self.told.get(&Subject::Also(*address)) != Some(&digest_of_references(references))
+        });
+        Ok(also.into_iter().collect())
+    }
+
+    /// The output has answered.
+    fn answered(&mut self, draft: &Draft) {
+        for defined in &draft.defined {
+            match defined.subject {
+                Subject::Also(_) if defined.sent == digest_of_references(&[]) => {
+                    self.told.remove(&defined.subject);
+                }
+                subject => {
+                    self.told.insert(subject, defined.sent);
+                }
+            }
+        }
+        self.judged = draft.judged;
+        self.begins = None;
+        self.untold.clear();
+    }
+
+    /// Nobody knows what was taken in.
+    fn unanswered(&mut self, draft: &Draft) {
+        for defined in draft.defined.iter().filter(|one| may_change(one.subject)) {
+            self.told.insert(defined.subject, Digest::NONE);
+        }
+        self.judged = None;
+    }
+}
+
+fn digest(acls: Option<&[ClassId]>) -> Digest {
+    let Some(acls) = acls else { return NOBODY };
+    Digest::of(&acls.iter().flat_map(|class| class.0.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+fn digest_of_references(references: &[Reference]) -> Digest {
+    let number = |(class, place, job): &Reference| {
+        [class.map_or(0, |class| class.0), place.map_or(0, |place| place.0), *job]
+    };
+    Digest::of(&references.iter().flat_map(number).flat_map(i64::to_le_bytes).collect::<Vec<u8>>())
+}
+
+fn may_change(subject: Subject) -> bool {
+    matches!(subject, Subject::Container(..) | Subject::Also(_))
+}
+
+impl Opened {
+    /// A run of a job, or what a person asked of it, begins: told with what is told first.
+    pub(crate) fn begin(&mut self, job: &Arc<str>, run: Option<i64>, work: &'static str) {
+        if let Some(definitions) = &mut self.definitions {
+            let (state, job) = (definitions.state, job.clone());
+            definitions.begins = Some(Says::Begin { state, job, run, work });
+        }
+    }
+
+    /// Writes the intents of what has to be told before entries with these references; what is drafted has to be told next.
+    pub(crate) fn draft(
+        &mut self,
+        sql: &mut Sql<'_>,
+        id: ConnectionId,
+        references: &[Reference],
+        ends: Option<Says>,
+    ) -> Result<Draft> {
+        let Some(told) = &mut self.definitions else { return Ok(Draft::default()) };
+        let (wanted, generation) = told.wanted(sql, id, references, ends)?;
+        if wanted.is_empty() {
+            told.judged = Some(generation);
+            return Ok(Draft::default());
+        }
+        let first = connections::take_numbers(sql, id, self.session, wanted.len())?;
+        let mut draft = Draft { judged: Some(generation), ..Draft::default() };
+        for ((defined, says), seq) in wanted.into_iter().zip(first..) {
+            draft.defined.extend(defined.map(|(subject, sent)| Defined { subject, seq, sent }));
+            draft.statements.push(Statement { seq, says });
+        }
+        definitions::intend(sql, id, &draft.defined)?;
+        Ok(draft)
+    }
+
+    /// Tells what was drafted.
+    pub(crate) fn tell(&mut self, call: &Call, draft: &Draft) -> std::result::Result<(), Fault> {
+        let Some(told) = self.definitions.as_mut().filter(|_| !draft.is_empty()) else { return Ok(()) };
+        let answer = self.output.tell(call, &draft.statements);
+        match &answer {
+            Ok(()) => told.answered(draft),
+            Err(_) => told.unanswered(draft),
+        }
+        answer
+    }
+}
+
+/// Who writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Desk<'d> {
+    pub(crate) store: &'d Store,
+    pub(crate) lease: &'d Lease,
+    pub(crate) call: &'d Call,
+}
+
+/// Tells an output all that it has to know by now, whether anything is to be sent to it or not.
+pub(crate) fn tell(
+    desk: Desk<'_>,
+    id: ConnectionId,
+    opened: &mut Opened,
+    ends: Option<Says>,
+) -> Result<std::result::Result<(), Fault>> {
+    let Some(told) = &opened.definitions else { return Ok(Ok(())) };
+    if ends.is_none() && !told.is_behind(desk.store.reader().read(definitions::access_generation)?) {
+        return Ok(Ok(()));
+    }
+    let draft = desk.store.write(Durability::Synced, |sql| {
+        desk.lease.fence(sql)?;
+        opened.draft(sql, id, &[], ends)
+    })?;
+    if draft.is_empty() {
+        return Ok(Ok(()));
+    }
+    if let Err(fault) = opened.tell(desk.call, &draft) {
+        return Ok(Err(fault));
+    }
+    let stands = opened.told_stands();
+    desk.store.write(Durability::Synced, |sql| {
+        desk.lease.fence(sql)?;
+        definitions::confirm(sql, id, &draft.defined)?;
+        definitions::drop_settled(sql, id, digest_of_references(&[]))?;
+        stands.iter().try_for_each(|s| connections::settle(sql, id, &s.identity, s.number, s.session))
+    })?;
+    Ok(Ok(()))
+}
+
+/// What ends when a run, or what a person asked of a job, is over.
+pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: &'static str, balance: Balance) -> Says {
+    Says::End { job: job.clone(), run, outcome, balance }
+}
+
+/// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.
+pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
+    let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
+    let desk = Desk { store, lease, call: &run.call };
+    let balance = *lock(&run.balance);
+    for slot in run.outputs.iter().filter(|slot| slot.can.told) {
+        if let Some(opened) = slot.output().as_mut() {
+            let ends = ends(&run.job_name, Some(run.number), outcome, balance);
+            tell(desk, slot.id, opened, Some(ends))?
+                .map_err(|fault| EngineError::Output { name: slot.name.clone(), fault })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an output was told more than this store ever sent to it: the store is of an earlier day, or another one has written.
+pub(crate) fn is_newer(known: &Connection, opened: &Opened) -> bool {
+    opened.can.told && opened.stands.seq > known.ceiling
+}
+
+/// Loads what an output that was just opened was told. One that the inventory does not speak of begins a new state, which voids all
+/// that it was told before; of one that was cut or begins otherwise, as after a log rotation, definitions are told again.
+pub(crate) fn load(
+    (store, lease): (&Store, &Lease),
+    known: &Connection,
+    opened: &mut Opened,
+    new_state: i64,
+) -> Result<()> {
+    let stands = opened.stands.clone();
+    let is_newer = is_newer(known, opened);
+    let is_known = known.identity.is_some() && !is_newer;
+    let lost = known.identity.as_ref() != Some(&stands.identity) || stands.number < known.generation;
+    let lost = lost && !planted(Mutation::CutNotNoticed);
+    let state = if is_known { known.session } else { new_state };
+    let session = opened.session;
+    let definitions = store.write(Durability::Synced, |sql| {
+        lease.fence(sql)?;
+        if is_newer {
+            connections::pass_number(sql, stands.seq)?;
+            // The output is not ahead of this store any more.
+            connections::take_numbers(sql, known.id, session, 1)?;
+        }
+        if lost || !is_known {
+            let in_use = if is_known { definitions::in_use(sql, known.id)? } else { Vec::new() };
+            definitions::forget(sql, known.id, !is_known)?;
+            // As if somebody had begun to tell all that entries refer to.
+            definitions::intend(sql, known.id, &untold(&in_use))?;
+            connections::settle(sql, known.id, &stands.identity, stands.number, state)?;
+        }
+        Definitions::load(sql, known.id, state, lost)
+    })?;
+    opened.definitions = Some(Box::new(definitions));
+    Ok(())
+}
+
+/// Definitions that these references need, as begun.
+fn untold(in_use: &[Reference]) -> Vec<Defined> {
+    let subjects = in_use.iter().flat_map(|(class, place, job)| {
+        [class.map(Subject::Acl), place.map(|place| Subject::Container(place, *job))]
+    });
+    let subjects: BTreeSet<Subject> = subjects.flatten().collect();
+    subjects.into_iter().map(|subject| Defined { subject, seq: 0, sent: Digest::NONE }).collect()
+}
+
+/// Places, by what is needed to judge them.
+struct Chains {
+    places: HashMap<PlaceId, (ClassId, Option<PlaceId>)>,
+    narrow: HashMap<(PlaceId, i64), Vec<ClassId>>,
+    jobs: HashSet<i64>,
+}
+
+impl Chains {
+    fn all(sql: &mut Sql<'_>) -> Result<Chains> {
+        let (ruled, narrow) = (places::all(sql)?, places::all_narrow(sql)?);
+        Chains::from(sql, ruled, narrow)
+    }
+
+    fn of(sql: &mut Sql<'_>, containers: &BTreeSet<Container>) -> Result<Chains> {
+        let ids: BTreeSet<i64> = containers.iter().map(|id| id.place.0).collect();
+        let ruled = definitions::above(sql, &ids.into_iter().collect::<Vec<i64>>())?;
+        let met: Vec<i64> = ruled.iter().map(|place| place.id.0).collect();
+        let narrow = definitions::narrow_at(sql, &met)?;
+        Chains::from(sql, ruled, narrow)
+    }
+
+    fn from(sql: &mut Sql<'_>, ruled: Vec<Ruled>, narrow: Vec<Narrow>) -> Result<Chains> {
+        let places = ruled.into_iter().map(|place| (place.id, (place.level, place.parent))).collect();
+        let mut by_place: HashMap<(PlaceId, i64), Vec<ClassId>> = HashMap::new();
+        for narrow in narrow.into_iter().filter(|_| !planted(Mutation::ContainerToldBeforeItIsProven)) {
+            by_place.entry((narrow.place, narrow.job)).or_default().push(narrow.class);
+        }
+        let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
+        Ok(Chains { places, narrow: by_place, jobs })
+    }
+
+    /// All that must admit, in order; none when the chain is broken, or longer than any path.
+    fn acls(&self, id: Container) -> Option<Vec<ClassId>> {
+        let job = if self.jobs.contains(&id.job) { id.job } else { 0 };
+        let mut acls = BTreeSet::new();
+        let mut at = Some(id.place);
+        for _ in 0..CHAIN_MAX {
+            let Some(place) = at else { return Some(acls.into_iter().collect()) };
+            let (level, parent) = self.places.get(&place)?;
+            acls.insert(*level);
+            acls.extend(self.narrow.get(&(place, job)).into_iter().flatten());
+            at = *parent;
+        }
+        None
+    }
+}

@@ -1,0 +1,164 @@
+//! What an output that judges by what it is told hears beside entries, while a run delivers (decision 0015).
+//!
+//! Entries that an earlier version of the program has sent name no acls and containers: their references are told once, as the
+//! inventory knows them, without a look at the source.
+
+use std::collections::HashMap;
+
+use ingather_connector::model::decision::NOBODY;
+use ingather_connector::model::document::component_uri;
+use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_connector::model::limits;
+use ingather_connector::output::{Change, Op};
+use ingather_store::definitions::{self, Defined, Subject};
+use ingather_store::deliveries::Delivery;
+use ingather_store::documents::Stored;
+use ingather_store::mutations::{Mutation, planted};
+use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
+
+use super::{Deliverer, Sent};
+use crate::deliver::definitions::{self as engine, Desk, Draft, Reference};
+use crate::error::Result;
+use crate::visit::access_digest;
+
+/// What an entry will refer to; none when it goes.
+pub(crate) fn reference(change: &Change) -> Option<Reference> {
+    match change.op {
+        Op::Put { class, place, .. } | Op::Access { class, place } => Some((class, place, change.job)),
+        Op::Delete => None,
+    }
+}
+
+impl Deliverer<'_> {
+    /// Tells the output what it has to know by now, while nothing is to be sent. What goes wrong is told again before the next
+    /// batch, or at the end.
+    pub(super) fn tell(&self) -> Result<()> {
+        let (true, Some(store), Some(lease)) = (self.slot.can.told, &self.run.store, &self.run.lease) else {
+            return Ok(());
+        };
+        if planted(Mutation::NarrowingToldAtTheEnd) || planted(Mutation::EntryAheadOfItsContainer) {
+            return Ok(());
+        }
+        let desk = Desk { store, lease, call: &self.run.call };
+        if let Some(opened) = self.slot.output().as_mut()
+            && let Err(fault) = engine::tell(desk, self.slot.id, opened, None)?
+        {
+            tracing::debug!(output = self.slot.name, fault = %fault, "not told");
+        }
+        Ok(())
+    }
+
+    /// What has to be told before these entries.
+    pub(super) fn draft(&self, sql: &mut Sql<'_>, sent: &[Sent]) -> std::result::Result<Draft, StoreError> {
+        let mut output = self.slot.output();
+        let Some(opened) = output.as_mut().filter(|opened| opened.can.told) else {
+            return Ok(Draft::default());
+        };
+        let changes = sent.iter().filter(|entry| !entry.settled).map(|entry| self.change(entry));
+        let references: Vec<Reference> = changes.filter_map(|change| reference(&change)).collect();
+        opened.draft(sql, self.slot.id, &references, None)
+    }
+
+    /// Tells references of all that the output holds of this job, unless it knows them. What goes wrong is done by the next run.
+    pub(super) fn refer(&mut self) -> Result<()> {
+        let (run, slot) = (self.run, self.slot);
+        let knows = slot.output().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
+        let (Some(store), Some(false)) = (&run.store, knows) else { return Ok(()) };
+        let mut after = 0;
+        loop {
+            let ids = run.reader.read(|sql| {
+                deliveries::of_output(sql, slot.id, run.job.id, after, limits::DELIVERY_BATCH_MAX)
+            })?;
+            let Some(last) = ids.last() else { break };
+            after = *last;
+            let mut changes = self.references(&ids)?;
+            let refers: Vec<_> = changes.iter().filter_map(reference).collect();
+            let mut output = slot.output();
+            let Some(opened) = output.as_mut() else { return Ok(()) };
+            let draft = store.write(Durability::Synced, |sql| {
+                run.fence(sql)?;
+                let draft = opened.draft(sql, slot.id, &refers, None)?;
+                let first = connections::take_numbers(sql, slot.id, slot.session, changes.len())?;
+                changes.iter_mut().zip(first..).for_each(|(change, seq)| change.seq = seq);
+                Ok(draft)
+            })?;
+            if opened.tell(&run.call, &draft).is_err()
+                || opened.output.apply(&run.call, &changes).iter().any(std::result::Result::is_err)
+            {
+                return Ok(());
+            }
+            let stands = opened.told_stands();
+            store.write(Durability::Synced, |sql| {
+                run.fence(sql)?;
+                definitions::confirm(sql, slot.id, &draft.defined)?;
+                stands
+                    .iter()
+                    .try_for_each(|s| connections::settle(sql, slot.id, &s.identity, s.number, s.session))
+            })?;
+            if run.sweep_stops() {
+                return Ok(());
+            }
+        }
+        self.all_refer(store)
+    }
+
+    /// From now on entries of this job are sent with references.
+    fn all_refer(&self, store: &Store) -> Result<()> {
+        let (run, slot) = (self.run, self.slot);
+        let done = store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            let seq = connections::take_numbers(sql, slot.id, slot.session, 1)?;
+            let done = Defined { subject: Subject::Entries(run.job.id), seq, sent: NOBODY };
+            definitions::intend(sql, slot.id, &[done])?;
+            definitions::confirm(sql, slot.id, &[done])?;
+            Ok(done)
+        })?;
+        if let Some(told) = slot.output().as_mut().and_then(|opened| opened.definitions.as_mut()) {
+            told.note_entries(done);
+        }
+        Ok(())
+    }
+
+    /// What the output is known to hold of documents, as changes of access that change nothing.
+    fn references(&self, ids: &[i64]) -> Result<Vec<Change>> {
+        let run = self.run;
+        let (held, stored, uris, components) = run.reader.read(|sql| {
+            let (held, stored) = (deliveries::holdings(sql, ids)?, documents::get(sql, ids)?);
+            Ok((held, stored, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
+        })?;
+        let stored: HashMap<i64, Stored> = stored.into_iter().map(|one| (one.known.id.0, one)).collect();
+        let uris: HashMap<(i64, ConnectionId), String> =
+            uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
+        let components: HashMap<(i64, i64), String> =
+            components.into_iter().map(|one| ((one.document, one.id), one.name)).collect();
+        let change = |delivery: Delivery| {
+            let stored = stored.get(&delivery.document)?;
+            let (class, place) = (stored.known.class, stored.known.place);
+            let access = delivery.holding.sent_access;
+            let is_told = access == NOBODY || access == access_digest(class, place);
+            let is_held = delivery.holding.is_confirmed()
+                && delivery.holding.held != Some(Digest::NONE)
+                && delivery.outcome.is_none();
+            if !is_told || !is_held {
+                return None;
+            }
+            let uri = uris.get(&(delivery.document, delivery.output)).cloned();
+            let uri = uri.unwrap_or_else(|| run.repository.uri(&stored.name));
+            let id = match delivery.component {
+                0 => uri,
+                component => component_uri(&uri, components.get(&(delivery.document, component))?),
+            };
+            Some(Change {
+                address: run.hasher.hash(id.as_bytes()),
+                id,
+                job: run.job.id.0,
+                job_name: run.job_name.clone(),
+                document: stored.name.clone(),
+                seq: 0,
+                op: Op::Access { class: class.filter(|_| access != NOBODY), place },
+            })
+        };
+        let held = held.into_iter().filter(|delivery| delivery.output == self.slot.id);
+        Ok(held.filter_map(change).collect())
+    }
+}

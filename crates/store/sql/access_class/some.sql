@@ -1,0 +1,2 @@
+-- Some classes.
+SELECT id, level FROM access_class WHERE id IN any_of($1)

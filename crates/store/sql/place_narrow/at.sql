@@ -1,0 +1,2 @@
+-- Those of some places.
+SELECT place, job, class FROM place_narrow WHERE place IN any_of($1)

@@ -1,0 +1,181 @@
+//! What outputs that judge access by what they were told have been told of who may see (design 4.20, decision 0015).
+
+use ingather_model::access::Level;
+use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+
+use crate::db::{Column, Sql, Value};
+use crate::documents::next_id;
+use crate::error::{Result, StoreError};
+use crate::places::{ACCESS, Narrow, Ruled};
+use crate::queries;
+
+/// What one definition is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// A class.
+    Acl(ClassId),
+    /// A place, for documents of the job with this handle.
+    Container(PlaceId, i64),
+    /// All entries of a job: they refer to acls and containers.
+    Entries(JobId),
+    /// What else has to admit to the entry at an address.
+    Also(i64),
+}
+
+impl Subject {
+    fn columns(self) -> (&'static str, i64, i64) {
+        match self {
+            Subject::Acl(class) => ("acl", class.0, 0),
+            Subject::Container(place, job) => ("container", place.0, job),
+            Subject::Entries(job) => ("entries", 0, job.0),
+            Subject::Also(address) => ("also", address, 0),
+        }
+    }
+
+    fn read(kind: &str, id: i64, job: i64) -> Result<Subject> {
+        match kind {
+            "acl" => Ok(Subject::Acl(ClassId(id))),
+            "container" => Ok(Subject::Container(PlaceId(id), job)),
+            "entries" => Ok(Subject::Entries(JobId(job))),
+            "also" => Ok(Subject::Also(id)),
+            _ => Err(StoreError::Refused(format!("there is no definition of the kind `{kind}`"))),
+        }
+    }
+}
+
+/// A definition that is about to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defined {
+    /// Of what.
+    pub subject: Subject,
+    /// Number of the change.
+    pub seq: i64,
+    /// Digest of what is said.
+    pub sent: Digest,
+}
+
+/// All that an output was told of, with the digests of what was said last and of what was confirmed last.
+pub fn list(sql: &mut Sql<'_>, output: ConnectionId) -> Result<Vec<(Subject, Digest, Option<Digest>)>> {
+    sql.query(&queries::DEFINITION_LIST, &[Value::Int(output.0)], |row| {
+        let subject = Subject::read(&row.text(0)?, row.int(1)?, row.int(2)?)?;
+        Ok((subject, Digest(row.int(3)?), row.opt_int(4)?.map(Digest)))
+    })
+}
+
+/// Writes what is about to be told; must be synced before it is.
+pub fn intend(sql: &mut Sql<'_>, output: ConnectionId, defined: &[Defined]) -> Result<()> {
+    with_columns(defined, |kinds, ids, jobs, seqs| {
+        let sent: Vec<i64> = defined.iter().map(|one| one.sent.0).collect();
+        let columns = [
+            Column::Same(output.0),
+            Column::Texts(kinds),
+            Column::Ints(ids),
+            Column::Ints(jobs),
+            Column::Ints(seqs),
+            Column::Ints(&sent),
+        ];
+        sql.execute_many(&queries::DEFINITION_INTEND, &columns)
+    })
+}
+
+/// The output was told.
+pub fn confirm(sql: &mut Sql<'_>, output: ConnectionId, defined: &[Defined]) -> Result<()> {
+    with_columns(defined, |kinds, ids, jobs, seqs| {
+        let columns = [
+            Column::Same(output.0),
+            Column::Texts(kinds),
+            Column::Ints(ids),
+            Column::Ints(jobs),
+            Column::Ints(seqs),
+        ];
+        sql.execute_many(&queries::DEFINITION_CONFIRM, &columns)
+    })
+}
+
+fn with_columns(
+    defined: &[Defined],
+    run: impl FnOnce(&[&str], &[i64], &[i64], &[i64]) -> Result<u64>,
+) -> Result<()> {
+    let (mut kinds, mut ids, mut jobs, mut seqs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for one in defined {
+        let (kind, id, job) = one.subject.columns();
+        kinds.push(kind);
+        ids.push(id);
+        jobs.push(job);
+        seqs.push(one.seq);
+    }
+    run(&kinds, &ids, &jobs, &seqs).map(|_| ())
+}
+
+/// Nothing is known to be defined in an output any more. `all`: nor which jobs' entries refer to definitions.
+pub fn forget(sql: &mut Sql<'_>, output: ConnectionId, all: bool) -> Result<()> {
+    let kinds: &[&str] = if all { &[""] } else { &["acl", "container"] };
+    kinds.iter().try_for_each(|kind| {
+        let values = [Value::Int(output.0), Value::Text(kind)];
+        sql.execute(&queries::DEFINITION_FORGET, &values).map(|_| ())
+    })
+}
+
+/// References that entries of an output have, or may have: class, place, handle of the job.
+pub fn in_use(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+) -> Result<Vec<(Option<ClassId>, Option<PlaceId>, i64)>> {
+    sql.query(&queries::DEFINITION_IN_USE, &[Value::Int(output.0)], |row| {
+        Ok((row.opt_int(0)?.map(ClassId), row.opt_int(1)?.map(PlaceId), row.int(2)?))
+    })
+}
+
+/// Access that is known, and may not be what an output holds at an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    /// The address.
+    pub address: i64,
+    /// Class, place, handle of the job.
+    pub reference: (Option<ClassId>, Option<PlaceId>, i64),
+    /// The access that the output was sent last, where it holds just that, as this owner has sent it.
+    pub held: Option<Digest>,
+}
+
+/// At most `most` of them.
+pub fn pending(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
+    sql.query(&queries::DEFINITION_PENDING, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
+        let reference = (row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId), row.int(1)?);
+        let sent = Some(row.int(4)?);
+        let is_held = row.opt_int(5)? == sent && row.opt_text(6)?.is_none();
+        Ok(Pending { address: row.int(0)?, reference, held: sent.filter(|_| is_held).map(Digest) })
+    })
+}
+
+/// Forgets addresses at which nothing else has to admit any more; `nothing` is the digest of that.
+pub fn drop_settled(sql: &mut Sql<'_>, output: ConnectionId, nothing: Digest) -> Result<()> {
+    sql.execute(&queries::DEFINITION_DROP, &[Value::Int(output.0), Value::Int(nothing.0)]).map(|_| ())
+}
+
+/// Grows with every change of a place that is known, or of what it has opened to.
+pub fn access_generation(sql: &mut Sql<'_>) -> Result<i64> {
+    next_id(sql, ACCESS)
+}
+
+/// Places with all that are above them, in no order.
+pub fn above(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Ruled>> {
+    sql.query(&queries::PLACE_ABOVE, &[Value::Ints(places)], |row| {
+        let (id, level) = (PlaceId(row.int(0)?), ClassId(row.int(1)?));
+        Ok(Ruled { id, level, parent: row.opt_int(2)?.map(PlaceId) })
+    })
+}
+
+/// What rules beside the levels of some places.
+pub fn narrow_at(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Narrow>> {
+    sql.query(&queries::PLACE_NARROW_AT, &[Value::Ints(places)], |row| {
+        Ok(Narrow { place: PlaceId(row.int(0)?), job: row.int(1)?, class: ClassId(row.int(2)?) })
+    })
+}
+
+/// Levels of some classes; one that cannot be read admits nobody and is left out.
+pub fn levels(sql: &mut Sql<'_>, classes: &[i64]) -> Result<Vec<(ClassId, Level)>> {
+    let rows = sql.query(&queries::ACCESS_CLASS_SOME, &[Value::Ints(classes)], |row| {
+        Ok((ClassId(row.int(0)?), row.text(1)?))
+    })?;
+    Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
+}

@@ -1,0 +1,65 @@
+//! Kinds of outputs in memory, by what they are able to do.
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::output::{AsOpened, Holdings, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::settings::{NoSettings, schema_of};
+
+use crate::memory_output::open;
+
+/// Holds what it is given at once.
+pub static MEMORY: OutputKind = OutputKind {
+    name: "memory",
+    about: "Entries in memory.",
+    can: OutputCan { commits: false, access: true, list: true, told: false },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| {
+        open(settings, place, OutputCan { commits: false, access: true, list: true, told: false })
+    },
+    look: Some(|settings, place| look(&MEMORY, settings, place)),
+    discard: None,
+};
+
+/// Keeps what was committed.
+pub static COMMITTING: OutputKind = OutputKind {
+    name: "committing",
+    about: "Entries in memory, kept from a commit on.",
+    can: OutputCan { commits: true, access: true, list: true, told: false },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| {
+        open(settings, place, OutputCan { commits: true, access: true, list: true, told: false })
+    },
+    look: Some(|settings, place| look(&COMMITTING, settings, place)),
+    discard: None,
+};
+
+/// Takes access only together with the record, and lists nothing.
+pub static PLAIN: OutputKind = OutputKind {
+    name: "plain",
+    about: "Entries in memory, without access by reference.",
+    can: OutputCan { commits: false, access: false, list: false, told: false },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| {
+        open(settings, place, OutputCan { commits: false, access: false, list: false, told: false })
+    },
+    look: None,
+    discard: None,
+};
+
+/// Judges access by what it was told.
+pub static TOLD: OutputKind = OutputKind {
+    name: "told",
+    about: "Entries in memory, with who may see them.",
+    can: OutputCan { commits: false, access: true, list: true, told: true },
+    schema: schema_of::<NoSettings>,
+    open: |settings, place| open(settings, place, TOLD.can),
+    look: Some(|settings, place| look(&TOLD, settings, place)),
+    discard: None,
+};
+
+fn look(
+    kind: &OutputKind,
+    settings: &serde_json::Value,
+    place: &OutputPlace,
+) -> Result<Option<Box<dyn Holdings>>, Fault> {
+    Ok(Some(Box::new(AsOpened((kind.open)(settings, place)?))))
+}

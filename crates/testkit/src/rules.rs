@@ -1,0 +1,69 @@
+//! What an output was told of who may see, and judging by nothing else: the oracle for outputs that are told.
+
+use std::collections::HashMap;
+
+use ingather_connector::model::access::{Level, Tokens};
+use ingather_connector::model::ids::ClassId;
+use ingather_connector::output::{Container, Says};
+
+use crate::memory_output::Entry;
+
+/// What an output was told of who may see.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    state: i64,
+    acls: HashMap<ClassId, Level>,
+    containers: HashMap<Container, Option<Vec<ClassId>>>,
+    also: HashMap<i64, Vec<(Option<ClassId>, Option<Container>)>>,
+}
+
+impl Rules {
+    /// Whether somebody who holds these tokens may see an entry.
+    pub fn permits(&self, entry: &Entry, tokens: &Tokens) -> bool {
+        let own = (entry.class, entry.place.map(|place| Container { place, job: entry.job }));
+        let also = self.also.get(&entry.address);
+        also.into_iter().flatten().chain([&own]).all(|(class, container)| {
+            let admits = |class: &ClassId| self.acls.get(class).is_some_and(|level| level.admits(tokens));
+            let acls = container.and_then(|id| self.containers.get(&id)?.as_ref());
+            class.is_some_and(|class| admits(&class)) && acls.is_some_and(|acls| acls.iter().all(admits))
+        })
+    }
+
+    /// It loses all but its state, and what whoever follows it keeps with each entry.
+    pub(crate) fn cut(&mut self) {
+        let also = std::mem::take(&mut self.also);
+        *self = Rules { state: self.state, also, ..Rules::default() };
+    }
+
+    /// Takes a statement in. True when all that was told before is void; an error when no output may be told such a thing.
+    pub(crate) fn hear(&mut self, says: &Says) -> Result<bool, String> {
+        match says {
+            Says::Begin { state, .. } => {
+                let is_void = *state != self.state && self.state != 0;
+                if is_void {
+                    *self = Rules::default();
+                }
+                self.state = *state;
+                return Ok(is_void);
+            }
+            Says::Acl { id, level } => {
+                let before = self.acls.insert(*id, level.clone());
+                if before.is_some_and(|before| before != *level) {
+                    return Err(format!("acl {} is another one", id.0));
+                }
+            }
+            Says::Container { id, acls } => {
+                let unknown = acls.iter().flatten().find(|acl| !self.acls.contains_key(acl));
+                let told =
+                    unknown.map(|acl| format!("container {id} has the acl {}, which was not told", acl.0));
+                self.containers.insert(*id, acls.clone());
+                return told.map_or(Ok(false), Err);
+            }
+            Says::Also { address, references } => {
+                self.also.insert(*address, references.clone());
+            }
+            Says::End { .. } => {}
+        }
+        Ok(false)
+    }
+}
