@@ -479,7 +479,7 @@ fn as_if_visited(task: &Task) -> Option<documents::Visited> {
         identity: task.identity,
         class: known.class,
         place: known.place,
-        raw: known.raw,
+        raw: None,
     })
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod steady;
 mod unchanged;
 mod unread;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_connector::model::decision::{Found, Holding, NOBODY};
@@ -21,7 +21,7 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
 use ingather_store::Durability;
-use ingather_store::documents::Visited;
+use ingather_store::documents::{self, Visited};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::Cause;
 
@@ -40,6 +40,8 @@ use self::steady::{Done, Held};
 pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
     let known: Vec<i64> = tasks.iter().filter(|task| task.known.is_some()).map(|task| task.id).collect();
     let mut holdings = holdings::read(&run.reader, &known)?;
+    let raws: HashMap<i64, Digest> =
+        run.reader.read(|sql| documents::raws(sql, &known))?.into_iter().collect();
     let claimed = tasks.len();
     let mut held_back = Held::new(run);
     let mut reading = Vec::new();
@@ -50,7 +52,8 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             continue;
         }
         let held = holdings.remove(&task.id).unwrap_or_default();
-        match (Visiting { run, task, held, steady: true, looked: None, is_ahead: false }).look()? {
+        let raw = raws.get(&task.id).copied().unwrap_or(Digest::NONE);
+        match (Visiting { run, task, held, raw, steady: true, looked: None, is_ahead: false }).look()? {
             Looked::Over(done) => held_back.take(done)?,
             Looked::Reads(visiting) => reading.push(*visiting),
         }
@@ -130,6 +133,8 @@ struct Visiting<'r> {
     run: &'r Run,
     task: Task,
     held: Holdings,
+    /// Digest of the bytes that what outputs hold was made of; none when that cannot be told.
+    raw: Digest,
     /// What was looked at or read is of one version.
     steady: bool,
     /// The version of its content that a look at it has found.
@@ -196,7 +201,7 @@ impl<'r> Visiting<'r> {
             Ok(Read { observed, passed }) => {
                 self.steady = is_steady(&observed);
                 let class = self.class(&observed)?;
-                let visited = Visited { raw: passed.content, ..self.visited(&observed, class) };
+                let visited = Visited { raw: Some(passed.content), ..self.visited(&observed, class) };
                 self.made(visited, observed.record, passed)
             }
             Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
@@ -227,7 +232,7 @@ impl<'r> Visiting<'r> {
             identity: observed.identity,
             class: Some(class),
             place: self.task.place,
-            raw: self.task.known.as_ref().map_or(Digest::NONE, |known| known.raw),
+            raw: None,
         }
     }
 
@@ -263,7 +268,7 @@ impl<'r> Visiting<'r> {
             identity: self.task.identity,
             class: known.class,
             place: self.task.place,
-            raw: known.raw,
+            raw: None,
         };
         let kept = extracts::kept(self.run, self.task.id, known.version)?;
         Ok(kept.map(|(record, passed)| (visited, record, passed)))
@@ -378,7 +383,7 @@ impl<'r> Visiting<'r> {
             identity: self.task.identity,
             class: known.and_then(|known| known.class),
             place: known.map_or(self.task.place, |known| known.place),
-            raw: known.map_or(Digest::NONE, |known| known.raw),
+            raw: None,
         })
     }
 

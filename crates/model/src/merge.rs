@@ -32,8 +32,6 @@ pub struct Known {
     pub class: Option<ClassId>,
     /// The place that rules it.
     pub place: Option<PlaceId>,
-    /// Digest of the bytes that what outputs hold was made of; none when that is not known.
-    pub raw: Digest,
     /// A removal waits or is half done: it counts as changed (design 4.3).
     pub leaving: bool,
 }
@@ -106,7 +104,6 @@ mod tests {
             settings: SETTINGS,
             class: Some(ClassId(1)),
             place: Some(PlaceId(1)),
-            raw: Digest(3),
             leaving: false,
         }
     }

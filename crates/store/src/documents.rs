@@ -44,8 +44,8 @@ pub struct Visited {
     pub class: Option<ClassId>,
     /// The place that rules it.
     pub place: Option<PlaceId>,
-    /// Digest of the bytes that what outputs hold was made of; none when that cannot be told.
-    pub raw: Digest,
+    /// Digest of the bytes that what outputs hold is made of ([`Digest::NONE`]: that cannot be told); none: as before.
+    pub raw: Option<Digest>,
 }
 
 /// A document with its name.
@@ -102,7 +102,6 @@ fn known(row: &Row<'_>, first: usize) -> Result<Known> {
         settings: Digest(row.int(first + 4)?),
         class: row.opt_int(first + 5)?.map(ClassId),
         place: row.opt_int(first + 6)?.map(PlaceId),
-        raw: Digest(row.int(first + 7)?),
         leaving: false,
     })
 }
@@ -123,8 +122,14 @@ pub fn find(sql: &mut Sql<'_>, job: JobId, parent: i64, own: &[i64]) -> Result<V
 /// Documents by id, in no order; ids that are gone are left out.
 pub fn get(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Stored>> {
     sql.query(&queries::DOCUMENT_GET, &[Value::Ints(ids)], |row| {
-        Ok(Stored { known: known(row, 0)?, name: row.text(8)?, identity: row.int(9)? })
+        Ok(Stored { known: known(row, 0)?, name: row.text(7)?, identity: row.int(8)? })
     })
+}
+
+/// Digests of the bytes that what outputs hold of documents was made of, by document. Read apart from the rest: most documents
+/// are listed as they were, and nobody asks.
+pub fn raws(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, Digest)>> {
+    sql.query(&queries::DOCUMENT_RAWS, &[Value::Ints(ids)], |row| Ok((row.int(0)?, Digest(row.int(1)?))))
 }
 
 /// Adds documents that a listing named for the first time, and counts them. Each waits for its first visit: no settings
@@ -158,6 +163,7 @@ pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
     let ints = |field: fn(&Visited) -> i64| visited.iter().map(field).collect::<Vec<i64>>();
     let classes: Vec<Option<i64>> = visited.iter().map(|v| v.class.map(|class| class.0)).collect();
     let places: Vec<Option<i64>> = visited.iter().map(|v| v.place.map(|place| place.0)).collect();
+    let raws: Vec<Option<i64>> = visited.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
     sql.execute_many(
         &queries::DOCUMENT_SETTLE,
         &[
@@ -168,7 +174,7 @@ pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
             Column::Ints(&ints(|v| v.identity)),
             Column::OptInts(&classes),
             Column::OptInts(&places),
-            Column::Ints(&ints(|v| v.raw.0)),
+            Column::OptInts(&raws),
             Column::Same(run),
         ],
     )?;

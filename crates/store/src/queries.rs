@@ -179,6 +179,7 @@ queries! {
     split DOCUMENT_SCAN_PARENTS = "document/scan_parents";
     shared DOCUMENT_FIND = "document/find";
     shared DOCUMENT_GET = "document/get";
+    shared DOCUMENT_RAWS = "document/raws";
     split DOCUMENT_ADD = "document/add";
     split DOCUMENT_TEXT_ADD = "document_text/add";
     split DOCUMENT_SETTLE = "document/settle";

@@ -71,7 +71,7 @@ impl<'r> Visiting<'r> {
         let reread = self.run.rereads && self.task.is_met && self.task.cause == Cause::Changed;
         let version = self.looked.or(reread.then_some(self.task.version));
         let same = version.is_some_and(|version| version.same(known.version));
-        known.raw.is_some() && same && self.by_reference() && self.holds_all()
+        self.raw.is_some() && same && self.by_reference() && self.holds_all()
     }
 
     /// Reads its bytes for nothing but their digest.
@@ -87,7 +87,7 @@ impl<'r> Visiting<'r> {
 
     pub(super) fn is_as_known(&self, observed: &Observed, raw: Digest) -> bool {
         let Some(known) = &self.task.known else { return false };
-        raw == known.raw && self.run.hasher.version(self.task.own, &observed.content).same(known.version)
+        raw == self.raw && self.run.hasher.version(self.task.own, &observed.content).same(known.version)
     }
 
     /// A document of which only access may have changed.

@@ -34,7 +34,7 @@ impl<'r> Visiting<'r> {
             visited.version = Digest::NONE;
         }
         // What outputs hold was made of nothing but its name and fields.
-        visited.raw = Digest::NONE;
+        visited.raw = Some(Digest::NONE);
         let access = access_digest(visited.class, self.task.place);
         let (mut findings, kept) = self.inside(parts, access);
         findings.push(self.finding(Part::whole(), Arc::new(record), content, access));

@@ -153,8 +153,7 @@ fn wanted(sql: &mut Sql<'_>, row: &Row) -> Result<i64> {
 fn visited(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let id = DocumentId(row.id);
     let (version, access, settings) = (Digest(1), Digest(1), Digest(1));
-    let visited =
-        Visited { id, version, access, settings, identity: 1, class: None, place: None, raw: Digest::NONE };
+    let visited = Visited { id, version, access, settings, identity: 1, class: None, place: None, raw: None };
     documents::settle(sql, 1, &[visited])
 }
 
