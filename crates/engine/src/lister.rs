@@ -300,10 +300,15 @@ impl<'r> Lister<'r> {
             Ok(rows)
         })?;
         let mut by_parent: HashMap<i64, Vec<Known>> = HashMap::new();
-        for (parent, mut known) in rows {
-            known.leaving =
-                self.run.leaving.contains(known.id.0 as u64) && !planted(Mutation::HalfDoneRemovalForgotten);
-            by_parent.entry(parent).or_default().push(known);
+        // Rows of one parent mostly follow each other: one look-up for all of them.
+        for rows in rows.chunk_by(|one, next| one.0 == next.0) {
+            let leaving = |known: Known| Known {
+                leaving: self.run.leaving.contains(known.id.0 as u64)
+                    && !planted(Mutation::HalfDoneRemovalForgotten),
+                ..known
+            };
+            let known = rows.iter().map(|(_, known)| leaving(*known));
+            by_parent.entry(rows[0].0).or_default().extend(known);
         }
         let mut all = Vec::new();
         for group in hashed {

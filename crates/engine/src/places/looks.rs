@@ -24,7 +24,7 @@ pub(crate) fn meet<'p>(run: &Run, reports: &'p [PlaceReport], listing: u32) -> R
     let mut changed = Vec::new();
     for report in reports {
         let level = classes.find(&report.level);
-        if !(changed.is_empty() && places.knows(report, level) && places.note(report, listing).is_some()) {
+        if !changed.is_empty() || !places.stands(report, level, listing) {
             changed.push(report);
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn meet<'p>(run: &Run, reports: &'p [PlaceReport], listing: u32) -> R
             None => meet_all(None)?,
         }
     }
-    run.audiences.note(reports, |name| places.id(name));
+    run.audiences.note(reports, |name| places.level(name));
     Ok(foreign)
 }
 

@@ -200,9 +200,34 @@ impl Places {
         self.folders.get(&place)?.as_deref()
     }
 
-    /// Takes note of a look, and of the listing that made it.
-    fn looked(&mut self, report: &PlaceReport, listing: u32) {
+    /// The place of that name, as met last.
+    pub(crate) fn id(&self, name: &str) -> Option<PlaceId> {
+        self.by_name.get(name).map(|place| place.id)
+    }
+
+    /// The place of that name and its level, as met last.
+    pub(crate) fn level(&self, name: &str) -> Option<(PlaceId, ClassId)> {
+        self.by_name.get(name).map(|place| (place.id, place.level))
+    }
+
+    /// Notes that a place was met by a listing (0: by a single look), if its report changes nothing: a quiet run must not write.
+    pub(crate) fn stands(&mut self, report: &PlaceReport, level: Option<ClassId>, listing: u32) -> bool {
+        let parent = report.parent.as_deref().map(|name| self.id(name));
+        let same = self.by_name.get(report.name.as_str()).is_some_and(|place| {
+            *place.identity == *report.identity
+                && Some(place.level) == level
+                && parent.is_none_or(|parent| parent == place.parent)
+        });
+        if same {
+            self.note(report, listing);
+        }
+        same
+    }
+
+    /// Notes that a place was met, and what the look at it found.
+    pub(crate) fn note(&mut self, report: &PlaceReport, listing: u32) {
         let Some(place) = self.by_name.get_mut(report.name.as_str()) else { return };
+        self.folders.insert(place.id, report.folder.clone());
         let look = &mut place.look;
         if look.stamp != report.stamp || report.stamp == Stamp::NONE {
             self.looks += 1;
@@ -210,29 +235,6 @@ impl Places {
         } else if listing > 0 {
             look.listing = listing;
         }
-    }
-
-    /// The place of that name, as met last.
-    pub(crate) fn id(&self, name: &str) -> Option<PlaceId> {
-        self.by_name.get(name).map(|place| place.id)
-    }
-
-    /// Whether a report changes anything: a quiet run must not write.
-    pub(crate) fn knows(&self, report: &PlaceReport, level: Option<ClassId>) -> bool {
-        let parent = report.parent.as_deref().map(|name| self.id(name));
-        self.by_name.get(report.name.as_str()).is_some_and(|place| {
-            *place.identity == *report.identity
-                && Some(place.level) == level
-                && parent.is_none_or(|parent| parent == place.parent)
-        })
-    }
-
-    /// Notes that a place was met, without any change, by a listing (0: by a single look).
-    pub(crate) fn note(&mut self, report: &PlaceReport, listing: u32) -> Option<PlaceId> {
-        let id = self.id(&report.name)?;
-        self.folders.insert(id, report.folder.clone());
-        self.looked(report, listing);
-        Some(id)
     }
 
     /// Takes a report in: what is narrower rules at once and for all jobs, what is wider waits for [`Places::prove`].

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ingather_connector::model::access::{Level, UNIX_EVERYONE};
-use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::ids::{ClassId, PlaceId};
 use ingather_connector::model::limits;
 use ingather_connector::repository::PlaceReport;
 use ingather_connector::transform::Audience;
@@ -15,18 +15,26 @@ use ingather_connector::transform::Audience;
 /// Places that differ in nothing share them.
 #[derive(Default)]
 pub(crate) struct Audiences {
-    above: RwLock<HashMap<PlaceId, Arc<[u64]>>>,
+    met: RwLock<Met>,
     /// Another one in each process, so that nobody can look for levels that hash alike.
     hasher: RandomState,
 }
 
+#[derive(Default)]
+struct Met {
+    above: HashMap<PlaceId, Arc<[u64]>>,
+    /// Levels of places, each hashed once.
+    levels: HashMap<ClassId, u64>,
+}
+
 impl Audiences {
-    /// Takes note of places, parents before children; `id` knows them by name.
-    pub(crate) fn note(&self, reports: &[PlaceReport], id: impl Fn(&str) -> Option<PlaceId>) {
-        let mut above = self.above.write().unwrap_or_else(PoisonError::into_inner);
+    /// Takes note of places, parents before children; `known` knows them and their levels by name.
+    pub(crate) fn note(&self, reports: &[PlaceReport], known: impl Fn(&str) -> Option<(PlaceId, ClassId)>) {
+        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
+        let Met { above, levels } = &mut *met;
         for report in reports {
-            let Some(place) = id(&report.name) else { continue };
-            let parent = report.parent.as_deref().and_then(&id);
+            let Some((place, class)) = known(&report.name) else { continue };
+            let parent = report.parent.as_deref().and_then(&known).map(|(parent, _)| parent);
             // Below a place that was not met, nobody can say who may see what.
             let outer: Arc<[u64]> = match parent.map(|parent| above.get(&parent)) {
                 None => Arc::default(),
@@ -34,32 +42,39 @@ impl Audiences {
                 Some(None) => continue,
             };
             if above.len() < limits::FOLDERS_WAITING_MAX || above.contains_key(&place) {
-                above.insert(place, self.with(outer, &report.level));
+                if levels.len() >= limits::FOLDERS_WAITING_MAX {
+                    levels.clear();
+                }
+                let own = *levels.entry(class).or_insert_with(|| self.number(&report.level));
+                above.insert(place, with(outer, own));
             }
         }
     }
 
     /// Who may see a document of this level there.
     pub(crate) fn of(&self, place: Option<PlaceId>, level: &Level) -> Audience {
-        let above = self.above.read().unwrap_or_else(PoisonError::into_inner);
-        let number = match place.map(|place| (place, above.get(&place))) {
-            None => self.hasher.hash_one(self.with(Arc::default(), level)),
-            Some((_, Some(outer))) => self.hasher.hash_one(self.with(outer.clone(), level)),
+        let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
+        let number = match place.map(|place| (place, met.above.get(&place))) {
+            None => self.hasher.hash_one(with(Arc::default(), self.number(level))),
+            Some((_, Some(outer))) => self.hasher.hash_one(with(outer.clone(), self.number(level))),
             // One that is not known is like no other.
             Some((place, None)) => self.hasher.hash_one((place, level)),
         };
         Audience(number as i64)
     }
 
-    fn with(&self, outer: Arc<[u64]>, level: &Level) -> Arc<[u64]> {
-        let own = self.hasher.hash_one(plain(level));
-        match outer.binary_search(&own) {
-            Ok(_) => outer,
-            Err(at) => {
-                let mut all = outer.to_vec();
-                all.insert(at, own);
-                all.into()
-            }
+    fn number(&self, level: &Level) -> u64 {
+        self.hasher.hash_one(plain(level))
+    }
+}
+
+fn with(outer: Arc<[u64]>, own: u64) -> Arc<[u64]> {
+    match outer.binary_search(&own) {
+        Ok(_) => outer,
+        Err(at) => {
+            let mut all = outer.to_vec();
+            all.insert(at, own);
+            all.into()
         }
     }
 }
@@ -103,6 +118,11 @@ mod tests {
         known.iter().position(|known| *known == name).map(|at| PlaceId(at as i64))
     }
 
+    /// A class for each of the places: they are of different levels, or of the same.
+    fn known(name: &str) -> Option<(PlaceId, ClassId)> {
+        id(name).map(|id| (id, ClassId(id.0)))
+    }
+
     const OPEN: [bool; 3] = [true; 3];
     const GROUP: [bool; 3] = [true, true, false];
 
@@ -118,7 +138,7 @@ mod tests {
                 report("/c/b", Some("/c"), mode(1, 5, GROUP)),
                 report("/d", Some("/"), mode(1, 6, GROUP)),
             ],
-            id,
+            known,
         );
         let of = |name: &str, level: &Level| audiences.of(id(name), level);
         let open = mode(7, 7, OPEN);
