@@ -12,6 +12,7 @@ pub mod scenario;
 mod script_listing;
 pub mod script_repository;
 pub mod script_transform;
+pub mod stores;
 pub mod suites;
 pub mod world;
 
