@@ -60,6 +60,7 @@ pub(crate) fn open(
             narrow.extend(unproven.into_iter().map(|(_, place)| place));
         }
         places.prove(sql, coverage, &narrow)?;
+        places.forget(sql)?;
         ingather_store::places::sent_again(sql)
     })?;
     Ok(named)
