@@ -74,6 +74,24 @@ impl DataDirectory {
 
     /// The store for reading; none when there is none yet.
     pub(crate) fn reader(&self) -> Result<Option<Reader>> {
+        self.may_be_read()?;
+        Reader::open(&self.target).map_err(|error| self.unusable(error))
+    }
+
+    /// The same for a run: a store of an earlier version is brought up to date first.
+    pub(crate) fn reader_up_to_date(&self, doing: &str) -> Result<Option<Reader>> {
+        self.may_be_read()?;
+        let mut reader = Reader::open(&self.target);
+        if matches!(reader, Err(StoreError::Older)) {
+            self.make()?;
+            interrupt::cancel();
+            let _lock = self.lock(doing)?;
+            reader = Store::open(&self.target).map(|store| Some(store.reader().clone()));
+        }
+        reader.map_err(|error| self.unusable(error))
+    }
+
+    fn may_be_read(&self) -> Result<()> {
         // A directory that may not be entered is not an empty one.
         if let Err(error) = self.path.join("store.db").try_exists() {
             return Err(Failure::unable(format!(
@@ -81,8 +99,7 @@ impl DataDirectory {
                 self.path.display()
             )));
         }
-        self.refuse_lost()?;
-        Reader::open(&self.target).map_err(|error| self.unusable(error))
+        self.refuse_lost()
     }
 
     /// Refuses to begin anew where an index says that there was a store.

@@ -51,10 +51,7 @@ pub(crate) fn check(sql: &mut Sql<'_>) -> Result<bool> {
     let applied = applied(sql)?;
     judge(&applied)?;
     if applied.len() < STEPS.len() {
-        return Err(StoreError::Refused(
-            "the store was written by an older version of ingather; run `ingather sync` once, which brings it up to date"
-                .to_owned(),
-        ));
+        return Err(StoreError::Older);
     }
     Ok(!applied.is_empty())
 }

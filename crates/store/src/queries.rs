@@ -175,6 +175,8 @@ queries! {
     shared PLACE_NARROW_REMOVE = "place_narrow/remove";
     shared PLACE_NARROW_SENT_AGAIN = "place_narrow/sent_again";
     shared DOCUMENT_UNPROVEN = "document/unproven";
+    shared DOCUMENT_PLACES = "document/places";
+    shared DELIVERY_ACCESS_UNCONFIRMED = "delivery/access_unconfirmed";
     shared PLACE_LEAVE = "place/leave";
     split DOCUMENT_SCAN_PARENTS = "document/scan_parents";
     shared DOCUMENT_FIND = "document/find";

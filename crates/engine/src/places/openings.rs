@@ -59,6 +59,7 @@ pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindS
             narrow.extend(unproven.into_iter().map(|(_, place)| place));
         }
         places.prove(sql, coverage, &narrow)?;
+        places.forget(sql)?;
         ingather_store::places::sent_again(sql)
     })?;
     Ok(named)
