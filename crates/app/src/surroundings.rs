@@ -70,17 +70,12 @@ pub(crate) fn of_machine(data: &Path, repair: bool) -> Vec<Look> {
     looks
 }
 
-/// Files of the data directory that would stop the next run.
-pub(crate) fn of_own_files(troubles: Vec<String>) -> Vec<Look> {
+/// Files of the data directory that are not as the program left them, with what to do.
+pub(crate) fn of_own_files(troubles: Vec<(String, String)>) -> Vec<Look> {
     if troubles.is_empty() {
         return vec![Look::good("own_files", "the data directory's own files can be used")];
     }
-    troubles
-        .into_iter()
-        .map(|sentence| {
-            Look::bad("own_files", sentence, "the next run would stop there; remove it, and it is made anew")
-        })
-        .collect()
+    troubles.into_iter().map(|(sentence, advice)| Look::bad("own_files", sentence, advice)).collect()
 }
 
 /// What holds the processes that read files: one is started and reads a line.

@@ -22,6 +22,9 @@ pub static MEMORY: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: false, access: true, list: true }),
+    check: |settings, place| {
+        open(settings, place, OutputCan { commits: false, access: true, list: true }).map(drop)
+    },
     look: Some(|settings, place| look(&MEMORY, settings, place)),
     discard: None,
 };
@@ -33,6 +36,9 @@ pub static COMMITTING: OutputKind = OutputKind {
     can: OutputCan { commits: true, access: true, list: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: true, access: true, list: true }),
+    check: |settings, place| {
+        open(settings, place, OutputCan { commits: true, access: true, list: true }).map(drop)
+    },
     look: Some(|settings, place| look(&COMMITTING, settings, place)),
     discard: None,
 };
@@ -44,6 +50,9 @@ pub static PLAIN: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: false, list: false },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, OutputCan { commits: false, access: false, list: false }),
+    check: |settings, place| {
+        open(settings, place, OutputCan { commits: false, access: false, list: false }).map(drop)
+    },
     look: None,
     discard: None,
 };
