@@ -4,6 +4,7 @@ mod damage;
 mod dry;
 mod guard;
 mod keep;
+mod lookup;
 mod odd;
 mod people;
 mod sources;
