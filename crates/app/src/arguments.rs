@@ -196,8 +196,11 @@ pub(crate) enum Command {
     #[command(
         after_help = "Example:\n  ingather restore /backups/ingather-monday.tar --data /srv/ingather\n\n\
         The data directory must not exist, or be empty. A file that is damaged or incomplete is refused,\n\
-        and nothing is made. The next sync brings everything up to date and reads only what changed.\n\n\
-        Exit codes: 0 done · 2 the data directory is in use · 3 could not work"
+        and nothing is made. The next sync brings everything up to date and reads only what changed.\n\
+        A search index that was damaged already when it was backed up is left out; the next sync makes\n\
+        it anew.\n\n\
+        Exit codes: 0 done · 1 restored without its search index, which was damaged ·\n\
+        2 the data directory is in use · 3 could not work"
     )]
     Restore {
         /// What `ingather backup` wrote; - for standard input
