@@ -87,10 +87,16 @@ impl DataDirectory {
     pub(crate) fn reader(&self) -> Result<Option<Reader>> {
         // A directory that may not be entered is not an empty one.
         if let Err(error) = self.path.join("store.db").try_exists() {
-            return Err(Failure::unable(format!(
-                "the data directory {} cannot be read: {error}; use your own with --data",
-                self.path.display()
-            )));
+            let path = self.path.display();
+            return Err(Failure::unable(match error.kind() {
+                std::io::ErrorKind::PermissionDenied => format!(
+                    "the data directory {path} is not yours to read: ask its owner, who alone can search there, or use your own \
+                     with --data"
+                ),
+                _ => {
+                    format!("the data directory {path} cannot be read: {error}; use another one with --data")
+                }
+            }));
         }
         self.refuse_lost()?;
         Reader::open(&self.target).map_err(|error| self.unusable(error))
@@ -119,7 +125,9 @@ impl DataDirectory {
         match self.own_number() {
             Ok(Kept::Whole(_) | Kept::Missing) => {}
             Ok(Kept::Damaged) => found.push((self.damaged_number(), "the next run makes it anew".to_owned())),
-            Err(failure) if found.is_empty() => found.push((failure.to_string(), stops.to_owned())),
+            Err(failure) if found.is_empty() => {
+                found.push((failure.to_string(), "the next run would stop there".to_owned()));
+            }
             Err(_) => {}
         }
         found

@@ -43,6 +43,9 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
     let (scratch, index) = collect(&reader, &data, file)?;
+    if data.keeps_the_store() {
+        refuse_damaged_store(&scratch.0, &data)?;
+    }
     refuse_damaged(&scratch.0, &data, &reader)?;
     let mut manifest = Manifest {
         format: archive::FORMAT,
@@ -119,6 +122,23 @@ fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, Stor
     Ok(known.map_or(index.seq == 0, |connection| misfit(&connection, index).is_none()))
 }
 
+/// Looks at the store that was copied: nobody could restore one that is damaged.
+fn refuse_damaged_store(copied: &Path, data: &DataDirectory) -> Result<()> {
+    let target = Target::Sqlite(copied.join("store.db"));
+    let looked = Reader::open(&target)
+        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.read(doctor::integrity)));
+    let damage = match looked {
+        Ok(None) => return Ok(()),
+        Ok(Some(damage)) => damage,
+        Err(error) => error.to_string(),
+    };
+    Err(Failure::unable(format!(
+        "nothing was backed up: the store in {} is damaged ({damage}); restore an earlier backup, or move {0} away and run \
+         `ingather sync` again",
+        data.path.display()
+    )))
+}
+
 /// What is damaged of the index in a folder; none when it is whole, or none is there.
 fn damage(folder: &Path, store: &str) -> Result<Option<String>> {
     let Some(look) = ingather_connectors::ALL.output(INDEX).and_then(|kind| kind.look) else {
@@ -154,8 +174,8 @@ fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
         });
         show::json(&line);
     } else if !global.quiet {
-        let files = manifest.files.len();
-        show::line(&format!("{what}: {} ({files} files, {})", place.display(), show::bytes(bytes)));
+        let files = show::counted(manifest.files.len() as u64, "file");
+        show::line(&format!("{what}: {} ({files}, {})", place.display(), show::bytes(bytes)));
     }
 }
 
@@ -210,8 +230,9 @@ fn check(folder: &Path, manifest: &mut Manifest, file: &Path) -> Result<Option<S
             return Err(unusable("it has no store".to_owned()));
         }
         let store = Store::open(&target).map_err(|error| unusable(error.to_string()))?;
-        if let Some(damage) = store.reader().read(doctor::integrity)? {
-            return Err(unusable(damage));
+        let damage = store.reader().read(doctor::integrity).map_err(|error| unusable(error.to_string()))?;
+        if let Some(damage) = damage {
+            return Err(unusable(format!("its store is damaged: {damage}")));
         }
         if store.reader().id() != manifest.store_id {
             return Err(unusable("its store is not the one that it names".to_owned()));

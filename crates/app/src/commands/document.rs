@@ -100,7 +100,7 @@ fn state_of(row: &Listed) -> DocumentState {
         (Some(_), _) => DocumentState::Waiting,
         (None, Some("failed")) => DocumentState::Failed,
         (None, Some("skipped")) => DocumentState::Skipped,
-        _ => DocumentState::Settled,
+        _ => DocumentState::Done,
     }
 }
 
@@ -108,7 +108,7 @@ fn state_of(row: &Listed) -> DocumentState {
 fn words(state: DocumentState) -> (&'static str, &'static str) {
     match state {
         DocumentState::Waiting => ("waiting", "waiting"),
-        DocumentState::Settled => ("settled", "done"),
+        DocumentState::Done => ("settled", "done"),
         DocumentState::Failed => ("failed", "failed"),
         DocumentState::Skipped => ("skipped", "skipped"),
     }

@@ -65,7 +65,7 @@ pub(crate) fn why(global: &Global, user: &str, document: &OsStr) -> Result<u8> {
     // What is nowhere needs no answer for each job.
     let is_nowhere = |answer: &Access| matches!(answer.cause.code.as_str(), "absent" | "outside");
     if !global.json && answers.len() > 1 && answers.iter().all(is_nowhere) {
-        show::line(&format!("{user} cannot find `{document}`: it does not exist in any job"));
+        show::line(&format!("user {user} cannot find `{document}`: it does not exist in any job"));
     } else {
         for answer in &answers {
             if global.json { json_line(user, answer, file.as_deref()) } else { tell(answer) }

@@ -8,5 +8,6 @@ mod lookup;
 mod odd;
 mod people;
 mod sources;
+mod stores;
 mod surroundings;
 mod words;

@@ -32,7 +32,7 @@ fn two_jobs_that_send_the_same_documents_differently_are_told_by_sync_doctor_and
     let told = sandbox.run(&["document", "explain", "whole", "1.txt"]).exits(0);
     assert!(told.out.contains("that job short sent last") && told.out.contains("--to"), "{told:?}");
     // The cure that the sentence names; what it takes along is said at once, and until it is sent again.
-    let lost = "job whole: 3 documents wait to be sent again, and may not be found before";
+    let lost = "job whole: 3 documents are still to be sent again, and may not be found before";
     let deleted = sandbox.run(&["job", "delete", "short"]).exits(0);
     assert!(deleted.err.contains(lost) && deleted.err.contains("`ingather sync`"), "{deleted:?}");
     let named = sandbox.run(&["doctor"]).exits(1);
@@ -91,7 +91,7 @@ fn the_doctor_knows_what_failed_and_what_could_not_be_read() {
     for words in [
         "failed: job root: 1 document",
         "--state failed",
-        "blind: job root: 1 folder",
+        "blind: job root: 1 path could not be read",
         "closed/ (unreadable)",
     ] {
         assert!(named.out.contains(words), "{words}: {named:?}");
