@@ -57,6 +57,7 @@ const RULES: &[(&str, Rule)] = &[
     ("sleeping-test", leftovers::sleeps),
     ("log-message", messages::log_messages),
     ("terminal", messages::terminals),
+    ("plural", messages::plurals),
     ("clock", clock::clock),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),

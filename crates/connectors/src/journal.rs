@@ -4,7 +4,7 @@
 pub(crate) mod lines;
 pub(crate) mod snapshot;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -21,7 +21,7 @@ use ingather_connector::output::{
     Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace, Statement,
 };
 use ingather_connector::settings;
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::{Access, FlockOperation, OFlags};
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false, told: true },
     schema: settings::schema_of::<JournalSettings>,
     open,
+    check,
     look: None,
     discard: None,
 };
@@ -59,13 +60,88 @@ struct JournalSettings {
 }
 
 fn open(value: &Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+    let (path, name) = named(value)?;
+    Ok(Box::new(Journal::open(&path, name)?))
+}
+
+/// The file that settings name, and its name there.
+fn named(value: &Value) -> Result<(PathBuf, String), Fault> {
     let settings: JournalSettings = settings::read(value)?;
     let bytes = names::unescape(&settings.file).map_err(|sentence| Fault::refused("settings", sentence))?;
     let path = PathBuf::from(std::ffi::OsString::from_vec(bytes.into_owned()));
     if !path.is_absolute() {
         return Err(Fault::refused("settings", format!("`{}` is not an absolute path", settings.file)));
     }
-    Ok(Box::new(Journal::open(&path, settings.file)?))
+    Ok((path, settings.file))
+}
+
+fn check(value: &Value, _place: &OutputPlace) -> Result<(), Fault> {
+    let (path, name) = named(value)?;
+    let closed = |errno: Errno| unusable(&name, &errno.into());
+    let facts = match path.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            return rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(closed);
+        }
+        known => known.map_err(|error| unusable(&name, &error))?,
+    };
+    refuse_odd(&facts, &name)?;
+    rustix::fs::access(&path, Access::READ_OK | Access::WRITE_OK).map_err(closed)?;
+    let file = File::open(&path).map_err(|error| unusable(&name, &error))?;
+    refuse_foreign(&file, facts.len(), &name)?;
+    refuse_shared(&facts, &name)
+}
+
+/// The sentence for a journal that the system does not let be used.
+fn unusable(name: &str, error: &std::io::Error) -> Fault {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Fault::refused("journal", format!("journal `{name}`: its folder does not exist"))
+        }
+        std::io::ErrorKind::IsADirectory => not_a_file(name),
+        std::io::ErrorKind::PermissionDenied
+        | std::io::ErrorKind::ReadOnlyFilesystem
+        | std::io::ErrorKind::NotADirectory => {
+            Fault::refused("journal", format!("journal `{name}`: {error}"))
+        }
+        _ => Fault::passing("journal", format!("journal `{name}`: {error}")),
+    }
+}
+
+fn refuse_odd(facts: &Metadata, name: &str) -> Result<(), Fault> {
+    match facts.is_file() {
+        true => Ok(()),
+        false => Err(not_a_file(name)),
+    }
+}
+
+fn not_a_file(name: &str) -> Fault {
+    Fault::refused("journal", format!("journal `{name}` is not a file"))
+}
+
+fn refuse_foreign(file: &File, length: u64, name: &str) -> Result<(), Fault> {
+    match begins_as_ours(file, length) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            let sentence = format!("`{name}` is no journal: it holds something else; name another file");
+            Err(Fault::refused("journal", sentence))
+        }
+        Err(error) => Err(unusable(name, &error)),
+    }
+}
+
+fn refuse_shared(facts: &Metadata, name: &str) -> Result<(), Fault> {
+    // The bits of the group are also those of all whom an access list names.
+    if facts.mode() & 0o066 == 0 || SHARED.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    Err(Fault::refused(
+        "journal",
+        format!(
+            "others than its owner may read or write the journal `{name}`, which holds everybody's text: make it the owner's \
+             alone (chmod 600), or say --shared-journal"
+        ),
+    ))
 }
 
 struct Journal {
@@ -100,25 +176,15 @@ fn lock(file: &File) -> rustix::io::Result<()> {
 
 impl Journal {
     fn open(path: &Path, name: String) -> Result<Journal, Fault> {
-        let trouble = |error: std::io::Error| Fault::passing("journal", format!("journal `{name}`: {error}"));
+        let trouble = |error: std::io::Error| unusable(&name, &error);
         let existed = path.exists();
         // Without blocking, so that a pipe that is named by mistake is met by the question below.
         let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).bits().cast_signed();
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
-        let file = options.open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Fault::refused("journal", format!("journal `{name}`: its folder does not exist"))
-            }
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::IsADirectory => {
-                Fault::refused("journal", format!("journal `{name}`: {error}"))
-            }
-            _ => trouble(error),
-        })?;
+        let file = options.open(path).map_err(trouble)?;
         let facts = file.metadata().map_err(trouble)?;
-        if !facts.is_file() {
-            return Err(Fault::refused("journal", format!("journal `{name}` is not a file")));
-        }
+        refuse_odd(&facts, &name)?;
         match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
                 let sentence =
@@ -128,20 +194,8 @@ impl Journal {
             other => other.map_err(|errno| trouble(errno.into()))?,
         }
         let length = file.metadata().map_err(trouble)?.len();
-        if !begins_as_ours(&file, length).map_err(trouble)? {
-            let sentence = format!("`{name}` is no journal: it holds something else; name another file");
-            return Err(Fault::refused("journal", sentence));
-        }
-        // The bits of the group are also those of all whom an access list names.
-        if facts.mode() & 0o066 != 0 && !SHARED.load(Ordering::Relaxed) {
-            return Err(Fault::refused(
-                "journal",
-                format!(
-                    "others than its owner may read or write the journal `{name}`, which holds everybody's text: make it the \
-                     owner's alone (chmod 600), or say --shared-journal"
-                ),
-            ));
-        }
+        refuse_foreign(&file, length, &name)?;
+        refuse_shared(&facts, &name)?;
         let end = end_of_last_line(&file, length).map_err(trouble)?;
         if end < length {
             file.set_len(end).and_then(|()| file.sync_all()).map_err(trouble)?;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ingather_connector::model::balance;
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
@@ -138,7 +139,8 @@ pub(crate) fn sweep(
     });
     if not_confirmed > 0 {
         run.complain(&format!(
-            "{not_confirmed} removals were not confirmed by an output; the next run tries again"
+            "an output did not confirm {}; the next run tries again",
+            balance::counted(not_confirmed, "removal")
         ));
     }
     if shown.complete && !run.sweep_stops() { openings::open(run, store, shown) } else { Ok(Vec::new()) }

@@ -138,6 +138,7 @@ queries! {
     shared RUN_COUNTS = "run/counts";
     shared RUN_COUNT = "run/count";
     shared RUN_LIST = "run/list";
+    shared RUN_UNFINISHED = "run/unfinished";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
     shared RUN_REMOVE = "run/remove";
