@@ -245,6 +245,8 @@ mod tests {
         for comment in ["// `store.md` 2.1", "// the engine reference 1.3", "// Seed documents say"] {
             assert_eq!(refused(comment).len(), 1, "{comment}");
         }
+        let within = [("docs/design/README.md", "| [store.md](store.md) | rows |")];
+        assert_eq!(found(citations, &within), []);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Arrows between ManifoldCF's document states (coverage S3.95–S3.105 and the chapters on clean-up and deletion).
+//! Arrows between ManifoldCF's document states (coverage S3.95–S3.105, S3.155, S3.201, S3.209–S3.218).
 
 use super::{Arrows, DocumentWay, Way};
 use crate::lifecycle::document::Event;
