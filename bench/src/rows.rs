@@ -30,6 +30,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "no-change", measure: files::no_change },
     Row { name: "few-changes", measure: files::few_changes },
     Row { name: "folder-access", measure: files::folder_access },
+    Row { name: "file-access", measure: files::file_access },
     Row { name: "first-null", measure: first::to_null },
     Row { name: "first-index", measure: first::to_index },
     Row { name: "killed", measure: first::killed },

@@ -1,6 +1,7 @@
 //! Folders of text files, the same on every machine and in every run.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,6 +140,17 @@ impl Files {
         }
         settle();
         Ok(Files { root, folders, count, changes: 0 })
+    }
+
+    /// Gives every file a mode.
+    pub(crate) fn set_mode(&self, mode: u32) -> Result<()> {
+        for folder in &self.folders {
+            for entry in fs::read_dir(folder)? {
+                fs::set_permissions(entry?.path(), fs::Permissions::from_mode(mode))?;
+            }
+        }
+        settle();
+        Ok(())
     }
 
     /// Changes a file in so many folders, and replaces one by a new one in so many others, spread over the tree.

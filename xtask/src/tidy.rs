@@ -59,6 +59,7 @@ const RULES: &[(&str, Rule)] = &[
     ("log-message", messages::log_messages),
     ("terminal", messages::terminals),
     ("citation", cited::citations),
+    ("plural", messages::plurals),
     ("clock", clock::clock),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),

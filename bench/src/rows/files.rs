@@ -131,3 +131,36 @@ pub(super) fn folder_access(bench: &Bench) -> Result<Vec<Line>> {
         goal: Goal::Most(2.0),
     }])
 }
+
+/// Every file opens to more people: its content is looked at before they see it.
+pub(super) fn file_access(bench: &Bench) -> Result<Vec<Line>> {
+    let files = known(bench)?;
+    let read = floor(&["read".as_ref(), files.root.as_os_str()])?;
+    let changed = |mode: u32| {
+        files.set_mode(mode)?;
+        let cost = run(&sync(bench, "data", &files.root, "null"))?;
+        let told = told(&cost)?;
+        if told["access"] != files.count {
+            return Err(format!("not every file has other access: {told}").into());
+        }
+        Ok(cost)
+    };
+    let beside = pairs(
+        bench.pairs,
+        || {
+            changed(0o640)?;
+            changed(0o644)
+        },
+        || run(&read),
+    )?;
+    clear(bench)?;
+    Ok(vec![Line {
+        work: format!("`chmod o+r` of {} files of 2 KiB, the run after it", thousands(files.count)),
+        ours: figures(&middle(&beside.ours)),
+        beside: format!("walk + read + hash: {}", figures(&middle(&beside.floor))),
+        what: "CPU",
+        value: beside.ratio(cpu),
+        unit: "×",
+        goal: Goal::Most(1.5),
+    }])
+}

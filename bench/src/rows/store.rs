@@ -148,7 +148,7 @@ fn confirm(store: &Store, count: usize) -> Result<()> {
                 id: DocumentId(id(number)),
                 version: Digest(scattered(number) ^ 1),
                 access: Digest(scattered(number) ^ 2),
-                raw: Digest(scattered(number) ^ 6),
+                raw: Some(Digest(scattered(number) ^ 6)),
                 settings: Digest(7),
                 identity: scattered(number) ^ 3,
                 class: Some(ClassId(1)),

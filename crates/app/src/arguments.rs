@@ -61,15 +61,62 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["config", "init"], "there is nothing to set up; begin with `ingather sync FOLDER`"),
 ];
 
-/// The sentence for a command that there is not, when it is known what is meant.
+/// Flags and words that people try behind a command, with what does it here; `*` stands for any word, and for any command.
+const BEHIND: &[(&str, &[&str], &str)] = &[
+    (
+        "search",
+        &["*"],
+        "a query is one argument: put several words in quotes, as in `ingather search 'two words'`",
+    ),
+    ("search", &["--user", "-u"], "`--as USER` searches as a local user"),
+    ("search", &["-n", "--max", "--count", "--size"], "`--limit N` says how many hits are shown"),
+    ("sync", &["*"], "one folder or file at a time: run `ingather sync` for each of them"),
+    ("sync", &["--all", "-a"], "each job is synced by its folder: `ingather job list` shows them"),
+    ("sync", &["-n", "--check", "--simulate"], "`--dry-run` counts what would change, and writes nothing"),
+    (
+        "sync",
+        &["--force", "-f", "--full"],
+        "`--reread` reads every file again, `--delete-guard off` lets removals go",
+    ),
+    ("sync", &["-r", "-R", "--recursive"], "a folder is taken with everything below it"),
+    ("sync", &["--delete"], "what is gone from the source is removed anyway; `--minimal` removes nothing"),
+    ("sync", &["--job"], "`--name NAME` says which job is meant"),
+    ("sync", &["--output", "-o"], "`--to OUTPUT` names the output"),
+    ("*", &["--fix"], "`--repair` repairs what was found"),
+    ("*", &["--user", "--as"], "only `ingather search` and `ingather why` are asked for a user"),
+];
+
+/// The sentence for a command or an argument that there is not, when it is known what is meant.
 pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if error.kind() == ErrorKind::UnknownArgument {
+        let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+        return behind(typed);
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (_, what) = ELSEWHERE.iter().find(|(names, _)| names.contains(&typed.as_str()))?;
     Some(format!("there is no command `{typed}`; {what}"))
+}
+
+/// What is meant by an argument that the command does not take.
+fn behind(typed: &str) -> Option<String> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_word = |command: &str| words.iter().any(|word| word == command);
+    let flag = typed.split('=').next().unwrap_or(typed);
+    let means = |(command, tried, _): &&(&str, &[&str], &str)| {
+        let any = !typed.starts_with('-') && tried.contains(&"*");
+        (*command == "*" || is_word(command)) && (any || tried.contains(&flag))
+    };
+    let (command, _, what) = BEHIND.iter().find(means)?;
+    let at = if *command == "*" { String::new() } else { format!(" `ingather {command}`") };
+    Some(match typed.starts_with('-') {
+        true if at.is_empty() => format!("there is no `{flag}` here; {what}"),
+        true => format!("there is no `{flag}` of{at}; {what}"),
+        false => format!("`{typed}` is one argument too many for{at}; {what}"),
+    })
 }
 
 /// What every command takes.
@@ -196,8 +243,11 @@ pub(crate) enum Command {
     #[command(
         after_help = "Example:\n  ingather restore /backups/ingather-monday.tar --data /srv/ingather\n\n\
         The data directory must not exist, or be empty. A file that is damaged or incomplete is refused,\n\
-        and nothing is made. The next sync brings everything up to date and reads only what changed.\n\n\
-        Exit codes: 0 done · 2 the data directory is in use · 3 could not work"
+        and nothing is made. The next sync brings everything up to date and reads only what changed.\n\
+        A search index that was damaged already when it was backed up is left out; the next sync makes\n\
+        it anew.\n\n\
+        Exit codes: 0 done · 1 restored without its search index, which was damaged ·\n\
+        2 the data directory is in use · 3 could not work"
     )]
     Restore {
         /// What `ingather backup` wrote; - for standard input

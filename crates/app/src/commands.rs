@@ -7,6 +7,7 @@ mod export;
 mod extract;
 mod job;
 mod journal;
+mod lookup;
 mod pipeline;
 mod search;
 mod sync;
@@ -17,7 +18,7 @@ use clap::CommandFactory;
 
 use ingather_connector::model::ids::JobId;
 
-use crate::arguments::{Arguments, Command, Global, Journal, Selftest, values};
+use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Failure, Result};
 use crate::{show, surroundings, wiring};
 
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
         Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
-        Command::Why { user, document } => why::why(&global, &user, &values::name(&document)),
+        Command::Why { user, document } => why::why(&global, &user, &document),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),

@@ -16,12 +16,23 @@ use crate::{interrupt, show};
 const LOCK_TEXT_MAX: u64 = 4_096;
 /// Name of the file that tells directories apart which share a database.
 const IDENTITY: &str = "identity";
+/// Its length.
+const IDENTITY_DIGITS: usize = 64;
+/// More of it is not read: it is damaged then.
+const IDENTITY_BYTES_MAX: u64 = 1_024;
 
 /// A data directory by its path; it need not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDirectory {
     pub(crate) path: PathBuf,
     target: Target,
+}
+
+/// The number of a data directory, as it is kept there.
+enum Kept {
+    Whole(String),
+    Missing,
+    Damaged,
 }
 
 /// The right to write, as long as this lives.
@@ -74,15 +85,38 @@ impl DataDirectory {
 
     /// The store for reading; none when there is none yet.
     pub(crate) fn reader(&self) -> Result<Option<Reader>> {
+        self.may_be_read()?;
+        Reader::open(&self.target).map_err(|error| self.unusable(error))
+    }
+
+    /// The same for a run: a store of an earlier version is brought up to date first.
+    pub(crate) fn reader_up_to_date(&self, doing: &str) -> Result<Option<Reader>> {
+        self.may_be_read()?;
+        let mut reader = Reader::open(&self.target);
+        if matches!(reader, Err(StoreError::Older)) {
+            self.make()?;
+            interrupt::cancel();
+            let _lock = self.lock(doing)?;
+            reader = Store::open(&self.target).map(|store| Some(store.reader().clone()));
+        }
+        reader.map_err(|error| self.unusable(error))
+    }
+
+    fn may_be_read(&self) -> Result<()> {
         // A directory that may not be entered is not an empty one.
         if let Err(error) = self.path.join("store.db").try_exists() {
-            return Err(Failure::unable(format!(
-                "the data directory {} cannot be read: {error}; use your own with --data",
-                self.path.display()
-            )));
+            let path = self.path.display();
+            return Err(Failure::unable(match error.kind() {
+                std::io::ErrorKind::PermissionDenied => format!(
+                    "the data directory {path} is not yours to read: ask its owner, who alone can search there, or use your own \
+                     with --data"
+                ),
+                _ => {
+                    format!("the data directory {path} cannot be read: {error}; use another one with --data")
+                }
+            }));
         }
-        self.refuse_lost()?;
-        Reader::open(&self.target).map_err(|error| self.unusable(error))
+        self.refuse_lost()
     }
 
     /// Refuses to begin anew where an index says that there was a store.
@@ -99,18 +133,27 @@ impl DataDirectory {
         )))
     }
 
-    /// What would stop the next command that writes: own files that are something else, or cannot be read.
-    pub(crate) fn own_files(&self) -> Vec<String> {
+    /// What is wrong with own files, and what to do: they are something else, cannot be read, or are damaged.
+    pub(crate) fn own_files(&self) -> Vec<(String, String)> {
+        let stops = "the next run would stop there; remove it, and it is made anew";
         let names = ["lock", IDENTITY];
-        let mut found: Vec<String> = names.iter().filter_map(|name| odd(&self.path.join(name))).collect();
-        let identity = self.path.join(IDENTITY);
-        if odd(&identity).is_none()
-            && let Err(error) = std::fs::read_to_string(&identity)
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
-            found.push(format!("{} cannot be used: {error}", identity.display()));
+        let odd = names.iter().filter_map(|name| odd(&self.path.join(name)));
+        let mut found: Vec<(String, String)> = odd.map(|sentence| (sentence, stops.to_owned())).collect();
+        match self.own_number() {
+            Ok(Kept::Whole(_) | Kept::Missing) => {}
+            Ok(Kept::Damaged) => found.push((self.damaged_number(), "the next run makes it anew".to_owned())),
+            Err(failure) if found.is_empty() => {
+                found.push((failure.to_string(), "the next run would stop there".to_owned()));
+            }
+            Err(_) => {}
         }
         found
+    }
+
+    /// Refuses what the next command that writes would refuse of this directory, without a write.
+    pub(crate) fn refuse_unusable(&self) -> Result<()> {
+        refuse_odd(&self.path.join("lock"))?;
+        self.own_number().map(drop)
     }
 
     /// Who holds the right to write, as the lock file says it; none when nobody does.
@@ -245,32 +288,67 @@ impl DataDirectory {
         }
     }
 
+    /// The number of which there is no other, as it is kept.
+    fn own_number(&self) -> Result<Kept> {
+        let path = self.path.join(IDENTITY);
+        refuse_odd(&path)?;
+        let mut kept = Vec::new();
+        match File::open(&path).and_then(|file| file.take(IDENTITY_BYTES_MAX).read_to_end(&mut kept)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Kept::Missing),
+            Err(error) => return Err(self.unusable_number(&error)),
+            Ok(_) => {}
+        }
+        let digits = String::from_utf8(kept).unwrap_or_default().trim().to_owned();
+        let is_whole =
+            digits.len() == IDENTITY_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        Ok(if is_whole { Kept::Whole(digits) } else { Kept::Damaged })
+    }
+
+    fn unusable_number(&self, error: &std::io::Error) -> Failure {
+        let path = self.path.join(IDENTITY);
+        Failure::unable(format!("{} cannot be used: {error}; make it readable, or remove it", path.display()))
+    }
+
+    fn damaged_number(&self) -> String {
+        format!(
+            "{} is damaged: it does not hold {IDENTITY_DIGITS} digits",
+            self.path.join(IDENTITY).display()
+        )
+    }
+
+    /// Makes the number. Whoever asks holds the lock of the directory.
+    fn make_number(&self) -> std::io::Result<String> {
+        let mut random = [0u8; 16];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let digits = blake3::hash(&random).to_hex().to_string();
+        // Under another name first: a power cut leaves a whole one or none.
+        let part = self.path.join(format!("{IDENTITY}.part"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&part)?;
+        file.write_all(digits.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&part, self.path.join(IDENTITY))?;
+        Ok(digits)
+    }
+
     /// The name of this directory among those that share a database: for people its machine and path, and a number of which
     /// there is no other, since machines may be called alike. A copy of the directory on another machine is another one.
     fn host(&self) -> Result<String> {
-        let path = self.path.join(IDENTITY);
-        refuse_odd(&path)?;
-        let failed = |error: std::io::Error| {
-            Failure::unable(format!(
-                "{} cannot be used: {error}; make it readable, or remove it",
-                path.display()
-            ))
-        };
-        let mut own = match std::fs::read_to_string(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            other => other.map_err(failed)?,
-        };
-        // Whoever asks holds the lock of the directory.
-        if own.trim().is_empty() {
-            let mut random = [0u8; 16];
-            File::open("/dev/urandom")
-                .and_then(|mut source| source.read_exact(&mut random))
-                .map_err(failed)?;
-            own = blake3::hash(&random).to_hex().to_string();
-            std::fs::write(&path, &own).map_err(failed)?;
+        let kept = self.own_number()?;
+        if matches!(kept, Kept::Damaged) {
+            show::stderr(&format!(
+                "warning: {}, and is made anew; where several data directories share a database, a process of this one that \
+                 died is waited for until its lease ends",
+                self.damaged_number()
+            ));
         }
+        let own = match kept {
+            Kept::Whole(digits) => digits,
+            Kept::Missing | Kept::Damaged => {
+                self.make_number().map_err(|error| self.unusable_number(&error))?
+            }
+        };
         let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
-        let number = blake3::hash(format!("{} {}", machine.trim(), own.trim()).as_bytes()).to_hex();
+        let number = blake3::hash(format!("{} {}", machine.trim(), own).as_bytes()).to_hex();
         let name = rustix::system::uname();
         Ok(format!("{}:{} ({})", name.nodename().to_string_lossy(), self.path.display(), &number[..12]))
     }

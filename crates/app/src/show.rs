@@ -177,15 +177,17 @@ pub(crate) fn ask(question: &str) -> bool {
 
 /// A number with thousands set apart.
 pub(crate) fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    ingather_connector::model::balance::number(n)
+}
+
+/// So many of something: "1 entry", "2,000 documents".
+pub(crate) fn counted(n: u64, what: &str) -> String {
+    ingather_connector::model::balance::counted(n, what)
+}
+
+/// The verb that goes with so many: "is" or "are".
+pub(crate) fn are(n: u64) -> &'static str {
+    if n == 1 { "is" } else { "are" }
 }
 
 /// Bytes with a unit.

@@ -9,7 +9,7 @@ pub(crate) use outputs::{of_outputs, refuse_unusable};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ingather_store::{Reader, doctor};
+use ingather_store::{Reader, doctor, places};
 use rustix::process::Resource;
 
 use crate::exit::Result;
@@ -62,25 +62,25 @@ pub(crate) fn of_machine(data: &Path, repair: bool) -> Vec<Look> {
     looks.push(match handles < HANDLES_MIN {
         true => Look::bad(
             "file_handles",
-            format!("this process may open {handles} files, and {HANDLES_MIN} may be needed"),
+            format!(
+                "this process may open {}, and {HANDLES_MIN} may be needed",
+                show::counted(handles, "file")
+            ),
             "raise the limit, such as by `ulimit -n 4096`",
         ),
-        false => Look::good("file_handles", format!("this process may open {} files", show::number(handles))),
+        false => {
+            Look::good("file_handles", format!("this process may open {}", show::counted(handles, "file")))
+        }
     });
     looks
 }
 
-/// Files of the data directory that would stop the next run.
-pub(crate) fn of_own_files(troubles: Vec<String>) -> Vec<Look> {
+/// Files of the data directory that are not as the program left them, with what to do.
+pub(crate) fn of_own_files(troubles: Vec<(String, String)>) -> Vec<Look> {
     if troubles.is_empty() {
         return vec![Look::good("own_files", "the data directory's own files can be used")];
     }
-    troubles
-        .into_iter()
-        .map(|sentence| {
-            Look::bad("own_files", sentence, "the next run would stop there; remove it, and it is made anew")
-        })
-        .collect()
+    troubles.into_iter().map(|(sentence, advice)| Look::bad("own_files", sentence, advice)).collect()
 }
 
 /// What holds the processes that read files: one is started and reads a line.
@@ -155,7 +155,11 @@ fn room(data: &Path) -> Vec<Look> {
     let inodes = match few {
         true => Look::bad(
             "inodes",
-            format!("only {} more files can be made where {} is", disk.f_favail, data.display()),
+            format!(
+                "only {} can be made where {} is",
+                show::counted(disk.f_favail, "more file"),
+                data.display()
+            ),
             "remove files on that disk",
         ),
         false => Look::good("inodes", "new files can be made"),
@@ -201,14 +205,14 @@ fn rights(data: &Path, repair: bool) -> Look {
     if repair && open.iter().all(|path| make_private(path).is_ok()) {
         return Look::good(
             "rights",
-            format!("{} files and folders were made their owner's alone", open.len()),
+            format!("{} became the owner's alone", show::counted(open.len() as u64, "path")),
         );
     }
     Look::bad(
         "rights",
         format!(
-            "others have a right to {} files or folders of the data directory, such as {}",
-            open.len(),
+            "others have a right to {} in the data directory, such as {}",
+            show::counted(open.len() as u64, "path"),
             first.display()
         ),
         "--repair takes it from them: the index holds everybody's text",
@@ -222,7 +226,9 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 
 /// The store's own file, and the clock beside the newest time in it.
 pub(crate) fn of_store(reader: &Reader) -> Result<Vec<Look>> {
-    let (damage, newest) = reader.read(|sql| Ok((doctor::integrity(sql)?, doctor::newest_time(sql)?)))?;
+    let (damage, newest, unreadable) = reader.read(|sql| {
+        Ok((doctor::integrity(sql)?, doctor::newest_time(sql)?, places::unreadable_levels(sql)?))
+    })?;
     let now = wiring::now();
     let whole = match damage {
         Some(said) => Look::bad("store", format!("the store is damaged: {said}"), "restore a backup"),
@@ -236,5 +242,13 @@ pub(crate) fn of_store(reader: &Reader) -> Result<Vec<Look>> {
         ),
         _ => Look::good("clock", "the clock is not behind the store"),
     };
-    Ok(vec![whole, clock])
+    let levels = match unreadable {
+        0 => Look::good("access", "every access list in the store can be read"),
+        n => Look::bad(
+            "access",
+            format!("{} in the store cannot be read, and admit nobody", show::counted(n, "access list")),
+            "restore a backup; until then only a search with --all finds what they are about",
+        ),
+    };
+    Ok(vec![whole, clock, levels])
 }

@@ -26,6 +26,12 @@ pub struct OutputKind {
     /// # Errors
     /// A fault that says who holds it, or that it belongs to another store.
     pub open: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Box<dyn Output>, Fault>,
+    /// Whether [`OutputKind::open`] could open it, asked without making, locking or changing anything. Who holds it is not
+    /// asked: it may be let go by then.
+    ///
+    /// # Errors
+    /// What `open` would answer.
+    pub check: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>,
     /// Opens it for looking, also beside a writer and where nothing can be written; makes nothing. None where it can list
     /// nothing ([`OutputCan::list`]).
     pub look: Option<Look>,

@@ -59,9 +59,16 @@ pub const OUTPUT: OutputKind = OutputKind {
         let settings = settings::read::<Settings>(value)?;
         trouble::guarded(&Home::of(&place.data).path, || Ok(Box::new(Opened::open(&settings, place)?) as _))
     },
+    check: |value, place| {
+        settings::read::<Settings>(value)?;
+        check(place)
+    },
     look: Some(|_, place| Ok(Holding::open(place)?.map(|holding| Box::new(holding) as _))),
     discard: Some(|_, place| Home::of(&place.data).discard()),
 };
+
+/// Code of faults of an index that a program of an earlier day wrote.
+const OLDER: &str = "index_older";
 
 /// Settings of the index.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
@@ -128,6 +135,23 @@ enum State {
     Moved,
     /// It has no entry.
     Deleted,
+}
+
+/// Whether the index could be opened for writing; one that is not there yet is made.
+fn check(place: &OutputPlace) -> Result<(), Fault> {
+    let path = Home::of(&place.data).path;
+    match Searcher::open(&place.data, &place.store) {
+        Ok(Some(searcher)) => trouble::guarded(&path, || {
+            // The first thing that is read of it for writing.
+            HeldAddresses::of(searcher.snapshot().searcher())
+                .map_err(|error| trouble::fault(error, &path))
+                .map(drop)
+        }),
+        Ok(None) => Ok(()),
+        // Whoever opens it rebuilds it.
+        Err(fault) if fault.reason().code == OLDER => Ok(()),
+        Err(fault) => Err(fault),
+    }
 }
 
 impl Opened {

@@ -16,6 +16,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: false, told: false },
     schema: settings::schema_of::<NoSettings>,
     open,
+    check: |value, _| settings::read::<NoSettings>(value).map(drop),
     look: None,
     discard: None,
 };

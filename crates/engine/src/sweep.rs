@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ingather_connector::model::balance;
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::ids::PlaceId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, BlindSpot};
@@ -34,10 +34,6 @@ pub(crate) struct Judged {
     filtered: RoaringTreemap,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
-    /// Places of documents that stay although they were not met: these places must not open (design 4.20).
-    narrow: HashSet<PlaceId>,
-    /// Places of those that are to go: they must not open either while the removals are held or not confirmed.
-    narrow_until_gone: HashSet<PlaceId>,
 }
 
 /// Judges everything that the run did not meet.
@@ -68,10 +64,7 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
 
 fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
-    let keep = |judged: &mut Judged| {
-        judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
-        judged.narrow.extend(stored.known.place);
-    };
+    let keep = |judged: &mut Judged| judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
     if shown.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
         return keep(judged);
     }
@@ -81,17 +74,13 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     };
     match presence {
         Presence::Present | Presence::Unknown => keep(judged),
-        Presence::Excluded => {
-            judged.filtered.insert(id);
-            judged.narrow_until_gone.extend(stored.known.place);
-        }
+        Presence::Excluded => drop(judged.filtered.insert(id)),
         Presence::Absent => {
             let moved = shown.arrived.as_ref().is_some_and(|arrived| arrived.contains(&stored.identity));
             if moved && stored.identity != 0 {
                 judged.moved.insert(id);
             } else {
                 judged.absent.insert(id);
-                judged.narrow_until_gone.extend(stored.known.place);
             }
         }
     }
@@ -106,7 +95,7 @@ pub(crate) fn sweep(
     known: u64,
     remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
-    let Judged { absent, moved, filtered, kept, mut narrow, narrow_until_gone } = judged;
+    let Judged { absent, moved, filtered, kept } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too.
     let to_go = &absent | &filtered;
@@ -148,19 +137,13 @@ pub(crate) fn sweep(
         balance.deleted = deleted;
         balance.kept += not_confirmed;
     });
-    if held || not_confirmed > 0 || run.sweep_stops() {
-        narrow.extend(narrow_until_gone);
-    }
     if not_confirmed > 0 {
         run.complain(&format!(
-            "{not_confirmed} removals were not confirmed by an output; the next run tries again"
+            "an output did not confirm {}; the next run tries again",
+            balance::counted(not_confirmed, "removal")
         ));
     }
-    if shown.complete && !run.sweep_stops() {
-        openings::open(run, store, shown, narrow)
-    } else {
-        Ok(Vec::new())
-    }
+    if shown.complete && !run.sweep_stops() { openings::open(run, store, shown) } else { Ok(Vec::new()) }
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.

@@ -256,7 +256,9 @@ impl<'r> Visiting<'r> {
         let same = self.task.version.same(known.version) && self.task.access.same(known.access);
         let same = same && (self.task.is_met || self.run.was_refilled(self.task.id));
         let id = self.task.id as u64;
-        let failed = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
+        // What could not be read is tried first, where it is listed: filled from what is kept, it would not count as failed.
+        let is_out_of_reach = self.run.unreadable.contains(id) && !self.task.is_met;
+        let failed = self.run.failed.contains(id) && !is_out_of_reach;
         if self.run.rereads || !same || known.class.is_none() || failed {
             return Ok(None);
         }

@@ -43,3 +43,38 @@ impl Balance {
         self.failed + self.waiting + self.held + self.kept > 0
     }
 }
+
+/// A number with thousands set apart.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// So many of something, whose name is given for one: "1 entry", "2,000 documents".
+pub fn counted(n: u64, what: &str) -> String {
+    match (n, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{} {stem}ies", number(n)),
+        _ => format!("{} {what}s", number(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_something_is_not_several() {
+        assert_eq!(counted(1, "document"), "1 document");
+        assert_eq!(counted(0, "document"), "0 documents");
+        assert_eq!(counted(1_234_567, "entry"), "1,234,567 entries");
+        assert_eq!(counted(2, "key"), "2 keys");
+    }
+}

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ingather_simulator::play::{self, Seeds, wrong};
+use ingather_simulator::play::{self, Seeds, wrong, wrong_in_other_orders};
 use ingather_store::mutations::{ALL, Mutation, plant};
 use ingather_store::{Durability, Store, work};
 use ingather_testkit::database::{Database, Kind};
@@ -55,9 +55,17 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::OneLook, Check::Scenario("folder_closes_meanwhile")),
     (Mutation::NoOneVersion, Check::Scenario("racy_versions")),
     (Mutation::SingleProbeLeftOut, Check::Scenario("single_probe")),
+    (
+        Mutation::JudgedAfterReading,
+        Check::Suite("closed and open again between two workers' looks", judged_too_late),
+    ),
+    (Mutation::JudgedAfterListing, Check::Scenario("opens_while_it_changes")),
     (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
     (Mutation::ContentExplainedAway, Check::Scenario("content_unseen")),
     (Mutation::AccessBeforeContent, Check::Scenario("content_unseen")),
+    (Mutation::UnmetOpens, Check::Scenario("unmet_and_kept")),
+    (Mutation::RowStandsForOutputs, Check::Scenario("row_is_not_the_output")),
+    (Mutation::KeptTextUnlookedAt, Check::Scenario("row_is_not_the_output")),
     (Mutation::ContainerToldBeforeItIsProven, Check::Scenario("told_of_access")),
     (Mutation::NarrowingToldAtTheEnd, Check::Scenario("told_of_access")),
     (Mutation::EntryAheadOfItsContainer, Check::Scenario("told_of_access")),
@@ -72,6 +80,24 @@ fn settled_too_early() -> bool {
         let job = format!("job docs to={}\nwatch\nsource a v1, b v1\n", names.join(","));
         !wrong(Kind::Sqlite, &format!("{outputs}{job}crash before confirm {nth}\nrun docs\nquiet\n"))
             .is_empty()
+    })
+}
+
+/// While one worker reads, another one looks at the folder again, which was closed for a text meanwhile: about one order of threads
+/// in twenty.
+fn judged_too_late() -> bool {
+    let names: Vec<String> = (0..9).map(|number| format!("s/{number}")).collect();
+    let all = |text: &str| names.iter().map(|name| format!("{name} {text}")).collect::<Vec<_>>().join(", ");
+    (3..=5).cycle().take(400).any(|closes| {
+        let world = format!(
+            "output one committing\njob docs to=one\nwatch\nsource {}\nmeanwhile read {closes} s/ access:anna, {}\n\
+             meanwhile read {} {}, s/ access:open\nrun docs\n",
+            all("v1"),
+            all("v2"),
+            closes + 3,
+            all("v3"),
+        );
+        !wrong_in_other_orders(Kind::Sqlite, &world).is_empty()
     })
 }
 

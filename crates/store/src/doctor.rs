@@ -4,7 +4,7 @@
 
 use crate::db::{Sql, Value};
 use crate::deliveries;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::queries::{self, Statement};
 
 /// One thing that must hold.
@@ -227,6 +227,12 @@ pub fn newest_time(sql: &mut Sql<'_>) -> Result<Option<i64>> {
 /// # Errors
 /// What the database says.
 pub fn integrity(sql: &mut Sql<'_>) -> Result<Option<String>> {
-    let said = sql.one(&queries::DOCTOR_INTEGRITY, &[], |row| row.text(0))?;
-    Ok(said.filter(|said| said != "ok"))
+    let said = match sql.one(&queries::DOCTOR_INTEGRITY, &[], |row| row.text(0)) {
+        // Damage may stop the check itself.
+        Err(StoreError::Damaged(said)) => Some(said),
+        other => other?,
+    };
+    let said = said.filter(|said| said != "ok");
+    // Its first line may only name the database.
+    Ok(said.map(|said| said.lines().find(|line| !line.starts_with("***")).unwrap_or(&said).to_owned()))
 }

@@ -284,3 +284,14 @@ pub fn unproven(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(i64, PlaceId)>> {
         Ok((row.int(0)?, PlaceId(row.int(1)?)))
     })
 }
+
+/// Places that documents of a job are in.
+pub fn places(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<PlaceId>> {
+    sql.query(&queries::DOCUMENT_PLACES, &[Value::Int(job.0)], |row| Ok(PlaceId(row.int(0)?)))
+}
+
+/// Whether an output may hold a document of a job with other access than it was told last.
+pub fn is_access_unconfirmed(sql: &mut Sql<'_>, job: JobId) -> Result<bool> {
+    let found = sql.one(&queries::DELIVERY_ACCESS_UNCONFIRMED, &[Value::Int(job.0)], |row| row.int(0))?;
+    Ok(found.is_some())
+}

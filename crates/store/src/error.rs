@@ -41,6 +41,11 @@ pub enum StoreError {
         /// Highest schema number of this program.
         known: i64,
     },
+    /// The database is from an older program, and is only to be read.
+    #[error(
+        "the store was written by an older version of ingather; run `ingather sync` once, which brings it up to date"
+    )]
+    Older,
     /// A migration on record is not the one of this program.
     #[error(
         "the store's schema step {0} is not the one this program knows; it may be damaged: restore a backup"

@@ -13,6 +13,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (3, "openings", include_str!("../migrations/0003_openings.sql")),
     (4, "raw", include_str!("../migrations/0004_raw.sql")),
     (5, "definitions", include_str!("../migrations/0005_definitions.sql")),
+    (6, "unread", include_str!("../migrations/0006_unread.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
@@ -50,10 +51,7 @@ pub(crate) fn check(sql: &mut Sql<'_>) -> Result<bool> {
     let applied = applied(sql)?;
     judge(&applied)?;
     if applied.len() < STEPS.len() {
-        return Err(StoreError::Refused(
-            "the store was written by an older version of ingather; run `ingather sync` once, which brings it up to date"
-                .to_owned(),
-        ));
+        return Err(StoreError::Older);
     }
     Ok(!applied.is_empty())
 }

@@ -138,6 +138,7 @@ queries! {
     shared RUN_COUNTS = "run/counts";
     shared RUN_COUNT = "run/count";
     shared RUN_LIST = "run/list";
+    shared RUN_UNFINISHED = "run/unfinished";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
     shared RUN_REMOVE = "run/remove";
@@ -175,6 +176,8 @@ queries! {
     shared PLACE_NARROW_REMOVE = "place_narrow/remove";
     shared PLACE_NARROW_SENT_AGAIN = "place_narrow/sent_again";
     shared DOCUMENT_UNPROVEN = "document/unproven";
+    shared DOCUMENT_PLACES = "document/places";
+    shared DELIVERY_ACCESS_UNCONFIRMED = "delivery/access_unconfirmed";
     shared PLACE_LEAVE = "place/leave";
     split DOCUMENT_SCAN_PARENTS = "document/scan_parents";
     shared DOCUMENT_FIND = "document/find";

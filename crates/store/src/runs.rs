@@ -138,6 +138,11 @@ pub fn end(
     Ok(())
 }
 
+/// Jobs none of whose runs has ended well yet: what outputs hold of them is not whole.
+pub fn unfinished(sql: &mut Sql<'_>) -> Result<Vec<JobId>> {
+    sql.query(&queries::RUN_UNFINISHED, &[], |row| Ok(JobId(row.int(0)?)))
+}
+
 /// The latest runs, newest first.
 pub fn list(sql: &mut Sql<'_>, job: JobId, most: usize) -> Result<Vec<Run>> {
     sql.query(&queries::RUN_LIST, &[Value::Int(job.0), Value::Int(most as i64)], |row| {

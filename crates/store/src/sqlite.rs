@@ -38,6 +38,7 @@ pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreE
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, writing: bool) -> Result<Sqlite> {
+        refuse_odd(path)?;
         let writer = writing.then(|| open_writer(path)).transpose()?.map(Mutex::new);
         Ok(Sqlite { path: path.to_owned(), writer, readers: Mutex::default() })
     }
@@ -126,6 +127,20 @@ impl Drop for Rollback<'_> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic between two statements leaves the connection usable: the transaction was rolled back.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a store or a file beside it that is no file: opening a pipe waits for ever.
+fn refuse_odd(path: &Path) -> Result<()> {
+    for beside in ["", "-wal", "-shm", "-journal"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(beside);
+        let file = PathBuf::from(file);
+        // A link is as good as what it leads to.
+        if file.metadata().is_ok_and(|facts| !facts.is_file()) {
+            return Err(StoreError::Damaged(format!("{} is no ordinary file", file.display())));
+        }
+    }
+    Ok(())
 }
 
 fn open_writer(path: &Path) -> Result<Connection> {

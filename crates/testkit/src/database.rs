@@ -44,6 +44,12 @@ impl Database {
         Database { target: Target::Postgres(format!("{server}/{name}")), folder, drop: Some((url, name)) }
     }
 
+    /// One that is there, or is made there, and does not go away.
+    pub fn at(target: Target) -> Database {
+        let folder = tempfile::tempdir().expect("tests need a temporary folder");
+        Database { target, folder, drop: None }
+    }
+
     /// Runs a script over it, such as a dump.
     ///
     /// # Panics

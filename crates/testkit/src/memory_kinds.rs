@@ -12,9 +12,8 @@ pub static MEMORY: OutputKind = OutputKind {
     about: "Entries in memory.",
     can: OutputCan { commits: false, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| {
-        open(settings, place, OutputCan { commits: false, access: true, list: true, told: false })
-    },
+    open: |settings, place| open(settings, place, MEMORY.can),
+    check: |settings, place| open(settings, place, MEMORY.can).map(drop),
     look: Some(|settings, place| look(&MEMORY, settings, place)),
     discard: None,
 };
@@ -25,9 +24,8 @@ pub static COMMITTING: OutputKind = OutputKind {
     about: "Entries in memory, kept from a commit on.",
     can: OutputCan { commits: true, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| {
-        open(settings, place, OutputCan { commits: true, access: true, list: true, told: false })
-    },
+    open: |settings, place| open(settings, place, COMMITTING.can),
+    check: |settings, place| open(settings, place, COMMITTING.can).map(drop),
     look: Some(|settings, place| look(&COMMITTING, settings, place)),
     discard: None,
 };
@@ -38,9 +36,8 @@ pub static PLAIN: OutputKind = OutputKind {
     about: "Entries in memory, without access by reference.",
     can: OutputCan { commits: false, access: false, list: false, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| {
-        open(settings, place, OutputCan { commits: false, access: false, list: false, told: false })
-    },
+    open: |settings, place| open(settings, place, PLAIN.can),
+    check: |settings, place| open(settings, place, PLAIN.can).map(drop),
     look: None,
     discard: None,
 };
@@ -52,6 +49,7 @@ pub static TOLD: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true, told: true },
     schema: schema_of::<NoSettings>,
     open: |settings, place| open(settings, place, TOLD.can),
+    check: |settings, place| open(settings, place, TOLD.can).map(drop),
     look: Some(|settings, place| look(&TOLD, settings, place)),
     discard: None,
 };

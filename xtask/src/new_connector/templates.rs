@@ -267,6 +267,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     can: OutputCan { commits: false, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
     open,
+    check: |value, place| open(value, place).map(drop),
     look: Some(|value, place| Ok(Some(Box::new(AsOpened(open(value, place)?))))),
     discard: None,
 };

@@ -54,6 +54,42 @@ pub(super) fn terminals(world: &World) -> Vec<Finding> {
     findings
 }
 
+/// Things that the program counts.
+const COUNTED: &[&str] = &[
+    "documents",
+    "removals",
+    "entries",
+    "files",
+    "folders",
+    "jobs",
+    "runs",
+    "parts",
+    "problems",
+    "scopes",
+    "paths",
+];
+
+/// Numbers before what they count: one of something is not several.
+pub(super) fn plurals(world: &World) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in world.tree.ending(".rs").filter(|(path, _)| path.starts_with("crates/app/src/")) {
+        for (at, line) in text.lines().enumerate() {
+            let counts = line.split("} ").skip(1).any(|rest| {
+                let word = rest.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+                COUNTED.contains(&word)
+            });
+            if counts && line.contains('"') && !line.trim_start().starts_with("//") {
+                findings.push(finding(
+                    path,
+                    at + 1,
+                    "count with `show::counted`: one of something is not several",
+                ));
+            }
+        }
+    }
+    findings
+}
+
 /// The string of a log call that is no field's value: the last one that follows the opening bracket or a comma.
 fn message<'a>(text: &'a str, code: &str, at: usize) -> Option<&'a str> {
     let mut depth = 1usize;
@@ -106,5 +142,10 @@ mod tests {
             ("crates/app/src/commands/a.rs", "fn a() { show::line(\"println!(\") }"),
         );
         assert_eq!(found(terminals, &[("crates/store/src/a.rs", plain)]), []);
+        refuses(
+            plurals,
+            ("crates/app/src/a.rs", "fn a() { line(&format!(\"{} documents failed\", n)) }"),
+            ("crates/app/src/a.rs", "fn a() { line(&format!(\"{} failed\", counted(n, \"document\"))) }"),
+        );
     }
 }

@@ -142,10 +142,10 @@ pub(crate) enum DocumentState {
     /// Waits for a visit.
     Waiting,
     /// Up to date, or nothing to deliver.
-    #[value(alias = "done")]
-    Settled,
+    #[value(alias = "settled")]
+    Done,
     /// Could not be read, understood or delivered.
     Failed,
-    /// Left out by a rule, a stage, or for what it is.
+    /// Left out, each with its reason: by a rule, a stage, or for what it is.
     Skipped,
 }

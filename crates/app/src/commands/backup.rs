@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::{Generation, OutputPlace};
-use ingather_connectors::index::{self, Searcher};
+use ingather_connectors::index;
 use ingather_engine::outputs::misfit;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, leases};
@@ -43,6 +43,9 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
     let (scratch, index) = collect(&reader, &data, file)?;
+    if data.keeps_the_store() {
+        refuse_damaged_store(&scratch.0, &data)?;
+    }
     refuse_damaged(&scratch.0, &data, &reader)?;
     let mut manifest = Manifest {
         format: archive::FORMAT,
@@ -119,19 +122,42 @@ fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, Stor
     Ok(known.map_or(index.seq == 0, |connection| misfit(&connection, index).is_none()))
 }
 
+/// Looks at the store that was copied: nobody could restore one that is damaged.
+fn refuse_damaged_store(copied: &Path, data: &DataDirectory) -> Result<()> {
+    let target = Target::Sqlite(copied.join("store.db"));
+    let looked = Reader::open(&target)
+        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.read(doctor::integrity)));
+    let damage = match looked {
+        Ok(None) => return Ok(()),
+        Ok(Some(damage)) => damage,
+        Err(error) => error.to_string(),
+    };
+    Err(Failure::unable(format!(
+        "nothing was backed up: the store in {} is damaged ({damage}); restore an earlier backup, or move {0} away and run \
+         `ingather sync` again",
+        data.path.display()
+    )))
+}
+
+/// What is damaged of the index in a folder; none when it is whole, or none is there.
+fn damage(folder: &Path, store: &str) -> Result<Option<String>> {
+    let Some(look) = ingather_connectors::ALL.output(INDEX).and_then(|kind| kind.look) else {
+        return Ok(None);
+    };
+    let place = OutputPlace { data: folder.to_owned(), store: store.to_owned(), session: 0 };
+    match look(&serde_json::json!({}), &place) {
+        Ok(Some(mut holdings)) => Ok(holdings.damage(&wiring::call(), false)?.into_iter().next()),
+        Ok(None) => Ok(None),
+        Err(Fault::Broken(_)) => Ok(Some("it cannot be opened".to_owned())),
+        // An index of an older format is rebuilt by the next sync, also after it was restored.
+        Err(fault) if fault.reason().code == "index_older" => Ok(None),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
 /// Looks at what was copied: a backup with a damaged index could not be restored, and nobody would know before that day.
 fn refuse_damaged(copied: &Path, data: &DataDirectory, reader: &Reader) -> Result<()> {
-    let Some(look) = ingather_connectors::ALL.output(INDEX).and_then(|kind| kind.look) else { return Ok(()) };
-    let place = OutputPlace { data: copied.to_owned(), store: reader.id().to_owned(), session: 0 };
-    let damage = match look(&serde_json::json!({}), &place) {
-        Ok(Some(mut holdings)) => holdings.damage(&wiring::call(), false)?.into_iter().next(),
-        Ok(None) => None,
-        Err(Fault::Broken(_)) => Some("it cannot be opened".to_owned()),
-        // An index of an older format is rebuilt by the next sync, also after it was restored.
-        Err(fault) if fault.reason().code == "index_older" => None,
-        Err(fault) => return Err(fault.into()),
-    };
-    let Some(damage) = damage else { return Ok(()) };
+    let Some(damage) = damage(copied, reader.id())? else { return Ok(()) };
     Err(Failure::unable(format!(
         "nothing was backed up: the search index in {} is damaged ({damage}); `ingather verify index --repair` makes it anew \
          and sends everything again, then back up again",
@@ -148,8 +174,8 @@ fn told(global: &Global, what: &str, place: &Path, manifest: &Manifest) {
         });
         show::json(&line);
     } else if !global.quiet {
-        let files = manifest.files.len();
-        show::line(&format!("{what}: {} ({files} files, {})", place.display(), show::bytes(bytes)));
+        let files = show::counted(manifest.files.len() as u64, "file");
+        show::line(&format!("{what}: {} ({files}, {})", place.display(), show::bytes(bytes)));
     }
 }
 
@@ -170,8 +196,8 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
     let mut beside = data.path.clone().into_os_string();
     beside.push(format!(".restoring-{}", std::process::id()));
     let scratch = Scratch(PathBuf::from(beside));
-    let manifest = archive::read(file, &scratch.0)?;
-    check(&scratch.0, &manifest, file)?;
+    let mut manifest = archive::read(file, &scratch.0)?;
+    let damage = check(&scratch.0, &mut manifest, file)?;
     let above = data.path.parent().unwrap_or(Path::new("/"));
     for folder in [scratch.0.join(INDEX), scratch.0.clone()].iter().filter(|folder| folder.exists()) {
         archive::sync_folder(folder)?;
@@ -186,11 +212,17 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
              then run `ingather verify --repair`",
         );
     }
-    Ok(exit::DONE)
+    let Some(damage) = damage else { return Ok(exit::DONE) };
+    show::stderr(&format!(
+        "the search index in this backup is damaged ({damage}) and was left out; the next `ingather sync` of each job makes it \
+         anew and sends everything again"
+    ));
+    Ok(exit::TROUBLED)
 }
 
-/// Opens what was restored, so that nothing is put in place that cannot be used.
-fn check(folder: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
+/// Opens what was restored, so that nothing is put in place that cannot be used. An index that was damaged when it was backed
+/// up is left out, for it can be made anew; what is damaged about it.
+fn check(folder: &Path, manifest: &mut Manifest, file: &Path) -> Result<Option<String>> {
     let unusable = |why: String| Failure::unable(format!("{} cannot be restored: {why}", file.display()));
     if manifest.store == "sqlite" {
         let target = Target::Sqlite(folder.join("store.db"));
@@ -198,17 +230,24 @@ fn check(folder: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
             return Err(unusable("it has no store".to_owned()));
         }
         let store = Store::open(&target).map_err(|error| unusable(error.to_string()))?;
-        if let Some(damage) = store.reader().read(doctor::integrity)? {
-            return Err(unusable(damage));
+        let damage = store.reader().read(doctor::integrity).map_err(|error| unusable(error.to_string()))?;
+        if let Some(damage) = damage {
+            return Err(unusable(format!("its store is damaged: {damage}")));
         }
         if store.reader().id() != manifest.store_id {
             return Err(unusable("its store is not the one that it names".to_owned()));
         }
         store.write(Durability::Synced, leases::forget)?;
     }
-    let index = Searcher::open(folder, &manifest.store_id).map_err(|fault| unusable(fault.to_string()))?;
-    match index.is_some() == manifest.index.is_some() {
-        true => Ok(()),
-        false => Err(unusable("its index is not the one that it names".to_owned())),
+    if folder.join(INDEX).exists() != manifest.index.is_some() {
+        return Err(unusable("its index is not the one that it names".to_owned()));
     }
+    let damage = damage(folder, &manifest.store_id).map_err(|failure| unusable(failure.to_string()))?;
+    if damage.is_some() {
+        let index = folder.join(INDEX);
+        std::fs::remove_dir_all(&index).map_err(|error| archive::failed(&index, &error))?;
+        manifest.index = None;
+        manifest.files.retain(|file| !file.name.starts_with("index/"));
+    }
+    Ok(damage)
 }

@@ -77,7 +77,7 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
 }
 
 fn problems(count: usize, what: &str) -> String {
-    format!("{count} problem{} {what}", if count == 1 { "" } else { "s" })
+    format!("{} {what}", show::counted(count as u64, "problem"))
 }
 
 fn tell_look(global: &Global, look: &Look) {

@@ -1,14 +1,17 @@
 //! `ingather document …`: the inventory of a job, and why one document stands as it does.
 
+use std::ffi::OsStr;
+
 use ingather_connector::model::fault::Reason;
 use ingather_engine::inspect::explain::Explanation;
 use ingather_store::Reader;
 use ingather_store::documents::{self, Listed};
-use ingather_store::jobs::Job;
+use ingather_store::jobs::{self, Job};
 use serde_json::json;
 
+use super::lookup::Lookup;
 use super::{job_named, repository_kind};
-use crate::arguments::{Document, DocumentState, Global, values};
+use crate::arguments::{Document, DocumentState, Global};
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
 use crate::{show, wiring};
@@ -20,7 +23,7 @@ pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     match command {
         Document::List { job, state, limit } => list(global, &data, &job, state, limit),
-        Document::Explain { job, document } => explain(global, &data, &job, &values::name(&document)),
+        Document::Explain { job, document } => explain(global, &data, &job, &document),
     }
 }
 
@@ -97,7 +100,7 @@ fn state_of(row: &Listed) -> DocumentState {
         (Some(_), _) => DocumentState::Waiting,
         (None, Some("failed")) => DocumentState::Failed,
         (None, Some("skipped")) => DocumentState::Skipped,
-        _ => DocumentState::Settled,
+        _ => DocumentState::Done,
     }
 }
 
@@ -105,7 +108,7 @@ fn state_of(row: &Listed) -> DocumentState {
 fn words(state: DocumentState) -> (&'static str, &'static str) {
     match state {
         DocumentState::Waiting => ("waiting", "waiting"),
-        DocumentState::Settled => ("settled", "done"),
+        DocumentState::Done => ("settled", "done"),
         DocumentState::Failed => ("failed", "failed"),
         DocumentState::Skipped => ("skipped", "skipped"),
     }
@@ -130,21 +133,23 @@ fn tell(global: &Global, job: &str, row: &Listed) {
     show::line(&format!("{for_people:<8} {}{why}", row.name));
 }
 
-fn explain(global: &Global, data: &DataDirectory, job: &str, document: &str) -> Result<u8> {
+fn explain(global: &Global, data: &DataDirectory, job: &str, document: &OsStr) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, job)?;
     let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
-    let told = engine.explain(&job, &kind, document)?;
+    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;
+    let told = engine.explain(&job, &kind, &lookup.text)?;
+    let file = lookup.file(&engine.reader.read(jobs::list)?);
     if global.json {
-        show::json(&as_json(&job.name, &told));
+        show::json(&as_json(&job.name, &told, file.as_deref()));
     } else {
-        tell_explanation(&job.name, &told);
+        tell_explanation(&job.name, &told, file.as_deref());
     }
     Ok(exit::DONE)
 }
 
-fn as_json(job: &str, told: &Explanation) -> serde_json::Value {
+fn as_json(job: &str, told: &Explanation, file: Option<&str>) -> serde_json::Value {
     let known = told.known.as_ref().map(|known| {
         json!({
             "changed_run": known.changed_run, "work": known.work.as_ref().map(|(cause, _)| cause),
@@ -167,15 +172,19 @@ fn as_json(job: &str, told: &Explanation) -> serde_json::Value {
     json!({
         "job": job, "document": told.document, "uri": told.uri, "code": told.cause.code, "cause": told.cause.message,
         "source": told.source, "known": known, "outputs": outputs, "same_name": told.same_name, "also_in": told.also_in,
-        "waits_for": told.waits_for, "due": told.due, "next": told.next,
+        "waits_for": told.waits_for, "due": told.due, "next": told.next, "file": file,
     })
 }
 
-fn tell_explanation(job: &str, told: &Explanation) {
+fn tell_explanation(job: &str, told: &Explanation, file: Option<&str>) {
     let line = |name: &str, text: &str| show::line(&format!("  {name:<10} {text}"));
     show::line(&told.cause.message);
+    line("document", if told.uri.is_empty() { &told.document } else { &told.uri });
     line("job", job);
     line("source", &told.source);
+    if let Some(file) = file {
+        line("file", file);
+    }
     match &told.known {
         None => line("known", "no"),
         Some(known) => {

@@ -186,8 +186,9 @@ fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Resu
         show::stderr(&match total {
             0 => format!("no removals are held for job {}", job.name),
             n => format!(
-                "{} removals are held by run {}; carry them out with `ingather job confirm {} --run {}`",
-                show::number(n),
+                "{} {} held by run {}; carry out with `ingather job confirm {} --run {}`",
+                show::counted(n, "removal"),
+                show::are(n),
                 job.run,
                 job.name,
                 job.run
@@ -240,16 +241,16 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
                 json!({"job": name, "documents": total, "outputs": job.definition.outputs, "dry_run": true});
             show::line(&line.to_string());
         } else {
-            let total = show::number(total);
+            let total = show::counted(total, "document");
             show::line(&format!(
-                "{name}: {total} documents would be removed from {outputs} (dry run, nothing was written)"
+                "{name}: {total} would be removed from {outputs} (dry run, nothing was written)"
             ));
         }
         return Ok(exit::DONE);
     }
     let asks = !yes && !global.json && !global.quiet && show::is_person();
     let question =
-        format!("delete job {name} and remove its {} documents from {outputs}?", show::number(total));
+        format!("delete job {name} and remove its {} from {outputs}?", show::counted(total, "document"));
     if asks && !show::ask(&question) {
         return Err(Failure::usage("nothing was deleted"));
     }
@@ -269,15 +270,15 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
     super::tell_resends(global, &reader, Some(job.id))?;
     if removed.nameless > 0 {
         show::stderr(&format!(
-            "{} documents have lost their names, so that nobody can say what is to be removed from outputs: run \
+            "the names of {} are lost, so that nobody can say what is to be removed from outputs: run \
              `ingather verify --repair`, which removes what it finds of them, then `ingather job delete {name}` again",
-            show::number(removed.nameless)
+            show::counted(removed.nameless, "document")
         ));
     }
     if removed.kept > removed.nameless {
         show::stderr(&format!(
-            "an output did not confirm {} removals; `ingather job delete {name}` tries again",
-            show::number(removed.kept - removed.nameless)
+            "an output did not confirm {}; `ingather job delete {name}` tries again",
+            show::counted(removed.kept - removed.nameless, "removal")
         ));
     }
     if removed.kept > 0 {

@@ -14,7 +14,7 @@ use ingather_connector::model::limits;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::{Global, Pipeline, values};
+use crate::arguments::{Global, Pipeline};
 use crate::exit::{Failure, Result};
 use crate::show::{self, secrets};
 
@@ -25,9 +25,7 @@ const READING: [&str; 3] = ["text", "tika", "ocr"];
 
 pub(crate) fn run(global: &Global, command: Pipeline) -> Result<u8> {
     match command {
-        Pipeline::Try { job, document, pipeline } => {
-            trial::run(global, &job, &values::name(&document), pipeline.as_deref())
-        }
+        Pipeline::Try { job, document, pipeline } => trial::run(global, &job, &document, pipeline.as_deref()),
         Pipeline::Stages { stage } => stages::run(global, stage.as_deref()),
     }
 }

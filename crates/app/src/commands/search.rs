@@ -8,7 +8,8 @@ use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
 use ingather_engine::outputs::{Misfit, misfit};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
-use ingather_store::{Reader, jobs};
+use ingather_store::jobs::{self, Job};
+use ingather_store::{Reader, runs};
 use serde_json::json;
 
 use super::why::{self, INDEX};
@@ -35,6 +36,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         facets: search.facets,
         job: None,
     })?;
+    tell_unfinished(global, &data, &reader)?;
     if global.json {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
@@ -55,6 +57,28 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
     }
     Ok(exit::DONE)
+}
+
+/// Says which jobs have not been read to their end yet: nothing found does not mean that there is nothing.
+fn tell_unfinished(global: &Global, data: &DataDirectory, reader: &Reader) -> Result<()> {
+    if global.quiet {
+        return Ok(());
+    }
+    let (jobs, unfinished) = reader.read(|sql| Ok((jobs::list(sql)?, runs::unfinished(sql)?)))?;
+    let searched = |job: &&Job| job.definition.outputs.iter().any(|output| output == INDEX);
+    let is_unfinished = |job: &&Job| job.run == 0 || unfinished.contains(&job.id);
+    let next = |job: &Job| match data.holder() {
+        Some(_) => "it goes on now".to_owned(),
+        None => format!("`ingather sync` of {} goes on", job.root),
+    };
+    for job in jobs.iter().filter(searched).filter(is_unfinished) {
+        show::stderr(&format!(
+            "job {}: no run of it has ended yet, so that not everything of it can be found; {}",
+            job.name,
+            next(job)
+        ));
+    }
+    Ok(())
 }
 
 /// The index, and what the user may see of it; unknown users see nothing, and are told so.

@@ -31,7 +31,10 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
     let root = canonical(&sync.source)?;
     refuse_inside(&data, &root)?;
     let dry_run = sync.dry_run;
-    let reader = data.reader()?;
+    let reader = match dry_run {
+        true => data.reader()?,
+        false => data.reader_up_to_date(&format!("sync of {}", root.display()))?,
+    };
     let wanted = find(reader.as_ref(), &sync, &root)?;
     let changes = differences(&wanted);
     if !changes.is_empty() && !sync.update {

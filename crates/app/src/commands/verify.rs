@@ -132,9 +132,10 @@ fn send(
     let waits = reader.read(|sql| ingather_store::work::waiting(sql, job.id))?.len();
     if waits > 0 {
         show::stderr(&format!(
-            "job {}: {} documents wait to be sent again; `ingather sync` of {} goes on with them",
+            "job {}: {} {} still to be sent again; `ingather sync` of {} goes on",
             job.name,
-            show::number(waits as u64),
+            show::counted(waits as u64, "document"),
+            show::are(waits as u64),
             job.root
         ));
     }
@@ -188,8 +189,8 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
         return;
     }
     show::line(&format!(
-        "{output}: {} entries, {} deliveries: {} missing, {} stale, {} orphaned, {} foreign",
-        number(found.entries),
+        "{output}: {} held, {} expected: {} missing, {} stale, {} orphaned, {} foreign",
+        show::counted(found.entries, "entry"),
         number(found.deliveries),
         number(found.missing),
         number(found.stale),
@@ -203,9 +204,10 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
         show::stderr(&format!("{output}: {mismatch}"));
     }
     if found.on_their_way > 0 {
-        let n = number(found.on_their_way);
         show::stderr(&format!(
-            "{n} are on their way or were refused, and are not compared; the next run settles them"
+            "{} {} on the way or refused, and not compared; the next run decides",
+            show::counted(found.on_their_way, "entry"),
+            show::are(found.on_their_way)
         ));
     }
     if !found.damage.is_empty() {
@@ -233,8 +235,8 @@ fn tell_repaired(output: &str, found: &Verified, differences: u64, sent: bool) {
         _ => Some("what differed was removed; not all of it could be sent again yet".to_owned()),
     };
     let more = (found.left_over > 0).then(|| {
-        let more = show::number(found.left_over);
-        format!("{more} more have to be removed; run `ingather verify {output} --repair` again")
+        let more = show::counted(found.left_over, "more entry");
+        format!("{more} still to be removed; run `ingather verify {output} --repair` again")
     });
     let foreign = (found.foreign > 0).then(|| "what is foreign is left as it is".to_owned());
     let said: Vec<String> = [repaired, more, foreign].into_iter().flatten().collect();

@@ -1,10 +1,14 @@
 //! `ingather why` and `ingather tokens`: what a user may see, and what decides.
 
+use std::ffi::OsStr;
+
 use ingather_connector::authority::Answer;
 use ingather_connector::model::access::Tokens;
 use ingather_engine::inspect::why::Access;
+use ingather_store::jobs;
 use serde_json::json;
 
+use super::lookup::Lookup;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
@@ -45,10 +49,13 @@ pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-pub(crate) fn why(global: &Global, user: &str, document: &str) -> Result<u8> {
+pub(crate) fn why(global: &Global, user: &str, document: &OsStr) -> Result<u8> {
     let data = DataDirectory::of(global)?;
     let tokens = Some(tokens_of(user)?);
     let engine = wiring::engine(global, &data, data.existing()?, None, &[]);
+    let jobs = engine.reader.read(jobs::list)?;
+    let lookup = Lookup::of(&engine, &jobs, document)?;
+    let (document, file) = (&lookup.text, lookup.file(&jobs));
     let answers = engine.why(INDEX, user, tokens.as_ref(), document)?;
     if answers.is_empty() {
         return Err(Failure::usage(format!(
@@ -56,17 +63,21 @@ pub(crate) fn why(global: &Global, user: &str, document: &str) -> Result<u8> {
         )));
     }
     // What is nowhere needs no answer for each job.
-    if !global.json && answers.len() > 1 && answers.iter().all(|answer| answer.cause.code == "absent") {
-        show::line(&format!("{user} cannot find `{document}`: it does not exist in any job"));
-        return Ok(exit::DONE);
+    let is_nowhere = |answer: &Access| matches!(answer.cause.code.as_str(), "absent" | "outside");
+    if !global.json && answers.len() > 1 && answers.iter().all(is_nowhere) {
+        show::line(&format!("user {user} cannot find `{document}`: it does not exist in any job"));
+    } else {
+        for answer in &answers {
+            if global.json { json_line(user, answer, file.as_deref()) } else { tell(answer) }
+        }
     }
-    for answer in &answers {
-        if global.json { json_line(user, answer) } else { tell(answer) }
+    if let Some(file) = file.filter(|_| !global.json) {
+        show::line(&format!("  file       {file}"));
     }
     Ok(exit::DONE)
 }
 
-fn json_line(user: &str, answer: &Access) {
+fn json_line(user: &str, answer: &Access, file: Option<&str>) {
     let layers: Vec<_> = answer
         .layers
         .iter()
@@ -74,13 +85,14 @@ fn json_line(user: &str, answer: &Access) {
         .collect();
     let line = json!({
         "user": user, "job": answer.job, "document": answer.document, "may_see": answer.may_see,
-        "code": answer.cause.code, "cause": answer.cause.message, "layers": layers,
+        "code": answer.cause.code, "cause": answer.cause.message, "layers": layers, "file": file,
     });
     show::json(&line);
 }
 
 fn tell(answer: &Access) {
     show::line(&answer.cause.message);
+    show::line(&format!("  document   {}", answer.document));
     show::line(&format!("  job        {}", answer.job));
     for layer in &answer.layers {
         let word = if layer.admits { "allows" } else { "denies" };

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::history::{Entries, Key};
 use super::tree::Tree;
+use crate::show;
 
 /// A sentence that says what differs.
 pub(super) type Difference = String;
@@ -60,7 +61,7 @@ pub(super) fn index(hits: &[Value]) -> Result<Entries, Difference> {
     let entries: Entries = hits.iter().map(|hit| (key(hit), words(&text(hit, "snippet")))).collect();
     match hits.len() - entries.len() {
         0 => Ok(entries),
-        twice => Err(format!("{twice} entries are there twice")),
+        twice => Err(format!("there twice: {}", show::counted(twice as u64, "entry"))),
     }
 }
 

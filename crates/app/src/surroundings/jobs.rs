@@ -116,7 +116,6 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
     })?;
     let counts: Balance =
         run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let number = show::number;
     let look = |check, bad: bool, good: &str, sentence: String, advice: String| match bad {
         true => Look::bad(check, format!("job {name}: {sentence}"), advice),
         false => Look::good(check, format!("job {name}: {good}")),
@@ -129,7 +128,12 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             "held",
             held,
             "no removals are held",
-            format!("{} removals are held by run {}", number(counts.held), run.number),
+            format!(
+                "{} {} held by run {}",
+                show::counted(counts.held, "removal"),
+                show::are(counts.held),
+                run.number
+            ),
             format!(
                 "`ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries them out",
                 run.number
@@ -139,7 +143,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             "failed",
             failed > 0,
             "no document failed",
-            format!("{} documents failed", number(failed)),
+            format!("{} failed", show::counted(failed, "document")),
             format!("`ingather document list {name} --state failed` lists them with their reasons"),
         ),
         look(
@@ -147,8 +151,8 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             !blind.is_empty(),
             "everything could be read",
             format!(
-                "{} folders or files could not be read, such as {}",
-                number(blind.len() as u64),
+                "{} could not be read, such as {}",
+                show::counted(blind.len() as u64, "path"),
                 scopes.join(", ")
             ),
             format!("what is known there is kept; `ingather job show {name}` tells why"),
@@ -158,8 +162,9 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             overdue > 0 && run.ended_at.is_some_and(|ended| now - ended > OVERDUE_MS),
             "nothing is overdue",
             format!(
-                "{} documents wait since {}, when it ran last",
-                number(overdue),
+                "{} {} due since {}, when it ran last",
+                show::counted(overdue, "document"),
+                show::are(overdue),
                 show::time(run.ended_at.unwrap_or(run.started_at))
             ),
             format!("`ingather sync` of {} goes on with them", job.root),
@@ -182,12 +187,12 @@ fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> 
 /// The sentence for documents that wait to be sent again; none when there are none.
 pub(crate) fn resends(job: &Job, waits: u64) -> Option<String> {
     let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
-    let documents = if waits == 1 { "document waits" } else { "documents wait" };
     (waits > 0).then(|| {
         format!(
-            "job {}: {more}{} {documents} to be sent again, and may not be found before",
+            "job {}: {more}{} {} still to be sent again, and may not be found before",
             job.name,
-            show::number(waits)
+            show::counted(waits, "document"),
+            show::are(waits)
         )
     })
 }
@@ -195,9 +200,9 @@ pub(crate) fn resends(job: &Job, waits: u64) -> Option<String> {
 /// The sentence for documents that two jobs send in different forms.
 pub(crate) fn overlap(found: &Overlap) -> String {
     let Overlap { job, other, output, documents } = found;
-    let count = show::number(*documents);
+    let count = show::counted(*documents, "document");
     format!(
-        "jobs {job} and {other} send the same {count} documents to {output} in different forms, and {output} holds those of \
+        "jobs {job} and {other} send the same {count} to {output} in different forms, and {output} holds those of \
          {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"
     )
 }

@@ -1,8 +1,8 @@
 //! Whether outputs can be reached, are whole, and are those that the inventory speaks of.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
+use ingather_connector::model::fault::Fault;
 use ingather_connector::output::OutputPlace;
 use ingather_engine::Engine;
 use ingather_engine::outputs::{self, Misfit, misfit};
@@ -111,12 +111,12 @@ fn advice(name: &str, jobs: &[Job]) -> String {
 /// Looks at an output that a job uses: what is good about it, or what is wrong and what to do.
 fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<String, Trouble> {
     let stops = |error: String| (error, "the next run would stop there".to_owned());
-    if let Some(("journal", file)) = name.split_once(':') {
-        return journal(file).map_err(stops);
-    }
     let connection = connection(engine, name).map_err(stops)?;
     match standing(engine, &connection).map_err(stops)? {
-        Standing::Nothing => Ok("it needs nothing".to_owned()),
+        Standing::Nothing => match check(engine, &connection) {
+            Ok(()) => Ok("it can be written".to_owned()),
+            Err(fault) => Err(stops(fault.to_string())),
+        },
         Standing::Absent if connection.identity.is_none() => Ok("it is made by the first run".to_owned()),
         Standing::Absent => Err((
             "it is not there".to_owned(),
@@ -131,14 +131,11 @@ fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<Stri
     }
 }
 
-fn journal(file: &str) -> std::result::Result<String, String> {
-    let bytes = ingather_connector::model::names::unescape(file).unwrap_or_else(|_| file.as_bytes().into());
-    let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&bytes));
-    let asked = if path.exists() { path.as_path() } else { path.parent().unwrap_or(&path) };
-    match rustix::fs::access(asked, rustix::fs::Access::WRITE_OK) {
-        Ok(()) => Ok("it can be written".to_owned()),
-        Err(errno) => Err(format!("{} cannot be written: {}", asked.display(), std::io::Error::from(errno))),
-    }
+/// Whether a run could open an output.
+fn check(engine: &Engine, connection: &Connection) -> std::result::Result<(), Fault> {
+    let Some(kind) = ingather_connectors::ALL.output(&connection.kind) else { return Ok(()) };
+    let place = OutputPlace { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
+    (kind.check)(&connection.settings, &place)
 }
 
 /// Refuses an output that a run could not use, without opening it for writing.
@@ -146,24 +143,9 @@ fn journal(file: &str) -> std::result::Result<String, String> {
 /// # Errors
 /// What the run would be told.
 pub(crate) fn refuse_unusable(engine: &Engine, name: &str) -> Result<()> {
-    if name.starts_with("journal:") {
-        return output(engine, &[], name)
-            .map(drop)
-            .map_err(|(error, _)| Failure::unable(format!("output {name}: {error}")));
-    }
-    let known = engine.reader.read(|sql| connections::find(sql, Role::Output, name))?;
-    let (kind, settings) = match known {
-        Some(known) => (known.kind, known.settings),
-        None => {
-            let (kind, settings) = ingather_engine::outputs::builtin(&ingather_connectors::ALL, name)?;
-            (kind.to_owned(), settings)
-        }
+    let connection = match engine.reader.read(|sql| connections::find(sql, Role::Output, name))? {
+        Some(known) => known,
+        None => outputs::pretended(&ingather_connectors::ALL, name)?,
     };
-    let Some(look) = ingather_connectors::ALL.output(&kind).and_then(|kind| kind.look) else { return Ok(()) };
-    let place = OutputPlace { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
-    match look(&settings, &place) {
-        // The run itself rebuilds it.
-        Err(fault) if fault.reason().code == "index_older" => Ok(()),
-        looking => looking.map(drop).map_err(|fault| Failure::unable(format!("output {name}: {fault}"))),
-    }
+    check(engine, &connection).map_err(|fault| Failure::unable(format!("output {name}: {fault}")))
 }

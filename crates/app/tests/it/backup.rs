@@ -1,10 +1,12 @@
 //! A backup that was made while a sync worked is whole: what was restored converges without reading what did not change.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use crate::files;
 use crate::people::{ORDINARY, Person};
@@ -154,6 +156,81 @@ fn a_damaged_backup_and_a_directory_in_use_are_refused_and_nothing_is_made() {
     sandbox.run(&["restore", "backup.tar"]).exits(0);
     assert_eq!(sandbox.everything().len(), 20);
     sandbox.run(&["restore", "missing.tar"]).refuses(2, &["is not empty"]);
+}
+
+/// Writes the archive again as a program would have that backed up other content: every checksum is right.
+fn rewrite(sandbox: &Sandbox, change: impl Fn(&str, &mut Vec<u8>)) {
+    let mut read = tar::Archive::new(std::fs::File::open(archive(sandbox)).unwrap());
+    let mut built = tar::Builder::new(Vec::new());
+    let mut sums = Vec::new();
+    for entry in read.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let mut header = entry.header().clone();
+        let mut name = entry.path().unwrap().to_str().unwrap().to_owned();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        if name.starts_with("manifest-") {
+            let mut manifest: Value = serde_json::from_slice(&bytes).unwrap();
+            manifest["files"] = std::mem::take(&mut sums).into();
+            bytes = serde_json::to_vec_pretty(&manifest).unwrap();
+            name = format!("manifest-{}.json", blake3::hash(&bytes).to_hex());
+        } else {
+            change(&name, &mut bytes);
+            let sum = blake3::hash(&bytes).to_hex().to_string();
+            sums.push(json!({"name": name, "bytes": bytes.len(), "blake3": sum}));
+        }
+        header.set_size(bytes.len() as u64);
+        built.append_data(&mut header, &name, bytes.as_slice()).unwrap();
+    }
+    std::fs::write(archive(sandbox), built.into_inner().unwrap()).unwrap();
+}
+
+#[test]
+fn of_a_backup_whose_index_was_damaged_already_the_rest_is_restored() {
+    let sandbox = Sandbox::sqlite();
+    (0..20).for_each(|n| sandbox.write(&format!("f{n}.txt"), "text"));
+    files::settle(&sandbox.root());
+    sandbox.synced(&["--exclude", "none.txt"]);
+    back_up(&sandbox);
+    let whole = std::fs::read(archive(&sandbox)).unwrap();
+    let harms: [(&str, fn(&mut Vec<u8>)); 4] = [
+        ("meta.json", |bytes| bytes.truncate(10)),
+        ("meta.json", Vec::clear),
+        (".store", |bytes| bytes.iter_mut().for_each(|byte| *byte ^= 0x55)),
+        (".fast", |bytes| bytes[0] ^= 1),
+    ];
+    for (ending, harm) in harms {
+        std::fs::write(archive(&sandbox), &whole).unwrap();
+        rewrite(&sandbox, |name, bytes| {
+            if name.starts_with("index/") && name.ends_with(ending) {
+                harm(bytes);
+            }
+        });
+        lose(&sandbox);
+        let restored = sandbox.run(&["restore", "backup.tar", "--json"]).exits(1);
+        assert!(
+            restored.err.contains("the search index in this backup is damaged")
+                && restored.err.contains("the next `ingather sync`"),
+            "{ending}: {restored:#?}"
+        );
+        assert_eq!(restored.json().remove(0)["index"], Value::Null);
+        sandbox.run(&["search", "text", "--all"]).refuses(3, &["is not there any more", "ingather sync"]);
+        let shown = sandbox.run(&["job", "show", "root", "--json"]).exits(0);
+        assert!(shown.out.contains("none.txt"), "its settings are there: {shown:#?}");
+        sandbox.synced(&[]);
+        assert_eq!(sandbox.everything().len(), 20);
+        sandbox.run(&["verify"]).exits(0);
+    }
+    // A store that was damaged is none: nothing is restored.
+    std::fs::write(archive(&sandbox), &whole).unwrap();
+    rewrite(&sandbox, |name, bytes| {
+        if name == "store.db" {
+            bytes[100..].fill(7);
+        }
+    });
+    lose(&sandbox);
+    sandbox.run(&["restore", "backup.tar"]).refuses(3, &["cannot be restored"]);
+    assert!(!sandbox.data().exists());
 }
 
 #[test]

@@ -245,12 +245,12 @@ fn what_other_jobs_have_to_send_again_is_said_until_they_do() {
     let sync = sandbox.run(&["sync", "other"]).exits(0);
     let search = sandbox.run(&["search", "*", "--all"]).exits(0);
     for answer in [&sync, &search] {
-        assert!(answer.err.contains("job root: 3 documents wait to be sent again"), "{answer:#?}");
+        assert!(answer.err.contains("job root: 3 documents are still to be sent again"), "{answer:#?}");
     }
     assert_eq!(sandbox.everything(), ["o.txt"]);
     sandbox.synced(&[]);
     let search = sandbox.run(&["search", "*", "--all"]).exits(0);
-    assert!(!search.err.contains("wait to be sent"), "{search:#?}");
+    assert!(!search.err.contains("still to be sent"), "{search:#?}");
     assert_eq!(sandbox.everything().len(), 5);
 }
 

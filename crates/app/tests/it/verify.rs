@@ -207,7 +207,7 @@ fn a_document_whose_name_is_lost_is_kept_and_said_until_a_repair_finds_its_entry
         drop(store);
         assert_eq!(sandbox.synced(&[]).get("unchanged"), 10);
         let refused = sandbox.run(&["job", "delete", "root"]).exits(1);
-        assert!(refused.err.contains("1 documents have lost their names"), "{refused:?}");
+        assert!(refused.err.contains("the names of 1 document are lost"), "{refused:?}");
         assert!(refused.err.contains("ingather verify --repair"), "{refused:?}");
         assert!(!refused.err.contains("did not confirm"), "{refused:?}");
         assert_eq!(sandbox.everything().len(), 1, "its entry, and no other, is left");
@@ -256,7 +256,7 @@ fn a_source_that_is_away_keeps_what_has_to_be_sent_waiting() {
     let away = sandbox.path().join("away");
     std::fs::rename(sandbox.root(), &away).unwrap();
     let repaired = sandbox.run(&["verify", "--repair"]).exits(1);
-    assert!(repaired.err.contains("1 documents wait to be sent again"), "{repaired:?}");
+    assert!(repaired.err.contains("1 document is still to be sent again"), "{repaired:?}");
     // Nothing is said to be there that is not.
     let found = verify(&sandbox, &[], 0);
     assert_eq!((&found.0["on_their_way"], &found.0["missing"]), (&1.into(), &0.into()));

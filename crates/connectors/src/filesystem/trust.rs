@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::model::names;
+use ingather_connector::model::{balance, names};
 
 use super::facts::Facts;
 
@@ -137,11 +137,14 @@ impl Trust {
             return Vec::new();
         }
         let told = |(label, documents): (&String, &u64)| {
-            let what =
-                if *documents == 0 { "what lies".to_owned() } else { format!("{documents} documents") };
+            let (what, are) = match *documents {
+                0 => ("what lies".to_owned(), "is"),
+                1 => (balance::counted(1, "document"), "is"),
+                n => (balance::counted(n, "document"), "are"),
+            };
             format!(
-                "{what} on {label} are shown to root alone, for this machine does not decide who may read there, so that the \
-                 modes may be made up; if they are right, `--trust-modes on` shows them to whom they say, and `--trust-modes \
+                "{what} on {label} {are} shown to root alone, for this machine does not decide who may read there, so that the \
+                 modes may be made up; if they are right, `--trust-modes on` goes by them, and `--trust-modes \
                  off` leaves it so without a word"
             )
         };

@@ -109,7 +109,11 @@ impl Home {
             payload: Option<String>,
             segments: Vec<serde::de::IgnoredAny>,
         }
-        let text = match std::fs::read(self.path.join("meta.json")) {
+        let file = self.path.join("meta.json");
+        if file.metadata().is_ok_and(|facts| !facts.is_file()) {
+            return true;
+        }
+        let text = match std::fs::read(file) {
             Ok(text) => text,
             // What is there and cannot be read is told by whoever opens it.
             Err(error) => return error.kind() != std::io::ErrorKind::NotFound,
@@ -155,7 +159,11 @@ impl Home {
     }
 
     fn remove(&self, path: &Path) -> Result<(), Fault> {
-        match std::fs::remove_dir_all(path) {
+        let removed = match path.symlink_metadata() {
+            Ok(facts) if !facts.is_dir() => std::fs::remove_file(path),
+            _ => std::fs::remove_dir_all(path),
+        };
+        match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(self.io("remove", path, &error))
             }
@@ -193,6 +201,7 @@ impl Home {
     /// # Errors
     /// `Refused` when the directory cannot be made or written.
     pub(super) fn create(&self, path: &Path, schema: Schema, payload: &Payload) -> Result<Index, Fault> {
+        self.refuse_odd()?;
         make_private(path).map_err(|error| self.io("make", path, &error))?;
         let directory = MmapDirectory::open(path).map_err(|error| fault(error.into(), path))?;
         // Two processes may begin at once; the slower one finds what the faster one made.
@@ -230,7 +239,29 @@ impl Home {
         self.open_in(Looking::over(self.directory()?, &self.path))
     }
 
+    /// Refuses an index with something in it that is no file: opening a pipe waits for ever, and a folder cannot be read.
+    ///
+    /// # Errors
+    /// `Broken` with its name.
+    pub(super) fn refuse_odd(&self) -> Result<(), Fault> {
+        if self.path.metadata().is_ok_and(|facts| !facts.is_dir()) {
+            return Err(damaged(&self.path, "it is no folder"));
+        }
+        // What cannot be listed is told by whoever opens it.
+        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            // A link is as good as what it leads to.
+            let is_odd = entry.file_type().is_ok_and(|kind| !kind.is_file())
+                && entry.path().metadata().is_ok_and(|facts| !facts.is_file());
+            if is_odd {
+                let why = format!("`{}` in it is no ordinary file", entry.file_name().to_string_lossy());
+                return Err(damaged(&self.path, &why));
+            }
+        }
+        Ok(())
+    }
+
     fn directory(&self) -> Result<MmapDirectory, Fault> {
+        self.refuse_odd()?;
         MmapDirectory::open(&self.path).map_err(|error| fault(error.into(), &self.path))
     }
 

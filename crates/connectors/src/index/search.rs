@@ -202,7 +202,7 @@ impl Searcher {
                 "the search index {} is of an older format; the next `ingather sync` or `ingather serve` rebuilds it",
                 home.path.display()
             );
-            return Err(Fault::refused("index_older", message));
+            return Err(Fault::refused(super::OLDER, message));
         }
         let fault = |error| trouble::fault(error, &home.path);
         let reader: IndexReader =

@@ -43,6 +43,7 @@ fn copy(home: &Home, into: &Path) -> Result<Option<Generation>, Fault> {
 
 /// None when another commit came in between.
 fn attempt(home: &Home, into: &Path) -> Result<Option<Generation>, Fault> {
+    home.refuse_odd()?;
     home::make_private(into).map_err(|error| refused(into, &error))?;
     let meta = std::fs::read(home.path.join(LISTS[0])).map_err(|error| refused(&home.path, &error))?;
     let (index, payload) = home.open_to_look()?;

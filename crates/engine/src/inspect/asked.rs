@@ -1,5 +1,7 @@
 //! What a person asks about by a name: a document, or something in one.
 
+use std::sync::Arc;
+
 use ingather_connector::model::document::{INSIDE, component_of, component_uri};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::merge::Known;
@@ -9,6 +11,17 @@ use ingather_store::{deliveries, documents};
 
 use crate::engine::Engine;
 use crate::error::Result;
+
+/// How far a text leads that a person typed for a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leads {
+    /// Neither the store nor the source has it.
+    Nowhere,
+    /// It is at the source, and the store does not know it.
+    AtSource,
+    /// The store knows it.
+    Known,
+}
 
 /// A document, or something in one, that outputs may hold.
 pub(super) struct Asked {
@@ -122,10 +135,27 @@ impl Engine {
 
     /// What `text` names of a job, when the store knows it.
     pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Asked>> {
+        match self.source_of(job)? {
+            Some(source) => self.asked(job, source.as_ref(), text),
+            None => Ok(None),
+        }
+    }
+
+    /// The source of a job; none when it cannot even be named: such a job knows nothing by any name.
+    fn source_of(&self, job: &Job) -> Result<Option<Arc<dyn Repository>>> {
         let connection = self.reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-        let Some(connection) = connection else { return Ok(None) };
-        // A job whose source cannot even be named knows nothing by that name.
-        let Ok(repository) = self.repository(&connection.kind, &job.definition) else { return Ok(None) };
-        self.asked(job, repository.as_ref(), text)
+        Ok(connection.and_then(|connection| self.repository(&connection.kind, &job.definition).ok()))
+    }
+
+    /// How far `text` leads in a job.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn leads(&self, job: &Job, text: &str) -> Result<Leads> {
+        let Some(source) = self.source_of(job)? else { return Ok(Leads::Nowhere) };
+        if self.asked(job, source.as_ref(), text)?.is_some() {
+            return Ok(Leads::Known);
+        }
+        Ok(self.at_source(source.as_ref(), text).map_or(Leads::Nowhere, |_| Leads::AtSource))
     }
 }

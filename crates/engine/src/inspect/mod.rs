@@ -12,3 +12,5 @@ pub mod trial;
 mod verdict;
 pub mod verify;
 pub mod why;
+
+pub use asked::Leads;

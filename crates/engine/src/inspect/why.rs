@@ -125,12 +125,16 @@ impl Engine {
                 format!("{since}; until the next run of job {} a search goes by the old access", job.name),
             ),
             (.., Some(layer)) if !may_see => {
-                Reason::new("denied", format!("{user} may not see `{name}`: {}", layer.by))
+                Reason::new("denied", format!("user {user} may not see `{name}`: {}", layer.by))
             }
-            _ if may_see => Reason::new("allowed", format!("{user} may see `{name}`: {}", admitted(&layers))),
+            _ if may_see => {
+                Reason::new("allowed", format!("user {user} may see `{name}`: {}", admitted(&layers)))
+            }
             _ => Reason::new(
                 "pending",
-                format!("{user} does not see `{name}` yet: its new access is on its way to output {output}"),
+                format!(
+                    "user {user} does not see `{name}` yet: its new access is on its way to output {output}"
+                ),
             ),
         };
         let cause = match verdict::is_confirmed(sent) || !may_see {
@@ -170,7 +174,7 @@ impl Engine {
 }
 
 fn hidden(job: &Job, document: String, cause: Reason, user: &str) -> Access {
-    let message = format!("{user} cannot find `{document}`: {}", cause.message);
+    let message = format!("user {user} cannot find `{document}`: {}", cause.message);
     let cause = Reason { message, ..cause };
     Access { job: job.name.clone(), document, may_see: false, cause, layers: Vec::new() }
 }

@@ -59,12 +59,12 @@ pub(crate) fn meet<'p>(run: &Run, reports: &'p [PlaceReport], listing: u32) -> R
 
 /// Those of `places` that stood, with all above them, from a look whose number is at most `since` until now.
 pub(crate) fn standing(run: &Run, places: &HashSet<PlaceId>, since: u64) -> HashSet<PlaceId> {
-    stood(run, places, |look| look.number <= since)
+    stood(run, places, |look| look.number <= since || planted(Mutation::JudgedAfterReading))
 }
 
 /// The same for places whose content the listing of that number has shown since they were looked at.
 pub(crate) fn standing_since(run: &Run, places: &HashSet<PlaceId>, listing: u32) -> HashSet<PlaceId> {
-    stood(run, places, |look| look.listing == listing)
+    stood(run, places, |look| look.listing == listing || planted(Mutation::JudgedAfterListing))
 }
 
 fn stood(run: &Run, asked: &HashSet<PlaceId>, counts: impl Fn(&Look) -> bool) -> HashSet<PlaceId> {

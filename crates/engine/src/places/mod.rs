@@ -13,7 +13,7 @@ use ingather_connector::model::scope::Coverage;
 use ingather_connector::repository::PlaceReport;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::places::{self, Narrow};
-use ingather_store::{Sql, StoreError};
+use ingather_store::{Sql, StoreError, documents};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -360,6 +360,32 @@ impl Places {
             }
         }
         opening.keys().try_for_each(|place| places::open(sql, *place, self.job))
+    }
+
+    /// Forgets what is kept narrow for this job where it has nothing: folders that are not there any more, were replaced, or never had
+    /// a document of it. What it reads there from now on, it reads by what they are then.
+    pub(crate) fn forget(&self, sql: &mut Sql<'_>) -> Result<()> {
+        let mut left: HashSet<PlaceId> =
+            places::narrow_of(sql, self.job)?.into_iter().map(|(place, _)| place).collect();
+        left.retain(|place| !self.folders.contains_key(place));
+        if left.is_empty() {
+            return Ok(());
+        }
+        let names = places::names(sql, self.connection)?;
+        let above: HashMap<PlaceId, Option<PlaceId>> = names.iter().map(|(id, p, _)| (*id, *p)).collect();
+        let mut ruled = HashSet::new();
+        for place in documents::places(sql, self.job)? {
+            let mut at = Some(place);
+            while let Some(id) = at.filter(|id| ruled.insert(*id)) {
+                at = above.get(&id).copied().flatten();
+            }
+        }
+        left.retain(|place| !ruled.contains(place));
+        // Until it is told elsewhere, an entry may be where its document was before.
+        if left.is_empty() || documents::is_access_unconfirmed(sql, self.job)? {
+            return Ok(());
+        }
+        left.into_iter().try_for_each(|place| places::open(sql, place, self.job))
     }
 
     /// Whether documents of this job may be below a place.

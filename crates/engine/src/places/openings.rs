@@ -11,21 +11,19 @@ use ingather_store::documents;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store};
-use roaring::RoaringTreemap;
 
 use crate::error::Result;
 use crate::lister::{Lister, Shown};
 use crate::places::looks;
 use crate::run::Run;
 
-/// Opens what this run has proven, but for what outputs hold of earlier readings: those are the documents of `narrow` places. What
-/// does not open because it never stood still.
-pub(crate) fn open(
-    run: &Run,
-    store: &Store,
-    shown: &Shown,
-    mut narrow: HashSet<PlaceId>,
-) -> Result<Vec<BlindSpot>> {
+/// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
+pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindSpot>> {
+    let mut narrow = match run.places().some_may_open() && !planted(Mutation::UnmetOpens) {
+        // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
+        true => places_of(run, |id| !shown.seen.contains(id))?,
+        false => HashSet::new(),
+    };
     let mut again: Option<Shown> = None;
     let mut listing = 1;
     let moving = loop {
@@ -40,7 +38,8 @@ pub(crate) fn open(
         if !lister.shown.complete {
             break moving;
         }
-        narrow.extend(elsewhere(run, shown, &lister.shown.seen)?);
+        // What this run has met and the later listing did not find as it is known.
+        narrow.extend(places_of(run, |id| shown.seen.contains(id) && !lister.shown.seen.contains(id))?);
         again = Some(lister.shown);
     };
     let named = named(run, &moving);
@@ -60,6 +59,7 @@ pub(crate) fn open(
             narrow.extend(unproven.into_iter().map(|(_, place)| place));
         }
         places.prove(sql, coverage, &narrow)?;
+        places.forget(sql)?;
         ingather_store::places::sent_again(sql)
     })?;
     Ok(named)
@@ -78,16 +78,15 @@ fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<PlaceId> {
     &asked - &stood
 }
 
-/// Places of documents that this run has met and the later listing did not find as they are known.
-fn elsewhere(run: &Run, shown: &Shown, same: &RoaringTreemap) -> Result<HashSet<PlaceId>> {
+/// Places of those documents of the job that there are.
+fn places_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<PlaceId>> {
     let mut places = HashSet::new();
     let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
     loop {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { return Ok(places) };
         after = *last;
-        let met = |id: &i64| shown.seen.contains(*id as u64) && !same.contains(*id as u64);
-        let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).filter(met).collect();
+        let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).filter(|id| those(*id as u64)).collect();
         for ids in ids.chunks(limits::CLAIM_MAX) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
             places.extend(stored.iter().filter_map(|stored| stored.known.place));

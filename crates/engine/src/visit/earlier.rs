@@ -61,26 +61,40 @@ impl<'r> Visiting<'r> {
         self.steady = is_steady(&observed);
         let class = self.class(&observed)?;
         let mut visited = self.visited(&observed, class);
+        // What is kept was read before its change time moved: it may be of other bytes.
+        let is_moved = self.has_moved(&observed) && !planted(Mutation::KeptTextUnlookedAt);
         if self.task.known.is_some()
+            && !is_moved
             && !self.holds_old_content(&visited)
             && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
         {
             return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
         }
         if !self.held.is_held() {
-            return self.fault(fault, None);
+            let same = !self.holds_old_content(&visited);
+            let listed = self.listed().map(|listed| if same { self.as_read(listed) } else { listed });
+            return self.fault(fault, listed);
         }
         // To whom it opens before it was read, nothing is shown of before.
         let access = self.access_until_read(&observed, class)?.unwrap_or(NOBODY);
-        if let Some(known) = self.task.known.as_ref().filter(|_| self.holds_old_content(&visited)) {
-            // Asked for again in the next run: what outputs hold is of that version still.
-            visited.version = known.version;
-        }
+        visited = self.as_read(visited);
         let tellings = self.access_tellings(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.can.access { Step::Access { access } } else { Step::Delete })
         });
         self.show(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
+    }
+
+    /// What the row says of a document that could not be read: the change time of what was read last, and its version. So it is
+    /// asked for again in the next run, and nothing takes for read what was not.
+    fn as_read(&self, visited: Visited) -> Visited {
+        match &self.task.known {
+            Some(known) if self.holds_old_content(&visited) => {
+                Visited { version: known.version, access: known.access, ..visited }
+            }
+            Some(known) => Visited { access: known.access, ..visited },
+            None => visited,
+        }
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.

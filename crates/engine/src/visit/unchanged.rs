@@ -1,7 +1,7 @@
 //! Whether the content of a document is what outputs hold, although something else about it changed: no change time that moved
 //! explains content away (design 4.18, decision 0014).
 
-use ingather_connector::model::decision::NOBODY;
+use ingather_connector::model::decision::{Holding, NOBODY};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, Digest};
 use ingather_connector::model::job::ContentBy;
@@ -15,6 +15,7 @@ use super::steady::Done;
 use super::{Visiting, access_digest};
 use crate::deliver::settle::Made;
 use crate::error::Result;
+use crate::outputs::OutputSlot;
 
 /// Who may see a document now, compared with who might before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +52,29 @@ impl<'r> Visiting<'r> {
         let other_class = known.class.is_some_and(|known| known != class);
         let explained = if moved { self.trusts_times() && (other_class || elsewhere) } else { elsewhere };
         let version = self.run.hasher.version(self.task.own, &observed.content);
-        explained && version.same(known.version) && self.holds_all()
+        explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
+    }
+
+    /// Whether who may find what outputs hold of it is known to be what its row says. It is not where that was hidden, or where what was
+    /// sent last is not confirmed: the row then speaks of what nobody holds yet. What was kept of something in it is judged apart.
+    fn is_shown_as_known(&self) -> bool {
+        let Some(known) = &self.task.known else { return false };
+        let access = access_digest(known.class, known.place);
+        let outputs = &self.run.outputs;
+        let holdings = self.held.parts().filter(|part| !part.kept).flat_map(|part| {
+            let of = |output: &OutputSlot| self.held.of(&part, output.id);
+            outputs.iter().filter_map(of).collect::<Vec<Holding>>()
+        });
+        let mut there =
+            holdings.filter(|holding| holding.held != Some(Digest::NONE) || holding.sent.is_some());
+        let shows = |holding: Holding| {
+            holding.is_confirmed() && holding.sent_access == access && holding.held_access == Some(access)
+        };
+        planted(Mutation::RowStandsForOutputs) || there.all(shows)
     }
 
     /// Whether its change time is another one than when it was read.
-    fn has_moved(&self, observed: &Observed) -> bool {
+    pub(super) fn has_moved(&self, observed: &Observed) -> bool {
         let access = self.run.hasher.version(self.task.own, &observed.access);
         !self.task.known.as_ref().is_some_and(|known| access.same(known.access))
     }
@@ -121,7 +140,7 @@ impl<'r> Visiting<'r> {
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
     pub(super) fn access_until_read(&self, observed: &Observed, class: ClassId) -> Result<Option<Digest>> {
         let now = access_digest(Some(class), self.task.place);
-        if self.holds_old_content(&self.visited(observed, class)) {
+        if self.holds_old_content(&self.visited(observed, class)) || !self.is_shown_as_known() {
             return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
         }
         let trusts =

@@ -1,3 +1,3 @@
--- Whether the pages of the file fit together.
+-- Whether the pages of the file fit together, and each index its table.
 -- Differs from PostgreSQL: a server looks after its own files.
-PRAGMA quick_check(1)
+PRAGMA integrity_check(1)

@@ -175,6 +175,12 @@ pub fn levels(sql: &mut Sql<'_>) -> Result<Vec<(ClassId, Level)>> {
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
 }
 
+/// Classes whose level cannot be read: they admit nobody.
+pub fn unreadable_levels(sql: &mut Sql<'_>) -> Result<u64> {
+    let rows = sql.query(&queries::ACCESS_CLASS_ALL, &[], |row| row.text(1))?;
+    Ok(rows.iter().filter(|text| serde_json::from_str::<Level>(text).is_err()).count() as u64)
+}
+
 /// The level of a class; none when it is not there, or cannot be read.
 pub fn level(sql: &mut Sql<'_>, id: ClassId) -> Result<Option<Level>> {
     let text = sql.one(&queries::ACCESS_CLASS_GET, &[Value::Int(id.0)], |row| row.text(0))?;

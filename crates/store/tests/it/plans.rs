@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("access_class/list", "read once for each run"),
     ("place/list", "read once for each run"),
     ("document/unproven", "asked at the end of a run while a folder opens"),
+    ("document/places", "asked at the end of a run that keeps a folder narrow which it did not meet"),
     ("work/want_unconfirmed", "asked when an output comes back to a job that it was about to leave"),
     ("component/kept", "asked once in a run that meets a folder which may open"),
     ("place_narrow/all", "what opened and was not looked at since: at rest empty"),

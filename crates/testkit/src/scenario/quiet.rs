@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use ingather_store::places;
+
 use super::truth;
 use super::watch::{USERS, tokens};
 use super::{Answer, Play};
@@ -26,12 +28,14 @@ impl Play {
             self.world.shelves.values().for_each(|shelf| locked(shelf).calls = Calls::default());
             let silent = |shelf: &Arc<Mutex<Shelf>>| locked(shelf).calls == Calls::default();
             // A job may ask another one, which has run before it, to send something.
-            if self.round()? && self.world.shelves.values().all(silent) && self.unrest().is_empty() {
+            // What one finds of a folder, another one may have to look at.
+            let unrest = |play: &Play| !(play.unrest().is_empty() && play.narrow().is_empty());
+            if self.round()? && self.world.shelves.values().all(silent) && !unrest(self) {
                 self.at_rest();
                 return Ok(());
             }
         }
-        let unrest = self.unrest();
+        let unrest = [self.unrest(), self.narrow()].concat();
         self.found.extend(unrest);
         let last = format!("{:?}", self.answer);
         self.found.push(format!("the world does not come to rest in {ROUNDS_MAX} rounds: {last}"));
@@ -60,6 +64,20 @@ impl Play {
             };
         }
         Ok(still)
+    }
+
+    /// Folders that are not open yet for a job that has looked at everything, or is there no more.
+    fn narrow(&self) -> Vec<String> {
+        let rows = self.world.engine().reader.read(places::all_narrow).expect("the store answers");
+        // What failed stays as it was, and is not shown to whom its folder opens.
+        let troubled: Vec<i64> = self
+            .live_jobs()
+            .iter()
+            .filter(|job| self.world.documents(&job.name).iter().any(|(_, state)| state != "settled"))
+            .map(|job| job.id.0)
+            .collect();
+        let rows = rows.iter().filter(|row| row.job != 0 && !troubled.contains(&row.job));
+        rows.map(|row| format!("at rest, {row:?} is kept")).collect()
     }
 
     fn at_rest(&mut self) {

@@ -239,12 +239,21 @@ impl Suite<'_> {
         Ok(())
     }
 
+    /// Another store's output is refused, also when it is only asked whether it could be opened.
     fn foreign(&mut self) {
+        let OutputSample { settings, place, .. } = self.sample;
+        if let Err(fault) = (self.kind.check)(settings, place) {
+            self.found.unless(false, || format!("it opens, and answers that it would not: {fault}"));
+        }
         if self.sample.local {
-            let place = OutputPlace { store: "another store".to_owned(), ..self.sample.place.clone() };
-            let opened = (self.kind.open)(&self.sample.settings, &place);
+            let place = OutputPlace { store: "another store".to_owned(), ..place.clone() };
+            let opened = (self.kind.open)(settings, &place);
             self.found
                 .unless(opened.is_err(), || "it opens for a store that it does not belong to".to_owned());
+            let checked = (self.kind.check)(settings, &place);
+            self.found.unless(opened.is_ok() || checked.is_err(), || {
+                "it answers that it would open for a store that it does not belong to".to_owned()
+            });
         }
     }
 

@@ -24,6 +24,7 @@ enum Plant {
     LosesApplied,
     RefusesRepeats,
     ClearsNothing,
+    ChecksNothing,
 }
 
 /// An output with one fault, the world that it belongs to, and the largest number that it has seen.
@@ -84,6 +85,9 @@ impl Drop for Bad {
 
 fn bad(settings: &serde_json::Value, place: &OutputPlace, plant: Plant) -> Result<Box<dyn Output>, Fault> {
     let world = settings["world"].as_str().unwrap_or_default().to_owned();
+    if plant == Plant::ChecksNothing && place.store != "store" {
+        return Err(Fault::refused("foreign", "it belongs to another store"));
+    }
     let kind = if plant == Plant::LosesApplied { &MEMORY } else { &COMMITTING };
     Ok(Box::new(Bad((kind.open)(settings, place)?, plant, world, 0)))
 }
@@ -99,10 +103,14 @@ macro_rules! plants {
                     can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true, told: false },
                     schema: schema_of::<NoSettings>,
                     open: |settings, place| bad(settings, place, Plant::$plant),
+                    check: |settings, place| match Plant::$plant {
+                        Plant::ChecksNothing => Ok(()),
+                        plant => bad(settings, place, plant).map(drop),
+                    },
                     look: Some(|settings, place| Ok(Some(Box::new(AsOpened(bad(settings, place, Plant::$plant)?))))),
                     discard: None,
                 };
-                let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody));
+                let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody | Plant::ChecksNothing));
                 assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");
             }
         )*
@@ -119,6 +127,7 @@ plants! {
     commits_that_count_by_two: CountsByTwo is told by "does not count on by one";
     applied_and_lost: LosesApplied is told by "instead of";
     the_same_change_refused_the_second_time: RefusesRepeats is told by "is not taken";
+    would_open_for_any_store: ChecksNothing is told by "it answers that it would open";
     cleared_and_still_there: ClearsNothing is told by "it was cleared and holds";
 }
 

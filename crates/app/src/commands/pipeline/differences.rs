@@ -3,7 +3,7 @@
 use ingather_connector::model::job::Stage;
 use serde_json::{Map, Value};
 
-use crate::show::secrets;
+use crate::show::{self, secrets};
 
 /// Differences that are named; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -89,7 +89,8 @@ fn compare(name: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
                 after.iter().filter(|one| !before.contains(one)).map(|one| format!("with {}", brief(one)));
             let told: Vec<String> = lost.chain(gained).map(|told| format!("{name} {told}")).collect();
             // The same entries, some of them more often.
-            let again = || vec![format!("{name} has {} entries, given {}", before.len(), after.len())];
+            let count = |values: &[Value]| show::counted(values.len() as u64, "entry");
+            let again = || vec![format!("{name} has {}, given {}", count(before), count(after))];
             found.extend(if told.is_empty() { again() } else { told });
         }
         _ => found.push(format!("{name} is {}, given {}", brief(old), brief(new))),

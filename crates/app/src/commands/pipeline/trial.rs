@@ -1,6 +1,7 @@
 //! `ingather pipeline try`: what each stage makes of a document, or of something in one.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use ingather_connector::model::document::Record;
@@ -8,6 +9,7 @@ use ingather_connector::model::job::Stage;
 use ingather_engine::inspect::trial::{Fate, Seen, SeenText, Trial};
 use serde_json::{Value, json};
 
+use super::super::lookup::Lookup;
 use super::super::{job_named, repository_kind};
 use super::read;
 use crate::arguments::Global;
@@ -18,7 +20,7 @@ use crate::{show, wiring};
 /// Parts of a document that are shown to people after a stage.
 const PARTS_SHOWN: usize = 20;
 
-pub(super) fn run(global: &Global, job: &str, document: &str, file: Option<&Path>) -> Result<u8> {
+pub(super) fn run(global: &Global, job: &str, document: &OsStr, file: Option<&Path>) -> Result<u8> {
     let given = file.map(read).transpose()?;
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
@@ -26,7 +28,8 @@ pub(super) fn run(global: &Global, job: &str, document: &str, file: Option<&Path
     let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, &data, reader, None, &wiring::journals(&job.definition));
     let stages = given.unwrap_or_else(|| job.definition.stages.clone());
-    let trial = engine.try_stages(&job, &kind, &stages, document)?;
+    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;
+    let trial = engine.try_stages(&job, &kind, &stages, &lookup.text)?;
     if global.json {
         show::json(&as_json(&job.name, &stages, &trial));
     } else {

@@ -24,6 +24,7 @@ pub(super) fn count_only(
     wanted: &Wanted,
     sync: &Sync,
 ) -> Result<u8> {
+    data.refuse_unusable()?;
     // Without a store there is nothing to compare with: an empty one that goes away says the same.
     let scratch = std::env::temp_dir().join(format!("ingather-dry-run-{}", std::process::id()));
     let (reader, made) = match reader {

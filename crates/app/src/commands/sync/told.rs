@@ -51,14 +51,10 @@ pub(super) fn sentence(balance: &Balance) -> String {
     let seen = show::number(balance.seen());
     let partial = match balance.partial {
         0 => String::new(),
-        n => format!("; {} read only in part", show::number(n)),
+        n => format!("; {} not read in full", show::number(n)),
     };
     let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
     format!("{seen} seen{told}{partial}")
-}
-
-fn documents(count: u64) -> String {
-    format!("{} document{}", show::number(count), if count == 1 { "" } else { "s" })
 }
 
 pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
@@ -94,7 +90,8 @@ pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
         });
     }
     if report.blind.len() > BLIND_MAX {
-        show::stderr(&format!("and {} more scopes; -v names them", report.blind.len() - BLIND_MAX));
+        let more = (report.blind.len() - BLIND_MAX) as u64;
+        show::stderr(&format!("and {}; -v names them", show::counted(more, "more path")));
     }
     if let Some(error) = &report.error {
         show::stderr(error);
@@ -105,15 +102,15 @@ pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
     wiring::warn_of_loose_readers(global);
     if b.partial > 0 && !global.quiet && report.run.is_some() {
         show::stderr(&format!(
-            "{} could be read only in part. List: ingather search --all 'meta.extraction:*'. Reason: ingather document explain {name} \
+            "{} could not be read in full. List: ingather search --all 'meta.extraction:*'. Reason: ingather document explain {name} \
              DOCUMENT",
-            documents(b.partial)
+            show::counted(b.partial, "document")
         ));
     }
     if b.failed > 0 && !global.quiet && report.run.is_some() {
         show::stderr(&format!(
             "{} failed. Details: ingather document list {name} --state failed",
-            documents(b.failed)
+            show::counted(b.failed, "document")
         ));
     }
     if b.skipped > 0 && !global.quiet && !global.json && report.run.is_some() && show::is_terminal() {
@@ -126,11 +123,11 @@ pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
 /// On a terminal, asks whether held removals are to be carried out; whether they were.
 pub(super) fn offer(global: &Global, engine: &Engine, job: &Job, report: &Report) -> Result<bool> {
     let (Some(run), true) = (report.run, report.balance.held > 0) else { return Ok(false) };
-    let held = show::number(report.balance.held);
+    let (held, are) = (show::counted(report.balance.held, "removal"), show::are(report.balance.held));
     if global.json || global.quiet || !show::is_person() {
         if !global.quiet {
             show::stderr(&format!(
-                "{held} removals are held, more than the delete guard lets go; see them with `ingather job held {0}`, \
+                "{held} {are} held, more than the delete guard lets go; see them with `ingather job held {0}`, \
                  carry them out with `ingather job confirm {0} --run {run}`",
                 job.name
             ));
@@ -138,7 +135,8 @@ pub(super) fn offer(global: &Global, engine: &Engine, job: &Job, report: &Report
         return Ok(false);
     }
     if !show::ask(&format!(
-        "{held} documents are gone from the source, or left out by it now; remove them from the outputs too?"
+        "{} {are} gone from the source, or left out now; remove from the outputs, too?",
+        show::counted(report.balance.held, "document")
     )) {
         show::stderr(&format!("held; later: ingather job confirm {} --run {run}", job.name));
         return Ok(false);

@@ -118,7 +118,7 @@ pub(super) fn refuse_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{:?} is not a valid name for a job; use letters, digits, `.`, `_` and `-`, at most {NAME_MAX} characters",
+        "{:?} is not a valid name for a job; use letters, digits, spaces, `_`, and `.` or `-` but not at the beginning, at most {NAME_MAX} characters",
         name.chars().take(NAME_MAX).collect::<String>()
     )))
 }

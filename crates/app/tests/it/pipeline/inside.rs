@@ -146,12 +146,12 @@ fn a_name_that_leads_nowhere_is_told_with_where_it_was_looked_for() {
     sandbox.write("sub/a.txt", "apple");
     crate::files::settle(&sandbox.root());
     sandbox.synced(&[]);
-    // As somebody types it who stands above the root.
-    let looked_at = format!("{}/root/sub/a.txt", sandbox.root().display());
-    explained(&sandbox, "root/sub/a.txt", "absent", &["`root/sub/a.txt` is not there", &looked_at]);
-    let why = sandbox.run(&["why", "root", "root/sub/a.txt"]).exits(0).out;
+    // As somebody types it who stands above the root, and mistypes it.
+    let looked_at = format!("{}/root/sub/b.txt", sandbox.root().display());
+    explained(&sandbox, "root/sub/b.txt", "absent", &["`root/sub/b.txt` is not there", &looked_at]);
+    let why = sandbox.run(&["why", "root", "root/sub/b.txt"]).exits(0).out;
     assert!(why.contains(&looked_at), "{why}");
-    sandbox.run(&["pipeline", "try", "root", "root/sub/a.txt"]).refuses(2, &["is not there", &looked_at]);
+    sandbox.run(&["pipeline", "try", "root", "root/sub/b.txt"]).refuses(2, &["is not there", &looked_at]);
     let outside = ["document", "explain", "root", "../root/sub/a.txt"];
     sandbox.run(&outside).refuses(2, &["is not a valid name of a document", "names are below the root"]);
     explained(&sandbox, "sub/a.txt", "current", &[]);

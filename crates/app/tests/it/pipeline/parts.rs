@@ -165,7 +165,7 @@ fn what_is_not_found_in_an_archive_is_explained() {
     std::fs::write(sandbox.root().join("cut.zip"), &whole[..whole.len() - 60]).unwrap();
     files::settle(&sandbox.root());
     let answer = sandbox.run(&["sync", "root"]).exits(0);
-    assert!(answer.out.contains("added; 1 read only in part in "), "{answer:#?}");
+    assert!(answer.out.contains("added; 1 not read in full in "), "{answer:#?}");
     assert!(answer.err.contains("search --all 'meta.extraction:*'"), "{answer:#?}");
     assert_eq!(hits(&sandbox, "meta.extraction:*"), [pair("cut.zip", "")]);
     let explain = |name: &str| sandbox.run(&["document", "explain", "root", name]).exits(0).out;

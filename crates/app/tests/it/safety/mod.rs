@@ -9,6 +9,7 @@ pub(crate) mod mounts;
 mod readers;
 mod servers;
 mod terminal;
+mod unlooked;
 mod unseen;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -23,6 +23,19 @@ pub(crate) fn own_mounts(name: &str) -> bool {
     false
 }
 
+/// The same with the rights of the machine's own root, who may mount what the kernel makes up.
+pub(crate) fn root_mounts(name: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    crate::people::need_root();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
+    let told = must(command.args(["--exact", name, "--nocapture"]).env(INSIDE, "1"));
+    assert!(told.contains("1 passed"), "{told}");
+    false
+}
+
 #[test]
 fn a_mounted_file_system_is_listed_and_kept_when_it_is_gone() {
     if !own_mounts("safety::mounts::a_mounted_file_system_is_listed_and_kept_when_it_is_gone") {

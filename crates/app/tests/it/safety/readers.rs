@@ -270,7 +270,7 @@ fn what_failed_is_found_by_its_name_and_asked_for_again() {
     let listed = sandbox.run(&["document", "list", "root", "--state", "failed", "--json"]).exits(0);
     assert!(listed.json()[0]["reason"].as_str().unwrap().contains("signal 9"), "{listed:?}");
     let doctor = sandbox.run(&["doctor"]).exits(1);
-    assert!(doctor.out.contains("1 documents failed"), "{doctor:?}");
+    assert!(doctor.out.contains("1 document failed"), "{doctor:?}");
     sandbox.run(&["verify"]).exits(0);
     // Nobody touched it: that nobody kills its reader any more is enough.
     let next = sandbox.run(&["sync", "root", "--json"]).exits(0);

@@ -82,5 +82,16 @@ fn a_file_and_a_folder_that_cannot_be_read_are_filled_too_and_still_count_as_suc
         let stranger = sandbox.run_as(&person, &["search", "pangolin", "--as", "nobody", "--json"]).exits(0);
         let expected = if closed == "d" { 1 } else { 2 };
         assert_eq!(stranger.documents().len(), expected, "{closed}: {stranger:?}");
+        // The same for an output that is new.
+        let to = ["sync", "root", "--to", "index", "--to", "journal:j.jsonl", "--update"];
+        let added = sandbox.run_as(&person, &to).exits(1);
+        let journal = std::fs::read_to_string(sandbox.path().join("j.jsonl")).unwrap();
+        let texts = ["pangolin one", "pangolin two", "pangolin three"];
+        assert!(texts.iter().all(|text| journal.contains(text)), "{closed}: {added:?} {journal}");
+        let again = sandbox.run_as(&person, &["sync", "root"]);
+        let later = std::fs::read_to_string(sandbox.path().join("j.jsonl")).unwrap();
+        assert_eq!(later, journal, "it is filled once: {again:?}");
+        let failed = sandbox.run_as(&person, &["document", "list", "root", "--state", "failed"]).exits(0);
+        assert_eq!(failed.out.contains("a.txt"), closed == "a.txt", "it still counts as failed: {failed:?}");
     }
 }

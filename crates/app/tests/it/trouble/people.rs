@@ -1,10 +1,13 @@
 //! What only a person can decide or mend is named: by the doctor, by its exit code, by lists with reasons.
 
+use std::process::Stdio;
+
 use ingather_store::{Durability, Store, Target, jobs, runs};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::files;
 use crate::people::{ORDINARY, Person};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Answer, Sandbox};
 
 /// Stages that let nothing but a few characters of each document through.
 const SHORT: &str =
@@ -29,7 +32,7 @@ fn two_jobs_that_send_the_same_documents_differently_are_told_by_sync_doctor_and
     let told = sandbox.run(&["document", "explain", "whole", "1.txt"]).exits(0);
     assert!(told.out.contains("that job short sent last") && told.out.contains("--to"), "{told:?}");
     // The cure that the sentence names; what it takes along is said at once, and until it is sent again.
-    let lost = "job whole: 3 documents wait to be sent again, and may not be found before";
+    let lost = "job whole: 3 documents are still to be sent again, and may not be found before";
     let deleted = sandbox.run(&["job", "delete", "short"]).exits(0);
     assert!(deleted.err.contains(lost) && deleted.err.contains("`ingather sync`"), "{deleted:?}");
     let named = sandbox.run(&["doctor"]).exits(1);
@@ -88,7 +91,7 @@ fn the_doctor_knows_what_failed_and_what_could_not_be_read() {
     for words in [
         "failed: job root: 1 document",
         "--state failed",
-        "blind: job root: 1 folder",
+        "blind: job root: 1 path could not be read",
         "closed/ (unreadable)",
     ] {
         assert!(named.out.contains(words), "{words}: {named:?}");
@@ -147,4 +150,51 @@ fn a_run_whose_process_is_gone_is_not_called_running() {
     lock.unlock().unwrap();
     sandbox.synced(&[]);
     states("idle");
+}
+
+/// Whether a search says that not everything can be found.
+#[track_caller]
+fn says_unfinished(sandbox: &Sandbox, next: &str) -> bool {
+    let found = sandbox.run(&["search", "w1", "--all"]).exits(0);
+    let json = sandbox.run(&["search", "w1", "--all", "--json"]).exits(0);
+    let told = |answer: &Answer| answer.err.contains("job root: no run of it has ended yet");
+    assert_eq!(told(&found), told(&json), "{found:?} {json:?}");
+    assert!(!told(&found) || found.err.contains(next), "{found:?}");
+    assert!(!told(&sandbox.run(&["search", "w1", "--all", "-q"]).exits(0)));
+    told(&found)
+}
+
+#[test]
+fn a_search_says_that_a_first_run_broke_off_or_works() {
+    let sandbox = Sandbox::sqlite();
+    (0..3_000).for_each(|n| sandbox.write(&format!("d{}/f{n}.txt", n % 40), &format!("w{n}")));
+    files::settle(&sandbox.root());
+    let mut command = sandbox.command(&["sync", "root", "-q"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Until there is something to search.
+    while child.try_wait().unwrap().is_none() && sandbox.run(&["search", "w1", "--all"]).code != 0 {}
+    let _ = kill_process(Pid::from_child(&child), Signal::INT);
+    let broke_off = child.wait().unwrap().code() == Some(130);
+    assert_eq!(says_unfinished(&sandbox, "`ingather sync` of "), broke_off);
+    sandbox.synced(&[]);
+    assert!(!says_unfinished(&sandbox, ""));
+    // The same as it stands after a run that broke off, and beside one.
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    let end = |outcome: &str| {
+        let ended = store.write(Durability::Synced, |sql| {
+            let job = jobs::by_name(sql, "root")?.unwrap();
+            (1..=job.run).try_for_each(|run| runs::end(sql, job.id, run, 1, outcome, "{}", None))
+        });
+        ended.unwrap();
+    };
+    for outcome in ["stopped", "interrupted", "failed"] {
+        end(outcome);
+        assert!(says_unfinished(&sandbox, "`ingather sync` of "), "{outcome}");
+    }
+    let lock = std::fs::File::open(sandbox.data().join("lock")).unwrap();
+    lock.lock().unwrap();
+    assert!(says_unfinished(&sandbox, "it goes on now"));
+    lock.unlock().unwrap();
+    end("done");
+    assert!(!says_unfinished(&sandbox, ""));
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::files;
-use crate::safety::mounts::own_mounts;
+use crate::safety::mounts::{own_mounts, root_mounts};
 use crate::sandbox::{Sandbox, finish};
 
 /// Types of mounts that are tried.
@@ -22,6 +22,38 @@ const MADE_UP: [&str; 11] = [
     "mqueue",
     "devpts",
 ];
+
+#[test]
+fn what_this_kernel_can_make_up_is_left_out_wherever_it_is_mounted() {
+    if !root_mounts("trouble::sources::what_this_kernel_can_make_up_is_left_out_wherever_it_is_mounted") {
+        return;
+    }
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap();
+    let mut mounted = 0;
+    for kind in known.lines().filter_map(|line| line.split('\t').nth(1)).filter(|kind| MADE_UP.contains(kind))
+    {
+        let point = sandbox.root().join(kind);
+        std::fs::create_dir(&point).unwrap();
+        let mut mount = Command::new("mount");
+        match mount.args(["-t", kind, "none"]).arg(&point).output().unwrap().status.success() {
+            true => mounted += 1,
+            // Some can be mounted once, or not in a container.
+            false => std::fs::remove_dir(&point).unwrap(),
+        }
+    }
+    assert!(mounted > 0, "none of them can be mounted");
+    files::settle(&sandbox.root().join("a.txt"));
+    let counts = sandbox.synced(&[]);
+    assert_eq!((counts.get("added"), counts.get("skipped")), (1, mounted), "{counts:?}");
+    let listed = sandbox.run(&["document", "list", "root", "--state", "skipped"]).exits(0).out;
+    assert_eq!(
+        listed.lines().filter(|line| line.contains("  made_up: ")).count() as u64,
+        mounted,
+        "{listed}"
+    );
+}
 
 #[test]
 fn made_up_file_systems_are_not_entered_and_disks_are_unless_a_flag_says_so() {

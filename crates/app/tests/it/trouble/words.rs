@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::files;
+use crate::people::{ORDINARY, Person};
 use crate::sandbox::{Answer, Sandbox, finish};
 
 /// Words of parsers and libraries.
@@ -101,6 +102,77 @@ fn commands_of_other_programs_lead_to_those_of_this_one() {
     ];
     for (typed, words) in cases {
         sandbox.run(&[typed, "x"]).refuses(2, &[&format!("there is no command `{typed}`"), words]);
+    }
+}
+
+#[test]
+fn arguments_of_other_programs_lead_to_those_of_this_one() {
+    let sandbox = synced();
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["search", "two", "words"], &["`words` is one argument too many", "in quotes"]),
+        (&["search", "pie", "--user", "ann"], &["no `--user`", "--as USER"]),
+        (&["search", "pie", "--user=ann"], &["no `--user`", "--as USER"]),
+        (&["sync", "--all"], &["no `--all`", "ingather job list"]),
+        (&["sync", "root", "other"], &["one argument too many", "one folder or file at a time"]),
+        (&["sync", "root", "-n"], &["no `-n`", "--dry-run"]),
+        (&["sync", "root", "-r"], &["no `-r`", "everything below it"]),
+        (&["verify", "--fix"], &["no `--fix`", "--repair"]),
+        (&["document", "list", "root", "--user", "ann"], &["no `--user`", "ingather why"]),
+    ];
+    for (arguments, words) in cases {
+        sandbox.run(arguments).refuses(2, words);
+    }
+    let unknown = sandbox.run(&["search", "pie", "--nonsense"]).exits(2);
+    assert!(unknown.err.contains("--nonsense"), "{unknown:?}");
+}
+
+#[test]
+fn one_of_something_is_not_called_several() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple pie");
+    std::fs::write(sandbox.root().join("cut.pdf"), "%PDF-1.7 and nothing else").unwrap();
+    files::settle(&sandbox.root());
+    let synced = sandbox.run(&["sync", "root"]).exits(0);
+    assert!(synced.out.contains("; 1 not read in full"), "{synced:?}");
+    assert!(synced.err.contains("1 document could not be read in full."), "{synced:?}");
+    files::remove(&sandbox.root().join("cut.pdf"));
+    files::settle(&sandbox.root());
+    sandbox.run(&["sync", "root"]).exits(0);
+    let verified = sandbox.run(&["verify"]).exits(0);
+    assert!(verified.out.contains("index: 1 entry held, 1 expected: 0 missing"), "{verified:?}");
+    assert!(!verified.out.contains("deliveries"), "{verified:?}");
+    let counted = sandbox.run(&["job", "delete", "root", "--dry-run"]).exits(0);
+    assert!(counted.out.contains("1 document would be removed"), "{counted:?}");
+    std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+    assert!(sandbox.run(&["doctor"]).exits(1).err.contains("1 problem found"));
+}
+
+#[test]
+fn a_user_called_nobody_is_told_from_no_person() {
+    let sandbox = synced();
+    let seen = sandbox.run(&["why", "nobody", "a.txt"]).exits(0);
+    assert!(seen.out.starts_with("user nobody may"), "{seen:?}");
+    let absent = sandbox.run(&["why", "nobody", "none.txt"]).exits(0);
+    assert!(absent.out.starts_with("user nobody cannot find `none.txt`"), "{absent:?}");
+}
+
+#[test]
+fn one_word_is_used_for_what_is_done() {
+    let sandbox = synced();
+    let help = sandbox.run(&["document", "list", "--help"]).exits(0).out;
+    assert!(help.contains("done") && !help.contains("settled"), "{help}");
+    assert!(help.contains("Left out, each with its reason"), "{help}");
+    let listed = sandbox.run(&["document", "list", "root", "--state", "done"]).exits(0);
+    assert!(listed.out.starts_with("done "), "{listed:?}");
+    assert_eq!(sandbox.run(&["document", "list", "root", "--state", "settled"]).exits(0).out, listed.out);
+}
+
+#[test]
+fn who_may_not_enter_a_data_directory_is_sent_to_its_owner() {
+    let sandbox = synced();
+    let ordinary = Person::named(ORDINARY);
+    for command in [&["search", "pie"][..], &["job", "list"], &["doctor"], &["verify"], &["sync", "root"]] {
+        sandbox.run_as(&ordinary, command).refuses(3, &["is not yours to read", "ask its owner", "--data"]);
     }
 }
 

@@ -1,0 +1,111 @@
+//! Texts that the program's own user cannot read any more, while their access changes: nobody finds what was read before by access that
+//! came later.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::files;
+use crate::people::{Accounts, Person};
+use crate::sandbox::{Answer, Kept, Sandbox};
+
+const OLD: &str = "TOPSECRET plan A";
+const NEW: &str = "harmless  plan B";
+
+/// A user who indexes what is its own, and another one who looks for it.
+struct World {
+    sandbox: Sandbox,
+    owner: Person,
+    other: Person,
+    _accounts: Accounts,
+}
+
+impl World {
+    fn new() -> World {
+        let accounts = Accounts::make(0, &[&[], &[]]);
+        let [owner, other] = accounts.people().try_into().unwrap();
+        World { sandbox: Sandbox::new(Kept::Sqlite), owner, other, _accounts: accounts }
+    }
+
+    /// All that is there becomes the owner's; what was done is older than the grain of the file system's clock.
+    fn owned(&self) {
+        files::tool("chown", &["-R", &self.owner.name], self.sandbox.path());
+        std::fs::set_permissions(self.sandbox.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        files::settle(&self.sandbox.root());
+    }
+
+    fn mode(&self, name: &str, mode: u32) {
+        std::fs::set_permissions(self.path(name), PermissionsExt::from_mode(mode)).unwrap();
+        files::settle(&self.sandbox.root());
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.sandbox.root().join(name)
+    }
+
+    fn sync(&self, flags: &[&str]) -> Answer {
+        self.sandbox.run_as(&self.owner, &[&["sync", "root", "-q"], flags].concat())
+    }
+
+    fn found(&self) -> usize {
+        let search = ["search", "plan", "--as", &self.other.name, "--json"];
+        self.sandbox.run_as(&self.owner, &search).exits(0).documents().len()
+    }
+}
+
+/// Another text of equal length, under the time of before, which only others may read.
+fn replaced(world: &World, name: &str) {
+    files::rewrite_unnoticed(Path::new(&world.path(name)), NEW);
+    world.mode(name, 0o044);
+}
+
+#[test]
+fn what_was_hidden_stays_hidden_until_it_is_read() {
+    let world = World::new();
+    world.sandbox.write("f.txt", OLD);
+    world.owned();
+    world.mode("f.txt", 0o600);
+    world.sync(&[]).exits(0);
+    replaced(&world, "f.txt");
+    for flags in [&[][..], &[], &["--reread"], &[]] {
+        world.sync(flags).exits(1);
+        assert_eq!(world.found(), 0, "{flags:?}");
+        world.mode("f.txt", 0o044);
+    }
+    world.mode("f.txt", 0o644);
+    world.sync(&[]).exits(0);
+    assert_eq!(world.found(), 1);
+}
+
+#[test]
+fn kept_text_is_not_sent_with_access_of_what_replaced_it() {
+    let world = World::new();
+    world.sandbox.write("f.txt", OLD);
+    world.owned();
+    world.mode("f.txt", 0o600);
+    world.sync(&["--keep", "extracted"]).exits(0);
+    replaced(&world, "f.txt");
+    for flags in [&[][..], &[], &["--to", "index", "--to", "null", "--update"]] {
+        world.sync(flags).exits(1);
+        assert_eq!(world.found(), 0, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_folder_does_not_open_over_what_was_moved_out_of_it_and_stays() {
+    let world = World::new();
+    world.sandbox.write("p/f.txt", OLD);
+    world.sandbox.write("q/g.txt", NEW);
+    world.owned();
+    ["p", "q"].iter().for_each(|name| world.mode(name, 0o700));
+    world.sync(&[]).exits(0);
+    std::fs::rename(world.path("p/f.txt"), world.path("q/f.txt")).unwrap();
+    world.mode("q/f.txt", 0o000);
+    world.mode("p", 0o755);
+    for _ in 0..2 {
+        world.sync(&[]).exits(1);
+        assert_eq!(world.found(), 0);
+    }
+    world.mode("q/f.txt", 0o644);
+    world.sync(&[]).exits(0);
+    assert_eq!(world.found(), 0);
+}

@@ -1,0 +1,212 @@
+//! What a journal writes, refuses, and stands at.
+
+use super::*;
+use ingather_connector::call::{Cancel, Clock};
+use ingather_connector::model::access::Level;
+use ingather_connector::model::balance::Balance;
+use ingather_connector::model::document::Record;
+use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_connector::output::{Container, Op, Says};
+use ingather_testkit::suites::{self, OutputSample};
+use serde_json::json;
+use std::sync::Arc;
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> i64 {
+        0
+    }
+}
+
+fn call() -> Call {
+    Call { clock: Arc::new(Still), cancel: Cancel::default() }
+}
+
+fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
+    let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into(), session: 1 };
+    (OUTPUT.open)(&json!({ "file": path }), &place)
+}
+
+#[test]
+fn it_keeps_what_an_output_promises() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
+    let settings = json!({ "file": folder.path().join("journal") });
+    suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
+}
+
+fn change(id: &str, op: Op) -> Change {
+    Change { id: id.into(), address: 1, job: 1, job_name: "notes".into(), document: "a".into(), seq: 1, op }
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn each_change_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = open_at(&path).unwrap();
+    let record = Record {
+        uri: "file:///a".into(),
+        title: "A".into(),
+        body: Some("one\ntwo".into()),
+        size: Some(7),
+        fields: [("ext".to_owned(), vec!["txt".to_owned()])].into(),
+        ..Record::default()
+    };
+    let access = (Some(ClassId(3)), None);
+    let put = Op::Put { record: Arc::new(record), version: Digest(-1), class: access.0, place: access.1 };
+    let batch = [
+        change("file:///a#x", put),
+        change("file:///a#x", Op::Access { class: access.0, place: Some(PlaceId(4)) }),
+        change("file:///a#x", Op::Delete),
+    ];
+    assert_eq!(journal.apply(&call(), &batch), vec![Ok(()); 3]);
+    assert_eq!(
+        lines(&path),
+        [
+            json!({"op": "put", "seq": 1, "id": "file:///a#x", "address": "0000000000000001", "job": "notes", "uri": "file:///a",
+                "version": "ffffffffffffffff", "acl": 3, "container": null,
+                "fields": {"ext": ["txt"], "title": "A", "path": "", "body": "one\ntwo", "size": 7}}),
+            json!({"op": "access", "seq": 1, "id": "file:///a#x", "address": "0000000000000001", "job": "notes",
+                "uri": "file:///a", "version": null, "fields": {}, "acl": 3, "container": "4-1"}),
+            json!({"op": "delete", "seq": 1, "id": "file:///a#x", "address": "0000000000000001", "job": "notes",
+                "uri": "file:///a", "version": null, "fields": {}}),
+        ]
+    );
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+}
+
+fn statement(seq: i64, says: Says) -> Statement {
+    Statement { seq, says }
+}
+
+#[test]
+fn who_may_see_is_told_in_lines_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = open_at(&path).unwrap();
+    let id = Container { place: PlaceId(4), job: 1 };
+    let statements = [
+        statement(5, Says::Begin { state: 10, job: "notes".into(), run: Some(2), work: "full" }),
+        statement(6, Says::Acl { id: ClassId(3), level: Level::open() }),
+        statement(7, Says::Container { id, acls: Some(vec![ClassId(3)]) }),
+        statement(8, Says::Also { address: 1, references: vec![(None, Some(id))] }),
+        statement(
+            9,
+            Says::End { job: "notes".into(), run: Some(2), outcome: "done", balance: Balance::default() },
+        ),
+    ];
+    journal.tell(&call(), &statements).unwrap();
+    let told = lines(&path);
+    assert_eq!(
+        told[..4],
+        [
+            json!({"op": "run", "seq": 5, "format": 2, "state": "000000000000000a", "job": "notes", "run": 2, "work": "full"}),
+            json!({"op": "acl", "seq": 6, "id": 3, "level": {"flat": {"allow": [], "deny": []}}}),
+            json!({"op": "container", "seq": 7, "id": "4-1", "acls": [3]}),
+            json!({"op": "also", "seq": 8, "address": "0000000000000001", "also": [{"acl": null, "container": "4-1"}]}),
+        ]
+    );
+    assert_eq!((&told[4]["op"], &told[4]["counts"]["seen"]), (&json!("run_end"), &Value::Null));
+    assert_eq!((&told[4]["outcome"], &told[4]["counts"]["added"]), (&json!("done"), &json!(0)));
+}
+
+#[test]
+fn a_journal_stands_at_its_first_line_and_its_last_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = open_at(&path).unwrap();
+    assert_eq!((journal.generation().identity.as_str(), journal.generation().number), ("", 0));
+    let begins = |seq| statement(seq, Says::Begin { state: 1, job: "n".into(), run: None, work: "full" });
+    journal.tell(&call(), &[begins(5), begins(7)]).unwrap();
+    let stands = journal.generation();
+    assert_eq!((stands.number, stands.seq), (7, 7));
+    drop(journal);
+    assert_eq!(open_at(&path).unwrap().generation(), stands, "as it was left");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let first = text.find('\n').unwrap() + 1;
+    std::fs::write(&path, &text[..first]).unwrap();
+    assert_eq!(open_at(&path).unwrap().generation(), Generation { number: 5, seq: 5, ..stands.clone() });
+    std::fs::write(&path, &text[first..]).unwrap();
+    assert_ne!(open_at(&path).unwrap().generation().identity, stands.identity, "another first line");
+    // Cut while it is written: it is another one for the next run.
+    let mut journal = open_at(&path).unwrap();
+    let before = journal.generation();
+    File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    journal.tell(&call(), &[begins(9)]).unwrap();
+    assert_eq!(journal.generation(), Generation { number: 9, seq: 9, ..before.clone() });
+    drop(journal);
+    assert_ne!(open_at(&path).unwrap().generation().identity, before.identity);
+    // Of format 1: it is gone on with, and no line of it has a number.
+    let old = "{\"op\":\"delete\",\"id\":\"a\",\"x\":\",\\\"seq\\\":4\"}\n";
+    std::fs::write(&path, old).unwrap();
+    assert_eq!(open_at(&path).unwrap().generation().number, 0);
+}
+
+#[test]
+fn a_torn_last_line_is_cut_off_and_the_rest_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).unwrap();
+    let whole = format!("{}\n", json!({"op": "delete"}));
+    // Longer than one read backwards.
+    for rest in ["pu".to_owned(), "x".repeat(limits::READ_BUFFER_BYTES * 2 + 3)] {
+        let torn = format!("{{\"op\":\"{rest}");
+        std::fs::write(&path, format!("{whole}{torn}")).unwrap();
+        let mut journal = open_at(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        assert_eq!(journal.apply(&call(), &[change("a", Op::Delete)]), [Ok(())]);
+        assert_eq!(lines(&path).len(), 2);
+        std::fs::write(&path, &torn).unwrap();
+        drop(journal);
+        drop(open_at(&path).unwrap());
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "nothing but a torn line");
+    }
+}
+
+#[test]
+fn what_is_no_journal_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("essay");
+    for text in ["x", "my essay without an end", "a line\nand another", "{\"op\": 1}\n"] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(open_at(&path).err().unwrap().reason().code, "journal");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn one_process_holds_it_and_odd_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let held = open_at(&path).unwrap();
+    assert_eq!(open_at(&path).err().unwrap().reason().code, "locked");
+    drop(held);
+    assert!(open_at(&path).is_ok());
+    assert_eq!(open_at(folder.path()).err().unwrap().reason().code, "journal");
+    assert_eq!(open_at(&folder.path().join("no/journal")).err().unwrap().reason().code, "journal");
+    assert_eq!(open_at(Path::new("/dev/null")).err().unwrap().reason().code, "journal");
+    let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
+    assert_eq!((OUTPUT.open)(&json!({"file": "here"}), &place).err().unwrap().reason().code, "settings");
+}
+
+#[test]
+fn a_full_disk_confirms_nothing_and_leaves_no_torn_line() {
+    let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
+    let mut journal =
+        Journal { file, name: "j".into(), identity: String::new(), seq: 0, end: 0, torn: false };
+    let answers = journal.apply(&call(), &[change("a", Op::Delete), change("b", Op::Delete)]);
+    assert!(answers.iter().all(|answer| matches!(answer, Err(Fault::Passing { .. }))), "{answers:?}");
+    assert!(journal.torn, "what may have been written is cut off before the next line");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    std::fs::write(&path, "{}\n{\"half").unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let mut journal = Journal { file, end: 3, torn: true, ..journal };
+    assert_eq!(journal.apply(&call(), &[change("a", Op::Delete)]), [Ok(())]);
+    assert_eq!(lines(&path).len(), 2);
+}
