@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::packages::{self, Package};
 use crate::tree::Tree;
 
+mod cited;
 mod clock;
 mod edges;
 mod leftovers;
@@ -57,6 +58,7 @@ const RULES: &[(&str, Rule)] = &[
     ("sleeping-test", leftovers::sleeps),
     ("log-message", messages::log_messages),
     ("terminal", messages::terminals),
+    ("citation", cited::citations),
     ("plural", messages::plurals),
     ("clock", clock::clock),
     ("sql-twin", sql::twins),

@@ -34,7 +34,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Enough for a batch that need not wait for more (`store.md` 1.4: below it, commits cost more than rows).
+    /// Enough for a batch that need not wait for more (design store 1.4: below it, commits cost more than rows).
     pub(crate) fn is_enough(&self) -> bool {
         self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
     }
