@@ -63,6 +63,7 @@ const RULES: &[(&str, Rule)] = &[
     ("clock", clock::clock),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),
+    ("sql-literal", sql::literals),
     ("unlisted-connector", listed::connectors),
     ("unchecked-connector", listed::suites),
     ("feature-of-tests", planted::features),

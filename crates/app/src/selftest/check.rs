@@ -166,9 +166,7 @@ mod tests {
         let entries = index(&[hit(""), hit("m.txt")]).unwrap();
         assert_eq!(entries[&("a.zip".to_owned(), "m.txt".to_owned())], "one two");
         assert_eq!(entries.len(), 2);
-        assert!(
-            index(&[hit(""), hit("m.txt"), hit("m.txt")]).unwrap_err().contains("1 entries are there twice")
-        );
+        assert!(index(&[hit(""), hit("m.txt"), hit("m.txt")]).unwrap_err().contains("there twice: 1 entry"));
     }
 
     #[test]
