@@ -70,7 +70,7 @@ impl<'r> Visiting<'r> {
         let shows = |holding: Holding| {
             holding.is_confirmed() && holding.sent_access == access && holding.held_access == Some(access)
         };
-        planted(Mutation::RowStandsForOutputs) || there.all(shows)
+        planted(Mutation::RowStandsForOutputs) || (known.class.is_some() && there.all(shows))
     }
 
     /// Whether its change time is another one than when it was read.
