@@ -42,10 +42,12 @@ impl Person {
         for (at, path) in path.ancestors().enumerate() {
             let facts = std::fs::metadata(path)?;
             let bit = if at == 0 { 0o4 } else { 0o1 };
-            let shift = match () {
-                () if facts.uid() == self.uid => 6,
-                () if self.groups.contains(&facts.gid()) => 3,
-                () => 0,
+            let shift = if facts.uid() == self.uid {
+                6
+            } else if self.groups.contains(&facts.gid()) {
+                3
+            } else {
+                0
             };
             if facts.mode() >> shift & bit == 0 {
                 return Ok(false);

@@ -129,10 +129,12 @@ impl<'r> Visiting<'r> {
         }
         let mut classes = self.run.classes();
         Ok(self.run.reader.read(|sql| {
-            Ok(match () {
-                () if classes.is_within(sql, class, before)? => Audience::Fewer,
-                () if classes.is_within(sql, before, class)? => Audience::More,
-                () => Audience::Others,
+            Ok(if classes.is_within(sql, class, before)? {
+                Audience::Fewer
+            } else if classes.is_within(sql, before, class)? {
+                Audience::More
+            } else {
+                Audience::Others
             })
         })?)
     }
