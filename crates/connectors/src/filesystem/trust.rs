@@ -38,6 +38,14 @@ const LOCAL: &[u64] = &[
     0x0116_1970, // gfs2
     0x7461_636f, // ocfs2
 ];
+/// Those of them that change without a word to the kernel's watchers: by other machines, by a stream of changes that is received, or
+/// in the folder that they encrypt.
+const CHANGED_ELSEWHERE: &[u64] = &[
+    0x2fc1_2fc1, // zfs
+    0xf15f,      // ecryptfs
+    0x0116_1970, // gfs2
+    0x7461_636f, // ocfs2
+];
 /// FUSE: the program behind it decides, unless it leaves that to the kernel.
 const FUSE: u64 = 0x6573_5546;
 /// Devices that are remembered; a source with more of them asks again for those beyond.
@@ -58,6 +66,8 @@ struct Mount {
 struct Device {
     dev: u64,
     trusted: bool,
+    /// Whether each change passes the kernel of this machine, so that it tells watchers of all.
+    watched: bool,
     /// For those that are not trusted: what it is and where.
     label: String,
 }
@@ -95,9 +105,10 @@ impl Trust {
         trusted
     }
 
-    /// Whether the kernel of this machine decides there, whatever the job says.
-    pub(super) fn decides_here(&self, facts: &Facts, handle: impl AsFd) -> bool {
-        self.device(facts, handle).trusted
+    /// Whether the kernel of this machine tells of each change there, whatever the job says. Who checks modes need not be who
+    /// changes them.
+    pub(super) fn tells_all(&self, facts: &Facts, handle: impl AsFd) -> bool {
+        self.device(facts, handle).watched
     }
 
     fn device(&self, facts: &Facts, handle: impl AsFd) -> Device {
@@ -153,10 +164,14 @@ fn look(dev: u64, handle: impl AsFd) -> Device {
     // A magic number is 32 bits, whatever the width and sign of the field.
     let magic = rustix::fs::fstatfs(handle).map_or(0, |fs| fs.f_type as u64 & 0xffff_ffff);
     if LOCAL.contains(&magic) {
-        return Device { dev, trusted: true, label: String::new() };
+        return local(dev, magic);
     }
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     judge(dev, magic, &table)
+}
+
+fn local(dev: u64, magic: u64) -> Device {
+    Device { dev, trusted: true, watched: !CHANGED_ELSEWHERE.contains(&magic), label: String::new() }
 }
 
 /// Judges a device that is not local by its line in the mount table.
@@ -171,7 +186,7 @@ fn judge(dev: u64, magic: u64, table: &str) -> Device {
         true => format!("a file system of the unknown kind {magic:#x}"),
         false => format!("`{}` ({})", mount.place, mount.kind),
     };
-    Device { dev, trusted, label }
+    Device { dev, trusted, watched: false, label }
 }
 
 /// The line of a device in the mount table: `36 35 98:0 /in /at rw - kind source options`, with optional words before the dash.
@@ -240,6 +255,24 @@ mod tests {
         ] {
             let found = device(minor, magic);
             assert_eq!((found.trusted, found.label.as_str()), (trusted, label));
+            assert!(!found.watched, "the machine or the program behind it changes modes as well: {label}");
+        }
+    }
+
+    #[test]
+    fn only_where_each_change_passes_this_kernel_is_a_watch_told_of_all() {
+        for (magic, watched) in [
+            (0xef53, true),
+            (0x5846_5342, true),
+            (0x0102_1994, true),
+            (0x794c_7630, true),
+            (0x2fc1_2fc1, false),
+            (0xf15f, false),
+            (0x0116_1970, false),
+            (0x7461_636f, false),
+        ] {
+            let found = local(1, magic);
+            assert_eq!((found.trusted, found.watched), (true, watched), "{magic:#x}");
         }
     }
 
