@@ -24,7 +24,7 @@ use super::levels::{self, Right};
 use super::{Source, root};
 
 /// Marks stamps of folders that are watched: no change time has so many nanoseconds.
-const WATCHED: u64 = u64::MAX;
+const WATCHED: u32 = u32::MAX;
 
 /// What is known of the folders of one source beside their times.
 pub(super) struct Looks {
@@ -115,9 +115,9 @@ impl Watches {
     }
 
     /// The stamp of a folder that is watched.
-    fn stamp(&self, id: (u64, u64)) -> Option<Stamp> {
-        let since = self.by_id.get(&id)?;
-        Some(Stamp([id.0, id.1, *since, WATCHED]))
+    fn stamp(&self, facts: &Facts) -> Option<Stamp> {
+        let since = self.by_id.get(&facts.id())?;
+        Some(Stamp([facts.dev, facts.ino, *since, beside_mount(facts, WATCHED)]))
     }
 }
 
@@ -142,7 +142,7 @@ impl Looks {
         always: bool,
     ) -> Stamp {
         let began = self.began.load(Ordering::Relaxed);
-        let grain = source.grain(facts, handle).of(facts.ctime);
+        let grain = source.mounted(facts, handle).grain.of(facts.ctime);
         let changed = millis(facts.ctime).saturating_add(grain);
         if changed < began && !always {
             return of_times(facts);
@@ -153,7 +153,7 @@ impl Looks {
         let watched = watches.by_id.contains_key(&facts.id())
             || (source.trust.tells_all(facts, handle) && watches.add(facts.id(), handle));
         if watched {
-            let stamp = watches.stamp(facts.id());
+            let stamp = watches.stamp(facts);
             drop(watches);
             match Facts::of_handle(handle) {
                 Ok(now) if now.id() == facts.id() => *facts = now,
@@ -165,8 +165,16 @@ impl Looks {
     }
 }
 
+/// Where there is no change time of its own, who may pass tells at least what is not as it was.
 fn of_times(facts: &Facts) -> Stamp {
-    Stamp([facts.dev, facts.ino, facts.ctime.0 as u64, u64::from(facts.ctime.1)])
+    let owner = (u64::from(facts.uid) << 32 | u64::from(facts.gid)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let place = facts.dev ^ u64::from(facts.mode) << 32;
+    Stamp([place, facts.ino ^ owner, facts.ctime.0 as u64, beside_mount(facts, facts.ctime.1)])
+}
+
+/// Another mount under the same name is another place: what is in it may have the device, the inodes and the times of what was.
+fn beside_mount(facts: &Facts, nanoseconds: u32) -> u64 {
+    facts.mount << 32 | u64::from(nanoseconds)
 }
 
 /// The second look at folders, by their paths.
@@ -175,7 +183,7 @@ pub(super) fn again(source: &Source, places: &[&str]) -> Vec<Stamp> {
     watches.listen();
     let stamp = |place: &&str| {
         let facts = by_path(place).filter(|facts| facts.kind() == FileType::Directory)?;
-        Some(watches.stamp(facts.id()).unwrap_or_else(|| of_times(&facts)))
+        Some(watches.stamp(&facts).unwrap_or_else(|| of_times(&facts)))
     };
     places.iter().map(|place| stamp(place).unwrap_or(Stamp::NONE)).collect()
 }
@@ -183,8 +191,8 @@ pub(super) fn again(source: &Source, places: &[&str]) -> Vec<Stamp> {
 /// What stands under a path now. Links on the way are noticed by the looks at the folders above.
 fn by_path(place: &str) -> Option<Facts> {
     let path = names::unescape(place).ok()?;
-    match Facts::of_name(CWD, &path) {
-        Ok((facts, _)) => Some(facts),
+    match Facts::of_name(CWD, &*path) {
+        Ok(facts) => Some(facts),
         Err(Errno::NAMETOOLONG) => {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let mut folder = rustix::fs::open("/", flags, Mode::empty()).ok()?;
@@ -228,8 +236,13 @@ pub(super) fn report(
 /// Looks at all folders above a document, from `/` down.
 pub(super) fn places_of(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, Fault> {
     source.looks.begin(now);
-    // Whatever has changed, folders that were reached before prove nothing.
+    let places = look_down(source, now, key);
+    // Whatever has changed, folders that were reached before these looks prove nothing.
     source.reached.forget();
+    places
+}
+
+fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, Fault> {
     let mut places = Vec::new();
     let root = root::open(&source.root, Some((source, &mut places, Some(now))))?;
     let path = root::read_key(key).map_err(root::Stop::fault)?;
@@ -278,6 +291,10 @@ mod tests {
         (folder, handle.into())
     }
 
+    fn facts(ino: u64) -> Facts {
+        Facts { dev: 1, ino, ..super::super::facts::none() }
+    }
+
     fn close(folder: &tempfile::TempDir) {
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -286,21 +303,21 @@ mod tests {
     #[test]
     fn a_folder_with_the_inode_of_one_that_was_watched_and_removed_is_not_that_one() {
         // What a file system does that gives an inode again at once.
-        const ID: (u64, u64) = (1, 2);
+        let facts = facts(2);
         let mut watches = Watches::default();
         let (first, handle) = folder();
-        assert!(watches.add(ID, &handle));
-        let before = watches.stamp(ID);
+        assert!(watches.add(facts.id(), &handle));
+        let before = watches.stamp(&facts);
         drop((first, handle));
         watches.listen();
-        assert_eq!((before.is_some(), watches.stamp(ID)), (true, None), "nobody watches it any more");
+        assert_eq!((before.is_some(), watches.stamp(&facts)), (true, None), "nobody watches it any more");
         let (second, handle) = folder();
-        assert!(watches.add(ID, &handle));
-        let after = watches.stamp(ID);
+        assert!(watches.add(facts.id(), &handle));
+        let after = watches.stamp(&facts);
         assert_ne!(before, after, "what was told of one is not told of the other");
         close(&second);
         watches.listen();
-        assert_ne!(watches.stamp(ID), after, "the watch is alive");
+        assert_ne!(watches.stamp(&facts), after, "the watch is alive");
     }
 
     #[test]
@@ -308,7 +325,7 @@ mod tests {
         let (folder, handle) = folder();
         let mut watches = Watches::default();
         assert!(watches.add((1, 2), &handle));
-        let before = watches.stamp((1, 2));
+        let before = watches.stamp(&facts(2));
         // Each event beside another one, or the kernel makes one of both.
         let (other, handle_of_other) = self::folder();
         assert!(watches.add((1, 3), &handle_of_other));
@@ -318,12 +335,12 @@ mod tests {
             close(&folder);
         }
         watches.listen();
-        assert_eq!(watches.stamp((1, 2)), None);
+        assert_eq!(watches.stamp(&facts(2)), None);
         assert!(watches.add((1, 2), &handle));
-        assert_ne!(watches.stamp((1, 2)), before);
-        let before = watches.stamp((1, 2));
+        assert_ne!(watches.stamp(&facts(2)), before);
+        let before = watches.stamp(&facts(2));
         close(&folder);
         watches.listen();
-        assert_ne!(watches.stamp((1, 2)), before);
+        assert_ne!(watches.stamp(&facts(2)), before);
     }
 }

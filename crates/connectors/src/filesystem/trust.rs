@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ingather_connector::model::names;
 
 use super::facts::Facts;
+use super::mounts;
 
 /// File systems whose modes the kernel itself checks at each access, by their magic number. FAT and exFAT have none of their
 /// own: those that they were mounted with count for everybody.
@@ -61,10 +62,11 @@ struct Mount {
     options: Vec<String>,
 }
 
-/// What is known of one device.
+/// What is known of one file system.
 #[derive(Clone, Debug)]
 struct Device {
-    dev: u64,
+    /// As [`Facts::mounted`] says.
+    mounted: u64,
     trusted: bool,
     /// Whether each change passes the kernel of this machine, so that it tells watchers of all.
     watched: bool,
@@ -77,7 +79,7 @@ struct Device {
 pub(super) struct Trust {
     /// What the job says: none when nobody has decided.
     word: Option<bool>,
-    /// The device that was trusted last, for almost all documents are on it; 0: none.
+    /// The mount that was trusted last, for almost all documents are on it; 0: none.
     last: AtomicU64,
     devices: Mutex<Vec<Device>>,
     /// Documents listed on devices that are not trusted, by what they are and where.
@@ -95,14 +97,18 @@ impl Trust {
 
     /// Whether the modes of what is open as `handle`, with these facts, count.
     pub(super) fn of(&self, facts: &Facts, handle: impl AsFd) -> bool {
-        if self.word == Some(true) || (facts.dev != 0 && self.last.load(Ordering::Relaxed) == facts.dev) {
+        if self.word == Some(true) || self.is_last(facts) {
             return true;
         }
         let trusted = self.device(facts, handle).trusted;
         if trusted {
-            self.last.store(facts.dev, Ordering::Relaxed);
+            self.last.store(facts.mounted(), Ordering::Relaxed);
         }
         trusted
+    }
+
+    fn is_last(&self, facts: &Facts) -> bool {
+        facts.mounted() != 0 && self.last.load(Ordering::Relaxed) == facts.mounted()
     }
 
     /// Whether the kernel of this machine tells of each change there, whatever the job says. Who checks modes need not be who
@@ -112,10 +118,10 @@ impl Trust {
     }
 
     fn device(&self, facts: &Facts, handle: impl AsFd) -> Device {
-        if let Some(device) = locked(&self.devices).iter().find(|device| device.dev == facts.dev) {
+        if let Some(device) = locked(&self.devices).iter().find(|device| device.mounted == facts.mounted()) {
             return device.clone();
         }
-        let device = look(facts.dev, handle);
+        let device = look(facts, handle);
         let mut devices = locked(&self.devices);
         if devices.len() < DEVICES_MAX {
             devices.push(device.clone());
@@ -125,12 +131,12 @@ impl Trust {
 
     /// Takes note of documents of a folder that was judged.
     pub(super) fn count(&self, facts: &Facts, documents: usize) {
-        if self.last.load(Ordering::Relaxed) == facts.dev {
+        if self.is_last(facts) {
             return;
         }
         let label = locked(&self.devices)
             .iter()
-            .find(|device| device.dev == facts.dev && !device.trusted)
+            .find(|device| device.mounted == facts.mounted() && !device.trusted)
             .map(|device| device.label.clone());
         if let Some(label) = label {
             *locked(&self.hidden).entry(label).or_default() += documents as u64;
@@ -160,23 +166,23 @@ impl Trust {
     }
 }
 
-fn look(dev: u64, handle: impl AsFd) -> Device {
+fn look(facts: &Facts, handle: impl AsFd) -> Device {
     // A magic number is 32 bits, whatever the width and sign of the field.
     let magic = rustix::fs::fstatfs(handle).map_or(0, |fs| fs.f_type as u64 & 0xffff_ffff);
     if LOCAL.contains(&magic) {
-        return local(dev, magic);
+        return local(facts, magic);
     }
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    judge(dev, magic, &table)
+    judge(facts, magic, &mounts::table())
 }
 
-fn local(dev: u64, magic: u64) -> Device {
-    Device { dev, trusted: true, watched: !CHANGED_ELSEWHERE.contains(&magic), label: String::new() }
+fn local(facts: &Facts, magic: u64) -> Device {
+    let watched = !CHANGED_ELSEWHERE.contains(&magic);
+    Device { mounted: facts.mounted(), trusted: true, watched, label: String::new() }
 }
 
 /// Judges a device that is not local by its line in the mount table.
-fn judge(dev: u64, magic: u64, table: &str) -> Device {
-    let mount = mount_of(dev, table).unwrap_or_default();
+fn judge(facts: &Facts, magic: u64, table: &str) -> Device {
+    let mount = mount_of(facts.dev, table).unwrap_or_default();
     let has = |option: &str| mount.options.iter().any(|other| other == option);
     // A machine's own folders, shared with it by the machine that it runs on, are checked by its kernel as well. Without
     // `allow_other` only the one who mounted it may enter, whatever the modes say.
@@ -186,7 +192,7 @@ fn judge(dev: u64, magic: u64, table: &str) -> Device {
         true => format!("a file system of the unknown kind {magic:#x}"),
         false => format!("`{}` ({})", mount.place, mount.kind),
     };
-    Device { dev, trusted, watched: false, label }
+    Device { mounted: facts.mounted(), trusted, watched: false, label }
 }
 
 /// The line of a device in the mount table: `36 35 98:0 /in /at rw - kind source options`, with optional words before the dash.
@@ -238,8 +244,12 @@ mod tests {
 45 22 0:55 / /mnt/host rw - virtiofs host rw
 ";
 
+    fn facts(minor: u32) -> Facts {
+        Facts { dev: rustix::fs::makedev(0, minor), mount: 7, ..super::super::facts::none() }
+    }
+
     fn device(minor: u32, magic: u64) -> Device {
-        judge(rustix::fs::makedev(0, minor), magic, TABLE)
+        judge(&facts(minor), magic, TABLE)
     }
 
     #[test]
@@ -271,23 +281,14 @@ mod tests {
             (0x0116_1970, false),
             (0x7461_636f, false),
         ] {
-            let found = local(1, magic);
+            let found = local(&facts(1), magic);
             assert_eq!((found.trusted, found.watched), (true, watched), "{magic:#x}");
         }
     }
 
     #[test]
     fn what_is_hidden_is_told_until_somebody_decides() {
-        let facts = Facts {
-            dev: rustix::fs::makedev(0, 50),
-            ino: 1,
-            mode: 0,
-            uid: 0,
-            gid: 0,
-            size: 0,
-            mtime: (0, 0),
-            ctime: (0, 0),
-        };
+        let facts = facts(50);
         let handle = std::fs::File::open("/").unwrap();
         for (word, notes) in [(None, 1), (Some(false), 0), (Some(true), 0)] {
             let trust = Trust::new(word);
@@ -302,6 +303,8 @@ mod tests {
                     said.contains("12 documents on `/mnt/nfs` (nfs4)") && said.contains("--trust-modes on")
                 );
             }
+            let another = Facts { mount: 8, ..facts };
+            assert!(trust.of(&another, &handle), "another mount that got the number of the device");
             trust.begin();
             assert_eq!(trust.notes(), [""; 0]);
         }
