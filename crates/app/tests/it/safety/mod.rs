@@ -1,7 +1,9 @@
 //! What the program does with input and surroundings that cannot be trusted (`docs/manual/security.md`).
 
 mod beside;
+mod fuse;
 mod fuzz;
+mod images;
 mod journal;
 mod meanwhile;
 mod modes;
