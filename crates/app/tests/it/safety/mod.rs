@@ -2,6 +2,7 @@
 
 mod beside;
 mod fuzz;
+mod histories;
 mod journal;
 mod meanwhile;
 mod modes;
