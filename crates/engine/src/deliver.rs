@@ -4,6 +4,7 @@ pub(crate) mod definitions;
 pub(crate) mod inherit;
 pub(crate) mod settle;
 pub(crate) mod told;
+mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;

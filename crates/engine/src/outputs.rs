@@ -248,7 +248,7 @@ impl Opened {
 }
 
 /// A number that no other opening of an output has.
-fn new_session() -> i64 {
+pub(crate) fn new_session() -> i64 {
     use std::hash::{BuildHasher, Hasher};
     // Random keys of the standard library's maps; zero means that nobody has written yet.
     let random = std::hash::RandomState::new().build_hasher().finish();
@@ -341,14 +341,8 @@ pub(crate) fn open(
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let mut opened = open_as_it_is(store, registry, data, connection)?;
     if opened.can.told {
-        if definitions::is_newer(connection, &opened) {
-            tracing::warn!(
-                "{} holds changes that the store does not know; filling it again",
-                connection.name
-            );
-            forget(store, lease, connection)?;
-        }
-        definitions::load((store, lease), connection, &mut opened, new_session())?;
+        let forget = || forget(store, lease, connection);
+        definitions::load((store, lease), data, connection, &mut opened, forget)?;
     }
     if !opened.can.commits {
         return Ok(opened);

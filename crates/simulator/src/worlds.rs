@@ -319,7 +319,8 @@ impl World {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
         if kind == "told" && self.dice.once_in(4) {
-            return self.tell(&format!("fault {output} cut"));
+            let how = self.dice.one(&["cut", "rotated"]);
+            return self.tell(&format!("fault {output} {how}"));
         }
         let name = if self.dice.once_in(3) { "*" } else { self.dice.one(self.names) };
         let times = 1 + self.dice.below(4);

@@ -70,6 +70,8 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::NarrowingToldAtTheEnd, Check::Scenario("told_of_access")),
     (Mutation::EntryAheadOfItsContainer, Check::Scenario("told_of_access")),
     (Mutation::CutNotNoticed, Check::Scenario("told_of_access")),
+    (Mutation::PutBackUnwitnessed, Check::Scenario("told_and_put_back")),
+    (Mutation::OlderTakenForCut, Check::Scenario("told_and_put_back")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

@@ -61,6 +61,8 @@ pub enum Mutation {
     NarrowingToldAtTheEnd,
     EntryAheadOfItsContainer,
     CutNotNoticed,
+    PutBackUnwitnessed,
+    OlderTakenForCut,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -119,6 +121,8 @@ pub const ALL: &[(Mutation, &str)] = &[
     (Mutation::NarrowingToldAtTheEnd, "an output that is told who may see hears at the end of the run what became narrower"),
     (Mutation::EntryAheadOfItsContainer, "an entry is sent ahead of what tells who may see it"),
     (Mutation::CutNotNoticed, "what an output that was cut has lost is not told again"),
+    (Mutation::PutBackUnwitnessed, "a store that was put back is not noticed where its output was rotated"),
+    (Mutation::OlderTakenForCut, "an output of an earlier day counts as one that was cut"),
     (Mutation::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 

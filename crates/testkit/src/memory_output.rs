@@ -94,7 +94,7 @@ pub struct Shelf {
     session: i64,
     committed: Commit,
     earlier: Commit,
-    backup: Option<Commit>,
+    backup: Option<(Commit, Rules)>,
     late: Vec<Change>,
     /// It or the books were not put back since it was opened last: whoever opens it finds out.
     pub fits: bool,
@@ -119,6 +119,7 @@ pub struct Shelf {
     /// Broken promises of the engine.
     pub violations: Vec<String>,
     commits: bool,
+    told_of_access: bool,
     /// Where the world dies.
     pub crash: Arc<Crash>,
     /// The time.
@@ -149,6 +150,7 @@ impl Default for Shelf {
             told: Vec::new(),
             violations: Vec::new(),
             commits: false,
+            told_of_access: false,
             crash: Arc::default(),
             clock: HandClock::at(0),
         }
@@ -168,6 +170,12 @@ impl Shelf {
     pub fn cut(&mut self) {
         self.rules.cut();
         self.committed.identity += 1;
+    }
+
+    /// It is rotated, as a file is: it begins again, and whoever follows it keeps all that it was told.
+    pub fn rotate(&mut self) {
+        self.committed.identity += 1;
+        self.seq = 0;
     }
 
     /// Nothing goes wrong from now on; what was late has arrived.
@@ -229,13 +237,16 @@ impl Shelf {
 
     /// Keeps a copy of what it holds now.
     pub fn back_up(&mut self) {
-        self.backup = self.commits.then(|| self.committed.clone());
+        let now = Commit { entries: self.entries.clone(), seq: self.seq, ..self.committed.clone() };
+        let copied = if self.commits { self.committed.clone() } else { now };
+        self.backup = (self.commits || self.told_of_access).then(|| (copied, self.rules.clone()));
     }
 
     /// Puts the copy back, if there is one.
     pub fn restore(&mut self) {
-        if let Some(backup) = self.backup.clone() {
+        if let Some((backup, rules)) = self.backup.clone() {
             self.stand_at(backup);
+            self.rules = rules;
         }
     }
 
@@ -322,7 +333,7 @@ pub(crate) fn open(
     let shelf = shared(&text("world"), &text("name"));
     {
         let mut shelf = locked(&shelf);
-        shelf.commits = can.commits;
+        (shelf.commits, shelf.told_of_access) = (can.commits, can.told);
         shelf.fits = true;
         shelf.session = place.session;
         shelf.lose_uncommitted();
@@ -449,7 +460,9 @@ impl Output for MemoryOutput {
         if self.can.told {
             (number, seq) = (shelf.seq, shelf.seq);
         }
-        Generation { identity: format!("shelf {identity}"), number, seq, session }
+        let begins = self.can.told && seq == 0;
+        let identity = if begins { String::new() } else { format!("shelf {identity}") };
+        Generation { identity, number, seq, session }
     }
 
     fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {

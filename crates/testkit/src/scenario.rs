@@ -11,7 +11,7 @@
 //!                                  opens; with the power, what was not synced is lost but for some commits
 //! takeover after intent            another process takes the lease there
 //! backup | restore | power K       the store is copied, put back, or loses power between two deeds
-//! backup one | restore one         the same for an output that commits; `all`: store and outputs together
+//! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
 //! watch                            from here on every deed is judged: see `watch`
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```

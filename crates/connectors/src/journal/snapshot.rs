@@ -15,6 +15,10 @@ use serde_json::Value;
 
 use super::lines::{FORMAT, Line, Reference};
 
+const NO_LINE: &str = "is no line of a journal";
+/// What to do where files do not come to one journal.
+const ANEW: &str = "send everything to a new journal with `ingather sync SOURCE --name JOB --to index --to journal:NEW --update`";
+
 /// A journal, and what people call it.
 pub struct Part {
     /// Open for reading.
@@ -105,19 +109,41 @@ struct State {
     /// By digests of ids.
     entries: HashMap<Digest, Entry>,
     unknown: usize,
+    /// Number of the last line since the state began.
+    last: i64,
 }
 
 impl State {
+    /// What of a line cannot be in a journal of one history; a clause. Lines of another one refer to other lists by the same ids.
+    fn conflict(&self, told: &Told<'_>) -> Option<String> {
+        let is_other = |begun: &Begun| told.op == "run" && told.state.as_ref() != Some(&begun.state);
+        if self.begun.as_ref().is_some_and(is_other) {
+            return None;
+        }
+        // Lines of format 1 have none.
+        if let Some(seq) = told.seq.filter(|seq| *seq <= self.last) {
+            return Some(format!(
+                "has the number {seq}, after {}: name each file once, from the oldest to the newest; if they are, they are of two \
+                 histories",
+                self.last
+            ));
+        }
+        let id = told.id.as_ref()?.as_i64().filter(|_| told.op == "acl")?;
+        let differs = self.acls.get(&id).is_some_and(|level| told.level.as_ref() != Some(level));
+        differs.then(|| format!("gives acl {id} a second meaning: the files are of two histories"))
+    }
+
     /// Takes the line in that begins at `at`; nothing when it does not say what its `op` needs.
     fn take(&mut self, told: Told<'_>, part: usize, at: u64) -> Option<()> {
-        self.seq = self.seq.max(told.seq.unwrap_or(0));
+        let own = told.seq.unwrap_or(0);
+        (self.seq, self.last) = (self.seq.max(own), own.max(self.last));
         let key = || Some(Digest::of(told.id.as_ref()?.as_str()?.as_bytes()));
         let reference = Reference { acl: told.acl, container: told.container };
         match &*told.op {
             "run" => {
                 let begun = Begun { state: told.state?, job: told.job?, run: told.run, work: told.work? };
                 if self.begun.as_ref().is_some_and(|before| before.state != begun.state) {
-                    *self = State { seq: self.seq, ..State::default() };
+                    *self = State { seq: self.seq, last: own, ..State::default() };
                 }
                 (self.begun, self.ended) = (Some(begun), None);
             }
@@ -155,10 +181,14 @@ impl State {
             if read as u64 != most && text.last() != Some(&b'\n') {
                 return Ok(());
             }
-            let taken = serde_json::from_slice(&text).ok().and_then(|told| self.take(told, number, at));
-            if taken.is_none() {
-                let sentence = format!("line {nth} of `{}` is no line of a journal", part.name);
-                return Err(Fault::refused("journal", sentence));
+            let refused =
+                |why: &str| Err(Fault::refused("journal", format!("line {nth} of `{}` {why}", part.name)));
+            let Ok(told) = serde_json::from_slice::<Told<'_>>(&text) else { return refused(NO_LINE) };
+            if let Some(conflict) = self.conflict(&told) {
+                return refused(&format!("{conflict}; {ANEW}"));
+            }
+            if self.take(told, number, at).is_none() {
+                return refused(NO_LINE);
             }
             at += read as u64;
         }
@@ -180,7 +210,7 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
     for (number, part) in parts.iter().enumerate() {
         state.read(number, part)?;
     }
-    let State { begun, ended, seq, acls, containers, also, entries, unknown } = state;
+    let State { begun, ended, seq, acls, containers, also, entries, unknown, last: _ } = state;
     let Some(begun) = begun else {
         let sentence = "no `run` line is in it: the journal is empty, or of an earlier version; run `ingather sync` first";
         return Err(Fault::refused("journal", sentence));

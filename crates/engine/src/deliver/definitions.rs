@@ -4,6 +4,7 @@
 //! The inventory is what a search goes by; whatever it says may be told at any time. What was told and not confirmed is told again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
@@ -12,21 +13,26 @@ use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Container, Says, Statement};
+use ingather_connector::output::{Container, Generation, Says, Statement};
 use ingather_store::connections::{self, Connection};
 use ingather_store::definitions::{self, Defined, Pending, Subject};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::places::{self, Narrow, Ruled};
-use ingather_store::{Durability, Sql, Store, StoreError, jobs};
+use ingather_store::{Durability, Sql, Store, StoreError, documents, jobs};
 
+use super::witness::Witness;
 use crate::error::{self, EngineError};
-use crate::outputs::Opened;
+use crate::outputs::{Opened, new_session};
 use crate::run::{Run, lock};
 use crate::visit::access_digest;
 use crate::who::CHAIN_MAX;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// Numbers that are left out at least when a new state begins: more than a store gives out between a copy of it and its return. A reader
+/// of both files of a journal that was rotated meanwhile takes no line of the new state for an older one.
+const GAP: i64 = 1 << 32;
 
 /// What an entry says about who may see it: class, place, handle of the job.
 pub(crate) type Reference = (Option<ClassId>, Option<PlaceId>, i64);
@@ -332,32 +338,60 @@ pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
     Ok(())
 }
 
-/// Whether an output was told more than this store ever sent to it: the store is of an earlier day, or another one has written.
-pub(crate) fn is_newer(known: &Connection, opened: &Opened) -> bool {
-    opened.can.told && opened.stands.seq > known.ceiling
+/// Whether an output was told by this store, and by this store alone, all that is known of it; none when nothing is known.
+fn is_known(known: &Connection, stands: &Generation, witness: &Witness) -> Result<Option<bool>> {
+    if known.identity.is_none() {
+        return Ok(None);
+    }
+    // More than this store ever sent: the store is of an earlier day, or another one has written.
+    let newer = stands.seq > known.ceiling;
+    // Another opening has written since, to this file or to one that took its place.
+    let parted =
+        !witness.knows(known.next_session).map_err(unusable)? && !planted(Mutation::PutBackUnwitnessed);
+    // It begins, and has lost what was confirmed: a copy of an earlier day, or another one. A new file is what a rotation leaves.
+    let older = stands.number < known.generation
+        && !stands.identity.is_empty()
+        && !planted(Mutation::OlderTakenForCut);
+    Ok(Some(!newer && !parted && !older))
+}
+
+fn unusable(error: std::io::Error) -> StoreError {
+    StoreError::Refused(format!("the data directory cannot be used: {error}; make room in it or free it"))
 }
 
 /// Loads what an output that was just opened was told. One that the inventory does not speak of begins a new state, which voids all
-/// that it was told before; of one that was cut or begins otherwise, as after a log rotation, definitions are told again.
+/// that it was told before, and `forget` makes all that it holds count as lost; of one that was cut or begins otherwise, as after a
+/// log rotation, definitions are told again.
 pub(crate) fn load(
     (store, lease): (&Store, &Lease),
+    data: &Path,
     known: &Connection,
     opened: &mut Opened,
-    new_state: i64,
-) -> Result<()> {
+    forget: impl FnOnce() -> error::Result<()>,
+) -> error::Result<()> {
     let stands = opened.stands.clone();
-    let is_newer = is_newer(known, opened);
-    let is_known = known.identity.is_some() && !is_newer;
+    let witness = Witness::of(data, known.id);
+    let is_known = is_known(known, &stands, &witness)?;
+    let of_another_day = is_known == Some(false);
+    if of_another_day {
+        tracing::warn!(
+            "{} is not as the store left it, or the store is of an earlier day; filling it again",
+            known.name
+        );
+        forget()?;
+    }
+    let is_known = is_known == Some(true);
     let lost = known.identity.as_ref() != Some(&stands.identity) || stands.number < known.generation;
     let lost = lost && !planted(Mutation::CutNotNoticed);
-    let state = if is_known { known.session } else { new_state };
-    let session = opened.session;
+    let state = if is_known { known.session } else { new_session() };
+    // On disk before the store names it.
+    let session = witness.begin(new_session()).map_err(unusable)?;
     let definitions = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
-        if is_newer {
-            connections::pass_number(sql, stands.seq)?;
-            // The output is not ahead of this store any more.
-            connections::take_numbers(sql, known.id, session, 1)?;
+        if of_another_day {
+            let gap = GAP + state % GAP;
+            let given = documents::next_id(sql, connections::SEQ)?;
+            connections::pass_number(sql, stands.seq.max(given).min(limits::SEQ_MAX) + gap)?;
         }
         if lost || !is_known {
             if is_known {
@@ -370,8 +404,13 @@ pub(crate) fn load(
             }
             connections::settle(sql, known.id, &stands.identity, stands.number, state)?;
         }
+        // The store knows who opened the output, which is not ahead of it any more.
+        connections::take_numbers(sql, known.id, Some(session), 1)?;
         Definitions::load(sql, known.id, state, lost)
     })?;
+    // Before anything is sent: whoever puts the store of before back names an opening that is gone.
+    witness.end_others(session).map_err(unusable)?;
+    opened.session = Some(session);
     opened.definitions = Some(Box::new(definitions));
     Ok(())
 }

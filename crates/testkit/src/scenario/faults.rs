@@ -5,11 +5,11 @@ use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use super::Play;
 use super::deeds::number;
 use crate::crash::PLACES;
-use crate::memory_output::{Effect, Trouble, locked};
+use crate::memory_output::{Effect, Shelf, Trouble, locked};
 
 impl Play {
     /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | double | commit | forgets | forgets:N |
-    /// older | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later.
+    /// older | cut | rotated | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later.
     pub(super) fn fault(&mut self, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let shelf = self.world.shelves.get(words[0]).ok_or("there is no such output")?;
@@ -29,16 +29,8 @@ impl Play {
                 shelf.failing_commits += 1;
                 return Ok(());
             }
-            "forgets" => {
-                shelf.forget();
-                return Ok(());
-            }
-            "cut" => {
-                shelf.cut();
-                return Ok(());
-            }
-            "older" => {
-                shelf.go_back();
+            "forgets" | "cut" | "rotated" | "older" => {
+                become_another(&mut shelf, what);
                 return Ok(());
             }
             "fine" => {
@@ -104,5 +96,15 @@ impl Play {
             _ => self.world.crash.stop_at(&place, nth, self.world.engine().cancel.clone()),
         }
         Ok(())
+    }
+}
+
+/// It is not the output any more that it was.
+fn become_another(shelf: &mut Shelf, how: &str) {
+    match how {
+        "forgets" => shelf.forget(),
+        "cut" => shelf.cut(),
+        "rotated" => shelf.rotate(),
+        _ => shelf.go_back(),
     }
 }

@@ -85,7 +85,7 @@ fn id_of(hit: &Value) -> String {
 }
 
 /// At the end of a run, everybody finds the same by the journal as by a search. What was ever shown.
-fn agrees(sandbox: &Sandbox, people: &[Person], journals: &[&str], at: &str) -> Value {
+pub(super) fn agrees(sandbox: &Sandbox, people: &[Person], journals: &[&str], at: &str) -> Value {
     let read = read(sandbox, people, journals);
     for person in people {
         let now: Vec<String> = serde_json::from_value(read["now"][&person.name].clone()).unwrap();
@@ -103,7 +103,7 @@ impl Answer {
 }
 
 /// A snapshot comes to what the journals come to, and no line of it shows more than the last one.
-fn snapshot_agrees(sandbox: &Sandbox, people: &[Person], journals: &[&str], at: &str) {
+pub(super) fn snapshot_agrees(sandbox: &Sandbox, people: &[Person], journals: &[&str], at: &str) {
     let read_all = read(sandbox, people, journals);
     let _ = std::fs::remove_file(sandbox.path().join("snap.jsonl"));
     let command = [&["journal", "snapshot"], journals, &["--output", "snap.jsonl"]].concat();

@@ -3,6 +3,7 @@
 mod beside;
 mod fuse;
 mod fuzz;
+mod histories;
 mod images;
 mod journal;
 mod meanwhile;
