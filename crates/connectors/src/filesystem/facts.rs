@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
-use rustix::fs::{AtFlags, FileType, Statx, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Stat, Statx, StatxFlags};
 use siphasher::sip::SipHasher13;
 
 /// Asks for a number of the mount that is never given again (since Linux 6.8). Older kernels tell one that is, or none.
@@ -31,6 +31,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    #[inline]
     fn of(stat: &Statx) -> Facts {
         let mask = StatxFlags::from_bits_retain(stat.stx_mask);
         Facts {
@@ -50,6 +51,40 @@ impl Facts {
         }
     }
 
+    /// By the older call, which costs less and does not tell the mount.
+    #[expect(clippy::unnecessary_cast, reason = "the widths differ between machines")]
+    fn of_stat(stat: &Stat, mount: u64) -> Facts {
+        Facts {
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+            mode: stat.st_mode as u32,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            size: stat.st_size as u64,
+            mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+            ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
+            mount,
+        }
+    }
+
+    /// The facts of `name` in a folder with these facts, without following it. Not `exact`: what lies on the same file system counts
+    /// as being on the same mount, for it makes no difference which.
+    pub(super) fn of_entry(
+        folder: (&Facts, impl AsFd),
+        name: &std::ffi::CStr,
+        exact: bool,
+    ) -> rustix::io::Result<Facts> {
+        let (above, folder) = folder;
+        if !exact {
+            let stat = rustix::fs::statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let facts = Facts::of_stat(&stat, above.mount);
+            if facts.dev == above.dev {
+                return Ok(facts);
+            }
+        }
+        Facts::of_name(folder, name)
+    }
+
     /// The facts of `name` in a folder, without following it.
     pub(super) fn of_name<N: rustix::path::Arg>(folder: impl AsFd, name: N) -> rustix::io::Result<Facts> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
@@ -66,7 +101,7 @@ impl Facts {
 
     /// The facts of what is open as `handle`.
     pub(super) fn of_handle(handle: impl AsFd) -> rustix::io::Result<Facts> {
-        rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | MOUNT)
+        rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | MOUNT)
             .map(|stat| Facts::of(&stat))
     }
 
@@ -132,7 +167,7 @@ impl Facts {
 
 /// When what is open as `handle` was made, milliseconds since 1970 UTC, where the file system knows.
 pub(super) fn born(handle: impl AsFd) -> Option<i64> {
-    born_by(&rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?)
+    born_by(&rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?)
 }
 
 fn born_by(stat: &Statx) -> Option<i64> {

@@ -1,7 +1,6 @@
 //! What stamps must hold of a mount: where change times tell of each change nothing, elsewhere the mount itself, so that after another
 //! one each file is looked at anew (design 4.18, decision 0013).
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -45,7 +44,7 @@ const FUSE: u64 = 0x6573_5546;
 /// Longest table of mounts that is read, bytes.
 const TABLE_BYTES_MAX: u64 = 16 << 20;
 /// Mounts that are remembered; a source with more of them asks again for those beyond.
-const MOUNTS_MAX: usize = 1_024;
+const MOUNTS_MAX: usize = 256;
 
 /// Marks stamps of documents that root alone may see, because of what they lie on.
 const ALONE: u64 = 0x616c_6f6e_6500_0000;
@@ -59,6 +58,8 @@ pub(super) struct Mounted {
     pub(super) mark: u64,
     /// It shows other owners than its file system has, and no change time tells since when: stamps hold the access list.
     pub(super) mapped: bool,
+    /// It makes a difference on which mount of its file system a file is: one may be mounted by itself.
+    pub(super) exact: bool,
 }
 
 impl Mounted {
@@ -72,23 +73,24 @@ impl Mounted {
 
 /// Mounts met so far; each is asked about once.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(HashMap<u64, Mounted>);
+pub(super) struct Mounts(Vec<(u64, Mounted)>);
 
 impl Mounts {
     /// The mount that something with these facts is on, if it was met before.
     pub(super) fn known(&self, facts: &Facts) -> Option<Mounted> {
-        self.0.get(&facts.mounted()).copied()
+        self.0.iter().find(|(key, _)| *key == facts.mounted()).map(|(_, mounted)| *mounted)
     }
 
     pub(super) fn note(&mut self, facts: &Facts, mounted: Mounted) {
+        self.0.retain(|(key, _)| *key != facts.mounted());
         if self.0.len() < MOUNTS_MAX {
-            self.0.insert(facts.mounted(), mounted);
+            self.0.push((facts.mounted(), mounted));
         }
     }
 
     /// The longest grain, milliseconds.
     pub(super) fn longest_ms(&self) -> i64 {
-        self.0.values().map(|mounted| mounted.grain.longest_ms()).max().unwrap_or_default()
+        self.0.iter().map(|(_, mounted)| mounted.grain.longest_ms()).max().unwrap_or_default()
     }
 }
 
@@ -97,11 +99,15 @@ pub(super) fn look(facts: &Facts, handle: impl AsFd, trusted: bool) -> Mounted {
     // A magic number is 32 bits, whatever the width and sign of the field.
     let magic = rustix::fs::fstatfs(handle.as_fd()).ok().map(|fs| fs.f_type as u64 & 0xffff_ffff);
     let number = number(handle);
-    let line = number.and_then(|number| line_of(number, &table()));
+    let table = table();
+    let line = number.and_then(|number| line_of(number, &table));
+    let mark = if !trusted || tells_changes(magic, line.as_deref()) { 0 } else { mark(facts, boot()) };
+    let mapped = number.is_some() && line.is_none_or(|line| is_mapped(&line));
     Mounted {
         grain: Grain::of_magic(magic),
-        mark: if !trusted || tells_changes(magic, line.as_deref()) { 0 } else { mark(facts, boot()) },
-        mapped: number.is_some() && line.is_none_or(|line| is_mapped(&line)),
+        mark,
+        mapped,
+        exact: mark != 0 || mapped || table.lines().any(is_mapped),
     }
 }
 
@@ -185,6 +191,20 @@ mod tests {
         let mapped = [22, 40, 41, 45].map(|number| is_mapped(&line_of(number, TABLE).unwrap()));
         assert_eq!(mapped, [false, true, false, false]);
         assert_eq!(line_of(4, TABLE), None);
+    }
+
+    #[test]
+    fn a_file_is_asked_for_its_own_mount_wherever_that_makes_a_difference() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "x").unwrap();
+        let handle = std::fs::File::open(folder.path()).unwrap();
+        let facts = Facts::of_handle(&handle).unwrap();
+        // Where only the number of the mount would tell, it is asked for.
+        let elsewhere = Facts { mount: facts.mount ^ 1, ..facts };
+        let asked = |exact| Facts::of_entry((&elsewhere, &handle), c"a", exact).unwrap().mount;
+        assert_eq!((asked(true), asked(false)), (facts.mount, elsewhere.mount));
+        let other = Facts { dev: facts.dev ^ 1, ..elsewhere };
+        assert_eq!(Facts::of_entry((&other, &handle), c"a", false).unwrap().mount, facts.mount);
     }
 
     #[test]

@@ -151,7 +151,9 @@ impl Reached {
         let known = Judged::of(facts);
         let mut folders = self.lock();
         // What is open and was another one says nothing about documents of this one.
-        folders.open.retain(|open| open.judged == known || open.parent != folder);
+        if !folders.open.is_empty() {
+            folders.open.retain(|open| open.judged == known || open.parent != folder);
+        }
         let judged = &mut folders.judged;
         if judged[0].len() >= limits::FOLDERS_REACHED_MAX / 2 {
             judged[1] = std::mem::take(&mut judged[0]);

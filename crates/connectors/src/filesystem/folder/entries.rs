@@ -50,7 +50,7 @@ impl Lister<'_> {
         let mut kind = kind;
         let mut facts = None;
         if matches!(kind, FileType::Unknown) || (kind == FileType::RegularFile && !self.by_name) {
-            match self.stat(handle, name, found) {
+            match self.stat((&node.facts, handle), name, mounted.exact, found) {
                 Some(known) => (kind, facts) = (known.kind(), Some(known)),
                 None => return,
             }
@@ -72,7 +72,11 @@ impl Lister<'_> {
             }
             FileType::Symlink => Some(Left::Link),
             FileType::RegularFile => {
-                let Some(known) = facts.or_else(|| self.stat(handle, name, found)) else { return };
+                let Some(known) =
+                    facts.or_else(|| self.stat((&node.facts, handle), name, mounted.exact, found))
+                else {
+                    return;
+                };
                 facts = Some(known);
                 self.shared.source.left_by_facts(&known)
             }
@@ -105,8 +109,14 @@ impl Lister<'_> {
     }
 
     /// The one look at a file; notes what went wrong.
-    fn stat(&self, handle: &OwnedFd, name: &std::ffi::CStr, found: &mut Found) -> Option<Facts> {
-        match Facts::of_name(handle, name) {
+    fn stat(
+        &self,
+        folder: (&Facts, &OwnedFd),
+        name: &std::ffi::CStr,
+        exact: bool,
+        found: &mut Found,
+    ) -> Option<Facts> {
+        match Facts::of_entry(folder, name, exact) {
             Ok(facts) => return Some(facts),
             Err(Errno::NOENT) => found.moving = true,
             Err(errno) => found.trouble = Some(errno),
