@@ -114,9 +114,17 @@ impl Trial {
     }
 }
 
+/// Whether a process does nothing any more. One that had ended is a zombie: the one above it, which is stopped, does not see it off.
 fn is_stopped(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
-    stat.rsplit(") ").next().unwrap().starts_with('T')
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    stat.rsplit(") ").next().is_none_or(|state| state.is_empty() || state.starts_with(['T', 'Z']))
+}
+
+/// Lets processes go on; one that had ended is seen off as soon as the first one goes on.
+fn thaw(frozen: &[Pid]) {
+    for pid in frozen {
+        let _ = kill_process(*pid, Signal::CONT);
+    }
 }
 
 fn ended(child: Child) -> Answer {
@@ -135,9 +143,7 @@ fn a_server_that_is_silent_for_a_while_is_waited_for() {
     let frozen = trial.freeze();
     // It cannot end without the server; it goes on when that does.
     assert!(run.try_wait().unwrap().is_none(), "it was over before the server stopped");
-    for pid in frozen {
-        kill_process(pid, Signal::CONT).unwrap();
-    }
+    thaw(&frozen);
     let answer = ended(run).exits(0);
     assert_eq!((&answer.json()[0]["added"], answer.err.as_str()), (&FILES.into(), ""));
     assert_eq!(trial.run(&["sync", "root", "--json"]).exits(0).json()[0]["unchanged"], FILES);
@@ -150,9 +156,7 @@ fn a_server_that_is_stopped_ends_the_run_with_one_sentence_and_the_next_one_conv
     let frozen = trial.freeze();
     // Asked to end while it cannot, it ends as soon as it can: every connection is told so.
     kill_process(frozen[0], Signal::INT).unwrap();
-    for pid in &frozen {
-        kill_process(*pid, Signal::CONT).unwrap();
-    }
+    thaw(&frozen);
     let pid_file = trial.server.data.join("postmaster.pid");
     until("the server does not end", || !pid_file.exists());
     trial.server.kill().unwrap();
@@ -179,9 +183,7 @@ fn a_server_that_stays_silent_ends_every_wait_with_one_sentence() {
     ended(run).refuses(3, &words);
     let answer = finish(trial.command_by(&url, &["search", "words", "--all"]), None);
     answer.refuses(3, &["the store that --store names cannot be used", "has not answered for 2 seconds"]);
-    for pid in frozen {
-        kill_process(pid, Signal::CONT).unwrap();
-    }
+    thaw(&frozen);
     trial.server.resume().unwrap();
     let next = trial.run(&["sync", "root", "--json"]).exits(0);
     assert_eq!(next.json()[0]["seen"], FILES, "{next:#?}");
