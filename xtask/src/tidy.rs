@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::packages::{self, Package};
 use crate::tree::Tree;
 
+mod cited;
 mod clock;
 mod edges;
 mod leftovers;
@@ -57,10 +58,12 @@ const RULES: &[(&str, Rule)] = &[
     ("sleeping-test", leftovers::sleeps),
     ("log-message", messages::log_messages),
     ("terminal", messages::terminals),
+    ("citation", cited::citations),
     ("plural", messages::plurals),
     ("clock", clock::clock),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),
+    ("sql-literal", sql::literals),
     ("unlisted-connector", listed::connectors),
     ("unchecked-connector", listed::suites),
     ("feature-of-tests", planted::features),

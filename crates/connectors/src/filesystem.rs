@@ -6,6 +6,7 @@ mod folder;
 mod levels;
 mod looks;
 mod made_up;
+mod mounts;
 mod reached;
 mod read;
 mod root;
@@ -32,9 +33,11 @@ use ingather_connector::settings as reading;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use self::facts::{Facts, Grain, Grains};
+use self::facts::Facts;
+use self::levels::{Acl, Right};
 use self::looks::Looks;
 use self::made_up::MadeUp;
+use self::mounts::{Mounted, Mounts};
 use self::reached::Reached;
 use self::root::{Root, RootPath, Spot, Stop};
 use self::rules::{Left, Rules};
@@ -51,7 +54,11 @@ pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     open,
 };
 
-fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
+fn open(settings: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
+    Ok(Arc::new(Disk(Arc::new(source_of(settings, surroundings)?))))
+}
+
+fn source_of(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Source, Fault> {
     let settings: SourceSettings = reading::read(source)?;
     let mut own = surroundings.own.clone();
     own.sort_unstable();
@@ -63,7 +70,7 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
         owners: Owners::default(),
         base: Mutex::new(None),
         reached: Reached::default(),
-        grains: Mutex::default(),
+        mounts: Mutex::default(),
         made_up: MadeUp::default(),
         trust: Trust::new(settings.trust_modes),
         looks: Looks::default(),
@@ -71,7 +78,7 @@ fn open(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<d
     if let Ok(root) = root::open(&source.root, None) {
         *source.base() = Some(root.base());
     }
-    Ok(Arc::new(Disk(Arc::new(source))))
+    Ok(source)
 }
 
 /// One source of one job.
@@ -85,7 +92,7 @@ struct Source {
     /// The root as it was when it was opened or last listed; none while it was never met.
     base: Mutex<Option<Base>>,
     reached: Reached,
-    grains: Mutex<Grains>,
+    mounts: Mutex<Mounts>,
     made_up: MadeUp,
     trust: Trust,
     looks: Looks,
@@ -115,9 +122,15 @@ impl Source {
         self.own.binary_search(&facts.id()).is_ok()
     }
 
-    /// The grain of the clock that stamps what is open as `handle`.
-    fn grain(&self, facts: &Facts, handle: &OwnedFd) -> Grain {
-        self.grains.lock().unwrap_or_else(PoisonError::into_inner).of(facts, handle)
+    /// The mount of what is open as `handle`.
+    fn mounted(&self, facts: &Facts, handle: impl AsFd) -> Mounted {
+        let mounts = || self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = mounts().known(facts) {
+            return known;
+        }
+        let mounted = mounts::look(facts, handle.as_fd(), self.trust.of(facts, handle.as_fd()));
+        mounts().note(facts, mounted);
+        mounted
     }
 
     /// Who may pass through a folder that is open as `handle`: those whom `level` says, if what it says counts.
@@ -125,26 +138,29 @@ impl Source {
         if self.trust.of(facts, handle) { level() } else { levels::of_roots_alone() }
     }
 
-    /// Who may read the document `key`. In a folder of the same device that decides alone, so that a change of mind about the
-    /// device changes its folders and no document.
-    fn of_document(
-        &self,
-        key: &str,
-        facts: &Facts,
-        handle: &OwnedFd,
-        level: impl FnOnce() -> Level,
-    ) -> Level {
-        if self.trust.of(facts, handle) {
-            return level();
-        }
+    /// Whether root alone may see a document, because of what it lies on. In a folder of the same device that decides, so that a
+    /// change of mind about the device changes its folders and no document; `of_folder` is what that lies on.
+    fn is_alone(&self, facts: &Facts, handle: impl AsFd, of_folder: impl FnOnce() -> Option<u64>) -> bool {
+        !self.trust.of(facts, handle) && of_folder() != Some(facts.dev)
+    }
+
+    /// What the folder of the document `key` lies on.
+    fn device_above(&self, key: &str) -> Option<u64> {
         let path = self.path(key);
         let folder = path.rsplitn(2, |byte| *byte == b'/').nth(1).filter(|folder| !folder.is_empty());
-        let folder = rustix::fs::stat(folder.unwrap_or(b"/"));
-        if folder.is_ok_and(|folder| Facts::of(&folder).dev == facts.dev) {
-            level()
-        } else {
-            levels::of_roots_alone()
-        }
+        Facts::of_name(rustix::fs::CWD, folder.unwrap_or(b"/")).ok().map(|folder| folder.dev)
+    }
+
+    /// Who may read the document `key`, which has this access list, and its stamps of content and access as of `now`. They hold
+    /// whatever the level is made of.
+    fn judge(&self, key: &str, now: i64, taken: &Taken, list: &Acl) -> Judged {
+        let Taken { facts, handle, .. } = taken;
+        let mounted = self.mounted(facts, handle);
+        let alone = self.is_alone(facts, handle, || self.device_above(key));
+        let level = if alone { levels::of_roots_alone() } else { levels::level(facts, list, Right::Read) };
+        let (content, access) =
+            mounted.stamps(facts, now, alone, if mounted.mapped { list.digest() } else { 0 });
+        Judged { level, content, access, identity: facts.identity(mounted.mark) }
     }
 
     /// What about the file itself leaves it out, whatever its name.
@@ -252,15 +268,50 @@ impl Source {
         match self.left_by_facts(&root.facts) {
             Some(left) => first.skipped.push(Skipped { reason: left.reason(&name), key: name }),
             None => {
-                let grain = self.grain(&root.facts, &root.folder);
-                let (content, access) = root.facts.stamps(now, grain);
-                let item = Item { name, content, access, identity: root.facts.identity() };
+                let entry = (self.root.name(), &root.facts);
+                let Some((content, access, mark)) = self.beside(&root.folder, entry, now, None) else {
+                    first.proven.clear();
+                    let message = format!("`{}` was replaced while it was looked at", self.root.text());
+                    let scope = Scope::Folder(String::new());
+                    first.blind.push(BlindSpot { scope, cause: "changing".to_owned(), message });
+                    return;
+                };
+                let item = Item { name, content, access, identity: root.facts.identity(mark) };
                 let place = first.places.last().map(|place: &PlaceReport| place.name.clone());
                 first.groups.push(Group { parent: String::new(), place, items: vec![item] });
                 self.trust.count(&root.facts, 1);
             }
         }
     }
+
+    /// The stamps of a file that lies beside others on another mount, or on one that shows owners as others than they are; and the
+    /// mark of its content. None when it is another one by now. `above` is what the folder lies on; none: whatever it is.
+    fn beside(
+        &self,
+        folder: &OwnedFd,
+        (name, facts): (&[u8], &Facts),
+        now: i64,
+        above: Option<u64>,
+    ) -> Option<(Stamp, Stamp, u64)> {
+        let handle = root::open_path(folder, name).ok()?;
+        if Facts::of_handle(&handle).ok()?.id() != facts.id() {
+            return None;
+        }
+        let mounted = self.mounted(facts, &handle);
+        let of_folder = || above.or_else(|| Facts::of_handle(folder).ok().map(|folder| folder.dev));
+        let alone = self.is_alone(facts, &handle, of_folder);
+        let list = if mounted.mapped { levels::list_of_path(&handle).digest() } else { 0 };
+        let (content, access) = mounted.stamps(facts, now, alone, list);
+        Some((content, access, mounted.mark))
+    }
+}
+
+/// What a document's level is, and the stamps that go with it.
+struct Judged {
+    level: Level,
+    content: Stamp,
+    access: Stamp,
+    identity: i64,
 }
 
 /// A document that was opened.
@@ -335,7 +386,7 @@ impl Repository for Disk {
     }
 
     fn grain_ms(&self) -> i64 {
-        self.0.grains.lock().unwrap_or_else(PoisonError::into_inner).longest_ms()
+        self.0.mounts.lock().unwrap_or_else(PoisonError::into_inner).longest_ms()
     }
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {

@@ -100,7 +100,7 @@ pub(crate) enum PartsAs {
     None,
 }
 
-/// What becomes of a document whose parts are entries (`push-side.md` CMP-1).
+/// What becomes of a document whose parts are entries (design parts CMP-1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Container {

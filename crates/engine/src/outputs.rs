@@ -34,7 +34,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Enough for a batch that need not wait for more (`store.md` 1.4: below it, commits cost more than rows).
+    /// Enough for a batch that need not wait for more (design store 1.4: below it, commits cost more than rows).
     pub(crate) fn is_enough(&self) -> bool {
         self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
     }
@@ -313,12 +313,16 @@ pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
     let is_confirmed = is_of(known.session) && stands.number == known.generation;
     // Nothing was ever confirmed, and nothing is there.
     let is_new = known.identity.is_none() && stands.seq == 0;
-    match () {
-        () if other => Some(Misfit::Replaced),
-        () if stands.seq > known.ceiling => Some(Misfit::Newer),
-        () if is_confirmed || goes_on || is_new => None,
-        () if stands.number < known.generation => Some(Misfit::Older),
-        () => Some(Misfit::Parted),
+    if other {
+        Some(Misfit::Replaced)
+    } else if stands.seq > known.ceiling {
+        Some(Misfit::Newer)
+    } else if is_confirmed || goes_on || is_new {
+        None
+    } else if stands.number < known.generation {
+        Some(Misfit::Older)
+    } else {
+        Some(Misfit::Parted)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::balance;
 use ingather_connector::model::guard::Guard;
+use ingather_connector::model::ids::PlaceId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, BlindSpot};
@@ -16,7 +17,7 @@ use roaring::RoaringTreemap;
 use crate::error::Result;
 use crate::lister::Shown;
 use crate::marks;
-use crate::places::openings;
+use crate::places::{looks, openings};
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 
@@ -32,6 +33,8 @@ pub(crate) struct Judged {
     moved: RoaringTreemap,
     /// There, but a rule of the job leaves it out now.
     filtered: RoaringTreemap,
+    /// One of them in each place.
+    filtered_in: HashMap<PlaceId, String>,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
 }
@@ -74,7 +77,13 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     };
     match presence {
         Presence::Present | Presence::Unknown => keep(judged),
-        Presence::Excluded => drop(judged.filtered.insert(id)),
+        Presence::Excluded => {
+            judged.filtered.insert(id);
+            let place = stored.known.place.filter(|_| judged.filtered_in.len() < limits::FOLDERS_WAITING_MAX);
+            if let Some(place) = place {
+                judged.filtered_in.entry(place).or_insert_with(|| stored.name.clone());
+            }
+        }
         Presence::Absent => {
             let moved = shown.arrived.as_ref().is_some_and(|arrived| arrived.contains(&stored.identity));
             if moved && stored.identity != 0 {
@@ -95,7 +104,7 @@ pub(crate) fn sweep(
     known: u64,
     remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
-    let Judged { absent, moved, filtered, kept } = judged;
+    let Judged { absent, moved, filtered, filtered_in, kept } = judged;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too.
     let to_go = &absent | &filtered;
@@ -126,6 +135,12 @@ pub(crate) fn sweep(
         return Ok(Vec::new());
     };
     if held {
+        // A rule keeps the listing out of their folders, which may have closed: whoever is shut out is shut out while they are held.
+        for name in filtered_in.values() {
+            if let Err(fault) = looks::again(run, name)? {
+                tracing::debug!(document = name, fault = %fault, "its folders cannot be looked at");
+            }
+        }
         let bytes = marks::to_bytes(&to_go);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;

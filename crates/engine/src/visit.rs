@@ -320,7 +320,7 @@ impl<'r> Visiting<'r> {
         Finding { part, found, record: Some(record) }
     }
 
-    /// What was found in a document, and what became of that which was in it before (`push-side.md` CMP-2): what could not
+    /// What was found in a document, and what became of that which was in it before (design parts CMP-2): what could not
     /// be read this time stays where it is known to be held, and is told beside; what is not there any more goes.
     fn inside(&self, parts: Parts, access: Digest) -> (Vec<Finding>, Vec<i64>) {
         let mut kept = Vec::new();

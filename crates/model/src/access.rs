@@ -39,7 +39,7 @@ pub fn is_misspelled(token: &str) -> bool {
 pub enum Level {
     /// Entries in order; the first whose token the user holds decides; none: not admitted.
     Ordered(Vec<Entry>),
-    /// Two sets with the rules of ManifoldCF's search plug-ins (engine reference 10.5).
+    /// Two sets with the rules of ManifoldCF's search plug-ins (design manifoldcf 10.5).
     Flat {
         /// One of these is needed, unless both sets are empty.
         allow: Vec<String>,
@@ -164,7 +164,7 @@ mod tests {
         Level::Flat { allow: set(allow), deny: set(deny) }
     }
 
-    /// The truth table of `features.md` 16.6; each document has its own level and a share level.
+    /// The truth table of design manifoldcf 10.6; each document has its own level and a share level.
     #[test]
     fn the_truth_table_of_the_search_plug_ins_holds() {
         let documents = [

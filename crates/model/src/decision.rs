@@ -74,11 +74,15 @@ pub enum Decision {
 pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
     let holds_something = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
     match (found, holding) {
-        (Found::Made { record, access }, Some(h)) => match () {
-            () if !h.is_confirmed() || h.sent != *record => Decision::Deliver,
-            () if h.sent_access != *access || h.held_access != Some(h.sent_access) => Decision::DeliverAccess,
-            () => Decision::Skip,
-        },
+        (Found::Made { record, access }, Some(h)) => {
+            if !h.is_confirmed() || h.sent != *record {
+                Decision::Deliver
+            } else if h.sent_access != *access || h.held_access != Some(h.sent_access) {
+                Decision::DeliverAccess
+            } else {
+                Decision::Skip
+            }
+        }
         (Found::Made { .. }, None) => Decision::Deliver,
         (Found::Looked { access }, Some(h)) if holds_something && h.held.is_some_and(Digest::is_some) => {
             if h.sent_access != *access || h.held_access != Some(*access) {

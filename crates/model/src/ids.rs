@@ -17,7 +17,7 @@ id!(
     JobId
 );
 id!(
-    /// A document of one job: process slot × 2⁴⁸ + counter, given in listing order (`store.md` 2.1).
+    /// A document of one job: process slot × 2⁴⁸ + counter, given in listing order (design store 2.1).
     DocumentId
 );
 id!(

@@ -1,6 +1,6 @@
 //! What must always be true, by number: judged on a snapshot by the simulator and the doctor, or proven elsewhere.
 //!
-//! Numbers 1 to 15 are those of the engine reference, 12.5; the rest is ours. A snapshot is taken in one transaction; what
+//! Numbers 1 to 15 are those of design manifoldcf 12.5; the rest is ours. A snapshot is taken in one transaction; what
 //! outputs hold is read while nothing is being sent.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

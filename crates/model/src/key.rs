@@ -12,7 +12,7 @@ pub struct Hasher {
     secret: [u8; 16],
 }
 
-/// Where a document stands in the inventory (`store.md` 2.1).
+/// Where a document stands in the inventory (design store 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentKey {
     /// Hash of the part that the connector names as parent (folder, prefix, container).
@@ -63,7 +63,7 @@ impl Hasher {
         DocumentKey { parent: self.hash(&text.as_bytes()[..parent_bytes]), own: self.hash(text.as_bytes()) }
     }
 
-    /// Digest of a version under its key: another text under the same key never looks unchanged (`store.md` 2.1).
+    /// Digest of a version under its key: another text under the same key never looks unchanged (design store 2.1).
     ///
     /// [`Digest::NONE`] for [`Stamp::NONE`].
     pub fn version(&self, own: i64, stamp: &Stamp) -> Digest {

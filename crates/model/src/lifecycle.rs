@@ -64,7 +64,7 @@ words! {
 
 /// States as the store's constraint on jobs lists them.
 pub const JOB_STATES: &[&str] = job::State::WORDS;
-/// States as the API and the simulator list them for documents; the store keeps rows that imply them (`store.md` 2.1).
+/// States as the API and the simulator list them for documents; the store keeps rows that imply them (design store 2.1).
 pub const DOCUMENT_STATES: &[&str] = document::State::WORDS;
 
 /// Jobs.

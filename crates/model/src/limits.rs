@@ -1,8 +1,8 @@
 //! Every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
 
-/// Items of one listing page; larger folders come in several pages (`store.md` 1.3: 4,096 rows a transaction).
+/// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).
 pub const PAGE_ITEMS_MAX: usize = 4_096;
-/// Unchanged items that are joined before the run's bitmap is written (`store.md` 3.1).
+/// Unchanged items that are joined before the run's bitmap is written (design store 3.1).
 pub const QUIET_ITEMS_MAX: usize = 65_536;
 /// Longest wait before the bitmap of a quiet run is written, milliseconds.
 pub const QUIET_MS_MAX: i64 = 2_000;
@@ -10,7 +10,7 @@ pub const QUIET_MS_MAX: i64 = 2_000;
 pub const READY_MAX: usize = 4_096;
 /// Documents that a worker takes at once.
 pub const CLAIM_MAX: usize = 64;
-/// Deliveries of one intent (`store.md` 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
+/// Deliveries of one intent (design store 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
 pub const DELIVERY_BATCH_MAX: usize = 2_048;
 /// Deliveries from which on a batch does not wait for more.
 pub const DELIVERY_BATCH_MIN: usize = 1_024;
@@ -167,13 +167,13 @@ pub const STAGES_MAX: usize = 64;
 pub const PIPELINE_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of one answer of a Tika server: text, fields of all parts, and their names.
 pub const TIKA_ANSWER_BYTES_MAX: u64 = 64 << 20;
-/// Containers inside each other that are opened (`push-side.md` CMP-6).
+/// Containers inside each other that are opened (design parts CMP-6).
 pub const EXTRACT_DEPTH_MAX: usize = 8;
 /// Parts of one document, at all depths: each costs some memory in the child and in the answer.
 pub const EXTRACT_PARTS_MAX: usize = 10_000;
-/// Bytes that may come out of the compression of one document (`push-side.md` CMP-6).
+/// Bytes that may come out of the compression of one document (design parts CMP-6).
 pub const EXTRACT_EXPANDED_BYTES_MAX: u64 = 4 << 30;
-/// Bytes out of compression for each byte of a document (`push-side.md` CMP-6).
+/// Bytes out of compression for each byte of a document (design parts CMP-6).
 pub const EXTRACT_RATIO_MAX: u64 = 200;
 /// Bytes of a document that a child holds in memory; a larger one goes through its scratch folder.
 pub const EXTRACT_MEMORY_INPUT_BYTES_MAX: u64 = 64 << 20;

@@ -66,11 +66,14 @@ pub fn meet(listed: &Listed, known: Option<&Known>, settings: Digest) -> Met {
     // readable now.
     let access = known.class.is_some() && moved;
     let content = !listed.version.same(known.version) || known.leaving || moved;
-    match () {
-        () if access => Met::Access(known),
-        () if content => Met::Content(known),
-        () if known.settings != settings => Met::Settings(known),
-        () => Met::Same(known),
+    if access {
+        Met::Access(known)
+    } else if content {
+        Met::Content(known)
+    } else if known.settings != settings {
+        Met::Settings(known)
+    } else {
+        Met::Same(known)
     }
 }
 

@@ -1,4 +1,4 @@
-//! table: what must hold in every store at rest (`store.md` 4.2), each with the query that finds what does not, and its repair.
+//! table: what must hold in every store at rest (design store 4.2), each with the query that finds what does not, and its repair.
 //!
 //! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each deed.
 
@@ -10,7 +10,7 @@ use crate::queries::{self, Statement};
 /// One thing that must hold.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// Its number in `store.md` 4.2; beyond 20: not in that list.
+    /// Its number in design store 4.2.
     pub number: u8,
     /// Stable word.
     pub name: &'static str,
@@ -137,7 +137,7 @@ checks! {
         "jobs or deliveries refer to a connection that is not there", "restore a backup";
 }
 
-/// Checks of `store.md` 4.2 that say nothing about this schema, and why.
+/// Checks of design store 4.2 that say nothing about this schema, and why.
 pub static NOT_YET: &[(u8, &str)] = &[
     (13, "the half about work rows: removals have none (decision 0003); what a run holds is checked instead"),
     (

@@ -74,7 +74,7 @@ fn judge(applied: &[(i64, i64)]) -> Result<()> {
     Ok(())
 }
 
-/// SQLite refuses PostgreSQL's words in STRICT tables (`store.md` 2.1).
+/// SQLite refuses PostgreSQL's words in STRICT tables (design store 2.1).
 fn translate(text: &str, sql: &Sql<'_>) -> String {
     if sql.is_sqlite() {
         text.replace("BIGINT", "INTEGER")

@@ -157,6 +157,7 @@ queries! {
     shared DEFINITION_INTEND = "definition/intend";
     shared DEFINITION_CONFIRM = "definition/confirm";
     shared DEFINITION_FORGET = "definition/forget";
+    shared DEFINITION_LOSE = "definition/lose";
     shared DEFINITION_PENDING = "definition/pending";
     shared DEFINITION_DROP = "definition/drop";
     shared DEFINITION_IN_USE = "definition/in_use";

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::mutations::{Mutation, planted};
 use crate::queries;
 
-/// Runs that are kept per job (`store.md` 2.4).
+/// Runs that are kept per job (design store 2.4).
 const RUNS_KEPT: i64 = 1_000;
 
 /// A run as lists show it; times are milliseconds since 1970 UTC.

@@ -12,7 +12,7 @@ use crate::db::{Column, Durability, Row, Sql, Value};
 use crate::error::{Result, StoreError};
 use crate::queries::Statement;
 
-/// Readers that are kept open (`store.md` 1.6).
+/// Readers that are kept open (design store 1.6).
 const READERS_MAX: usize = 4;
 /// Statements that a connection keeps prepared.
 const STATEMENTS_MAX: usize = 128;
@@ -145,7 +145,7 @@ fn refuse_odd(path: &Path) -> Result<()> {
 
 fn open_writer(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path).map_err(|e| failed("open", &e))?;
-    // 16,000 pages: 64 MB of log before a checkpoint (`store.md` 1.3).
+    // 16,000 pages: 64 MB of log before a checkpoint (design store 1.3).
     prepare(
         &connection,
         "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 16000;",

@@ -156,18 +156,29 @@ impl Crash {
 #[cfg(feature = "crash-points")]
 fn sort(statements: &[&str]) -> &'static str {
     let has = |names: &[&str]| statements.iter().any(|statement| names.contains(statement));
-    match () {
-        () if has(&["job/begin"]) => "begin",
-        () if has(&["delivery/intend", "delivery/intend_access"]) => "intent",
-        () if has(&["definition/confirm"]) => "confirm",
-        () if has(&["delivery/confirm", "delivery/confirm_access", "delivery/remove", "delivery/refuse"]) => {
-            "confirm"
-        }
-        () if has(&["document/add", "work/want"]) => "listing",
-        () if has(&["work/done", "work/again"]) => "settle",
-        () if has(&["run/hold"]) => "hold",
-        () if has(&["job/drain"]) => "drain",
-        () if has(&["run/end"]) => "end",
-        () => "other",
+    if has(&["job/begin"]) {
+        "begin"
+    } else if has(&["delivery/intend", "delivery/intend_access"]) {
+        "intent"
+    } else if has(&[
+        "definition/confirm",
+        "delivery/confirm",
+        "delivery/confirm_access",
+        "delivery/remove",
+        "delivery/refuse",
+    ]) {
+        "confirm"
+    } else if has(&["document/add", "work/want"]) {
+        "listing"
+    } else if has(&["work/done", "work/again"]) {
+        "settle"
+    } else if has(&["run/hold"]) {
+        "hold"
+    } else if has(&["job/drain"]) {
+        "drain"
+    } else if has(&["run/end"]) {
+        "end"
+    } else {
+        "other"
     }
 }

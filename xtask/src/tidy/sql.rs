@@ -54,6 +54,19 @@ pub(super) fn moves(world: &World) -> Vec<Finding> {
     silent.collect()
 }
 
+/// A column of a literal number has four bytes in PostgreSQL, and rows are read by eight: it would fail there, and nowhere else.
+pub(super) fn literals(world: &World) -> Vec<Finding> {
+    let statements = world.tree.ending(".sql").filter(|(path, _)| !path.ends_with(HALVES[0]));
+    let narrow = statements.filter_map(|(path, text)| {
+        let line = text.lines().position(|line| {
+            let column = line.strip_prefix("SELECT ").and_then(|rest| rest.split([' ', ',']).next());
+            column.is_some_and(|column| column.bytes().all(|byte| byte.is_ascii_digit()))
+        })?;
+        Some(finding(path, line + 1, "select a column, or say `1::bigint` in a twin for PostgreSQL"))
+    });
+    narrow.collect()
+}
+
 /// What follows `key` in the comment at the head of a statement; none when it is missing or empty.
 fn reason<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let head = text.lines().map_while(|line| line.trim().strip_prefix("--"));
@@ -100,6 +113,13 @@ mod tests {
             found(twins, &[("s/a.sqlite.sql", said), ("s/a.postgres.sql", said), ("s/a.sql", "")]).len(),
             2
         );
+    }
+
+    #[test]
+    fn a_literal_number_is_no_column_for_postgres() {
+        refuses(literals, ("s/a.sql", "-- Whether.\nSELECT 1 FROM a"), ("s/a.sql", "SELECT a.id FROM a"));
+        refuses(literals, ("s/a.postgres.sql", "SELECT 1 FROM a"), ("s/a.postgres.sql", "SELECT 1::bigint"));
+        assert_eq!(found(literals, &[("s/a.sqlite.sql", "SELECT 1 FROM a")]), []);
     }
 
     #[test]

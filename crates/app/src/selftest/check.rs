@@ -42,10 +42,12 @@ impl Person {
         for (at, path) in path.ancestors().enumerate() {
             let facts = std::fs::metadata(path)?;
             let bit = if at == 0 { 0o4 } else { 0o1 };
-            let shift = match () {
-                () if facts.uid() == self.uid => 6,
-                () if self.groups.contains(&facts.gid()) => 3,
-                () => 0,
+            let shift = if facts.uid() == self.uid {
+                6
+            } else if self.groups.contains(&facts.gid()) {
+                3
+            } else {
+                0
             };
             if facts.mode() >> shift & bit == 0 {
                 return Ok(false);
@@ -166,9 +168,7 @@ mod tests {
         let entries = index(&[hit(""), hit("m.txt")]).unwrap();
         assert_eq!(entries[&("a.zip".to_owned(), "m.txt".to_owned())], "one two");
         assert_eq!(entries.len(), 2);
-        assert!(
-            index(&[hit(""), hit("m.txt"), hit("m.txt")]).unwrap_err().contains("1 entries are there twice")
-        );
+        assert!(index(&[hit(""), hit("m.txt"), hit("m.txt")]).unwrap_err().contains("there twice: 1 entry"));
     }
 
     #[test]

@@ -90,10 +90,10 @@ impl Since<'_> {
         }
         for (key, text) in held.iter().filter(|(key, _)| self.now.text(key).is_none()) {
             let sent = self.killed.and_then(|met| met.text(key));
-            match () {
-                () if !self.now.is_unread(key) => left.push(key.clone()),
-                () if before.get(key) != Some(text) && sent != Some(text) => old.push(key.clone()),
-                () => {}
+            if !self.now.is_unread(key) {
+                left.push(key.clone());
+            } else if before.get(key) != Some(text) && sent != Some(text) {
+                old.push(key.clone());
             }
         }
         let kept = before.iter().filter(|(key, _)| self.now.is_unread(key) && !held.contains_key(*key));

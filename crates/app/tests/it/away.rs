@@ -2,6 +2,7 @@
 //! one sentence when it is lost; the next one ends exactly at the tree.
 
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,6 +21,9 @@ struct Trial {
     server: Server,
 }
 
+/// Trials that were made.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
 #[track_caller]
 fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + WAIT_MAX;
@@ -35,7 +39,8 @@ impl Trial {
         for n in 0..FILES {
             sandbox.write(&format!("d{}/f{n}.txt", n % 20), &format!("words of file {n}"));
         }
-        let seed = u64::from(std::process::id());
+        // Another one for each: the port of a server that is down must not be the first choice of the next one.
+        let seed = u64::from(std::process::id()) << 16 | MADE.fetch_add(1, Ordering::Relaxed);
         let server = Server::start(&sandbox.path().join("postgres"), &mut fastrand::Rng::with_seed(seed));
         Trial { sandbox, server: server.unwrap() }
     }

@@ -8,6 +8,11 @@ use ingather_connector::model::limits;
 use rustix::fs::{AtFlags, FileType, Stat, Statx, StatxFlags};
 use siphasher::sip::SipHasher13;
 
+/// Asks for a number of the mount that is never given again (since Linux 6.8). Older kernels tell one that is, or none.
+const MOUNT: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+/// Marks numbers of mounts that are given again.
+pub(super) const REUSABLE: u64 = 1 << 63;
+
 /// The parts of a `stat` that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
@@ -21,24 +26,14 @@ pub(super) struct Facts {
     pub(super) mtime: (i64, u32),
     /// Seconds and nanoseconds.
     pub(super) ctime: (i64, u32),
+    /// Number of the mount; 0 where the kernel tells none.
+    pub(super) mount: u64,
 }
 
 impl Facts {
-    #[expect(clippy::unnecessary_cast, reason = "the widths differ between machines")]
-    pub(super) fn of(stat: &Stat) -> Facts {
-        Facts {
-            dev: stat.st_dev as u64,
-            ino: stat.st_ino as u64,
-            mode: stat.st_mode as u32,
-            uid: stat.st_uid,
-            gid: stat.st_gid,
-            size: stat.st_size as u64,
-            mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
-            ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
-        }
-    }
-
-    fn of_more(stat: &Statx) -> Facts {
+    #[inline]
+    fn of(stat: &Statx) -> Facts {
+        let mask = StatxFlags::from_bits_retain(stat.stx_mask);
         Facts {
             dev: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
             ino: stat.stx_ino,
@@ -48,19 +43,66 @@ impl Facts {
             size: stat.stx_size,
             mtime: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
             ctime: (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
+            mount: match (mask.contains(MOUNT), mask.contains(StatxFlags::MNT_ID)) {
+                (true, _) => stat.stx_mnt_id,
+                (_, true) => stat.stx_mnt_id | REUSABLE,
+                _ => 0,
+            },
         }
     }
 
-    /// The facts of `name` in a folder, without following it, and when it was made, in one call.
-    pub(super) fn of_name(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<(Facts, Option<i64>)> {
-        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let stat = rustix::fs::statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, wanted)?;
-        Ok((Facts::of_more(&stat), born_by(&stat)))
+    /// By the older call, which costs less and does not tell the mount.
+    #[expect(clippy::unnecessary_cast, reason = "the widths differ between machines")]
+    fn of_stat(stat: &Stat, mount: u64) -> Facts {
+        Facts {
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+            mode: stat.st_mode as u32,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            size: stat.st_size as u64,
+            mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+            ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
+            mount,
+        }
+    }
+
+    /// The facts of `name` in a folder with these facts, without following it. Not `exact`: what lies on the same file system counts
+    /// as being on the same mount, for it makes no difference which.
+    pub(super) fn of_entry(
+        folder: (&Facts, impl AsFd),
+        name: &std::ffi::CStr,
+        exact: bool,
+    ) -> rustix::io::Result<Facts> {
+        let (above, folder) = folder;
+        if !exact {
+            let stat = rustix::fs::statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let facts = Facts::of_stat(&stat, above.mount);
+            if facts.dev == above.dev {
+                return Ok(facts);
+            }
+        }
+        Facts::of_name(folder, name)
+    }
+
+    /// The facts of `name` in a folder, without following it.
+    pub(super) fn of_name<N: rustix::path::Arg>(folder: impl AsFd, name: N) -> rustix::io::Result<Facts> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS | MOUNT).map(|stat| Facts::of(&stat))
+    }
+
+    /// The same, and when it was made, in one call.
+    pub(super) fn of_new(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<(Facts, Option<i64>)> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME | MOUNT;
+        let stat = rustix::fs::statx(folder, name, flags, wanted)?;
+        Ok((Facts::of(&stat), born_by(&stat)))
     }
 
     /// The facts of what is open as `handle`.
     pub(super) fn of_handle(handle: impl AsFd) -> rustix::io::Result<Facts> {
-        rustix::fs::fstat(handle).map(|stat| Facts::of(&stat))
+        rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | MOUNT)
+            .map(|stat| Facts::of(&stat))
     }
 
     pub(super) fn kind(&self) -> FileType {
@@ -70,6 +112,15 @@ impl Facts {
     /// Device and inode.
     pub(super) fn id(&self) -> (u64, u64) {
         (self.dev, self.ino)
+    }
+
+    /// Stands for the mount: what is remembered by it is not taken for what is mounted later. Device numbers alone are given again.
+    pub(super) fn mounted(&self) -> u64 {
+        self.dev ^ self.mount.rotate_left(32)
+    }
+
+    pub(super) fn mount_is_unique(&self) -> bool {
+        self.mount != 0 && self.mount & REUSABLE == 0
     }
 
     /// Identity of a place in reports.
@@ -84,26 +135,27 @@ impl Facts {
     }
 
     /// Content and access stamps as of `now`, which must be a time before these facts were asked for. Both are none
-    /// while another change could get the same change time, or when that lies in the future.
-    pub(super) fn stamps(&self, now: i64, grain: Grain) -> (Stamp, Stamp) {
+    /// while another change could get the same change time, or when that lies in the future. The marks stand for what changes beside
+    /// these facts and moves no change time; 0: nothing does.
+    pub(super) fn stamps(&self, now: i64, grain: Grain, content: u64, access: u64) -> (Stamp, Stamp) {
         if millis(self.ctime).saturating_add(grain.of(self.ctime)) >= now {
             return (Stamp::NONE, Stamp::NONE);
         }
         (
-            some([self.size, self.mtime.0 as u64, u64::from(self.mtime.1), self.ino]),
+            some([self.size, self.mtime.0 as u64, u64::from(self.mtime.1), self.ino ^ content]),
             some([
                 self.ctime.0 as u64,
                 u64::from(self.ctime.1),
                 u64::from(self.uid) << 32 | u64::from(self.gid),
-                u64::from(self.mode),
+                u64::from(self.mode) ^ access,
             ]),
         )
     }
 
-    /// What stays when the file is renamed; never 0.
-    pub(super) fn identity(&self) -> i64 {
+    /// What stays when the file is renamed; never 0. The mark is that of its content.
+    pub(super) fn identity(&self, content: u64) -> i64 {
         let mut hash = SipHasher13::new();
-        for word in [self.dev, self.ino, self.size, self.mtime.0 as u64, u64::from(self.mtime.1)] {
+        for word in [self.dev ^ content, self.ino, self.size, self.mtime.0 as u64, u64::from(self.mtime.1)] {
             hash.write_u64(word);
         }
         match hash.finish() as i64 {
@@ -115,7 +167,7 @@ impl Facts {
 
 /// When what is open as `handle` was made, milliseconds since 1970 UTC, where the file system knows.
 pub(super) fn born(handle: impl AsFd) -> Option<i64> {
-    born_by(&rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?)
+    born_by(&rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?)
 }
 
 fn born_by(stat: &Statx) -> Option<i64> {
@@ -146,45 +198,31 @@ impl Grain {
     pub(super) fn of(self, stamp: (i64, u32)) -> i64 {
         if stamp.1.is_multiple_of(1_000_000) { self.whole } else { self.fraction }
     }
-}
 
-/// Grains of the devices met so far; asks once per device.
-#[derive(Debug, Default)]
-pub(super) struct Grains(Vec<(u64, Grain)>);
-
-impl Grains {
-    /// The longest one, milliseconds.
-    pub(super) fn longest_ms(&self) -> i64 {
-        self.0.iter().map(|(_, grain)| grain.fraction).max().unwrap_or_default()
+    /// Of stamps as they are now, milliseconds.
+    pub(super) fn longest_ms(self) -> i64 {
+        self.fraction
     }
 
-    /// The grain of the device that `handle`, with these facts, is on.
-    pub(super) fn of(&mut self, facts: &Facts, handle: impl AsFd) -> Grain {
-        if let Some((_, grain)) = self.0.iter().find(|(dev, _)| *dev == facts.dev) {
-            return *grain;
+    /// That of a file system, by its magic number; none when it does not tell.
+    pub(super) fn of_magic(magic: Option<u64>) -> Grain {
+        let same = |whole: i64| Grain { whole, fraction: whole };
+        let Some(magic) = magic else {
+            return same(
+                limits::CLOCK_GRAINS.iter().map(|(_, grain)| *grain).max().unwrap_or(limits::CLOCK_GRAIN_MS),
+            );
+        };
+        if limits::CLOCKS_OF_TWO_AGES.contains(&magic) {
+            return Grain { whole: limits::CLOCK_GRAIN_MS, fraction: limits::CLOCK_TICK_MS };
         }
-        let grain = grain_of(handle);
-        // Devices are few; a source with more of them asks again for those beyond.
-        if self.0.len() < 64 {
-            self.0.push((facts.dev, grain));
-        }
-        grain
+        let known = limits::CLOCK_GRAINS.iter().find(|(known, _)| *known == magic);
+        same(known.map_or(limits::CLOCK_GRAIN_MS, |(_, grain)| *grain))
     }
 }
 
-fn grain_of(handle: impl AsFd) -> Grain {
-    let same = |whole: i64| Grain { whole, fraction: whole };
-    // A magic number is 32 bits, whatever the width and sign of the field.
-    let Ok(magic) = rustix::fs::fstatfs(handle).map(|fs| fs.f_type as u64 & 0xffff_ffff) else {
-        return same(
-            limits::CLOCK_GRAINS.iter().map(|(_, grain)| *grain).max().unwrap_or(limits::CLOCK_GRAIN_MS),
-        );
-    };
-    if limits::CLOCKS_OF_TWO_AGES.contains(&magic) {
-        return Grain { whole: limits::CLOCK_GRAIN_MS, fraction: limits::CLOCK_TICK_MS };
-    }
-    let known = limits::CLOCK_GRAINS.iter().find(|(known, _)| *known == magic);
-    same(known.map_or(limits::CLOCK_GRAIN_MS, |(_, grain)| *grain))
+/// Facts of nothing, for what is filled in later.
+pub(super) fn none() -> Facts {
+    Facts { dev: 0, ino: 0, mode: 0, uid: 0, gid: 0, size: 0, mtime: (0, 0), ctime: (0, 0), mount: 0 }
 }
 
 #[cfg(test)]
@@ -192,14 +230,14 @@ mod tests {
     use super::*;
 
     fn facts(ctime: (i64, u32)) -> Facts {
-        Facts { dev: 1, ino: 2, mode: 0o100_644, uid: 3, gid: 4, size: 5, mtime: (6, 7), ctime }
+        Facts { dev: 1, ino: 2, mode: 0o100_644, uid: 3, gid: 4, size: 5, mtime: (6, 7), ctime, mount: 8 }
     }
 
     #[test]
     fn a_change_within_the_grain_or_in_the_future_is_racy() {
         let now = 1_000_000;
         let grain = Grain { whole: 2_000, fraction: 100 };
-        let racy = |ctime| facts(ctime).stamps(now, grain) == (Stamp::NONE, Stamp::NONE);
+        let racy = |ctime| facts(ctime).stamps(now, grain, 0, 0) == (Stamp::NONE, Stamp::NONE);
         assert!(racy((1_000, 0)), "just now");
         assert!(racy((998, 0)), "two seconds ago exactly");
         assert!(racy((5_000, 0)), "in the future");
@@ -214,13 +252,16 @@ mod tests {
     fn stamps_tell_content_and_access_apart() {
         let grain = Grain { whole: 0, fraction: 0 };
         let old = facts((0, 0));
-        let (content, access) = old.stamps(1_000_000, grain);
+        let (content, access) = old.stamps(1_000_000, grain, 0, 0);
         let chmodded = Facts { mode: 0o100_600, ctime: (1, 0), ..old };
-        assert_eq!(chmodded.stamps(1_000_000, grain).0, content);
-        assert_ne!(chmodded.stamps(1_000_000, grain).1, access);
+        assert_eq!(chmodded.stamps(1_000_000, grain, 0, 0).0, content);
+        assert_ne!(chmodded.stamps(1_000_000, grain, 0, 0).1, access);
         let rewritten = Facts { mtime: (6, 8), ..old };
-        assert_ne!(rewritten.stamps(1_000_000, grain).0, content);
-        assert_ne!(rewritten.identity(), old.identity());
-        assert_eq!(chmodded.identity(), old.identity());
+        assert_ne!(rewritten.stamps(1_000_000, grain, 0, 0).0, content);
+        assert_ne!(rewritten.identity(0), old.identity(0));
+        assert_eq!(chmodded.identity(0), old.identity(0));
+        let (content_of_another, access_of_another) = old.stamps(1_000_000, grain, 7, 9);
+        assert!(content_of_another != content && access_of_another != access, "what stands beside the facts");
+        assert_ne!(old.identity(7), old.identity(0));
     }
 }

@@ -1,5 +1,7 @@
 //! Listing one folder: its entries, its access, and whether it held still meanwhile.
 
+mod entries;
+
 use std::collections::HashSet;
 use std::hash::Hasher as _;
 use std::os::fd::OwnedFd;
@@ -11,14 +13,16 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{Group, Item, PlaceReport, Skipped};
-use rustix::fs::{AtFlags, FileType, RawDir, SeekFrom};
+use ingather_connector::repository::{Group, PlaceReport, Skipped};
+use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
 use siphasher::sip::SipHasher13;
 
-use super::facts::{Facts, Grain, Grains};
+use self::entries::Found;
+use super::facts::{self, Facts};
 use super::levels;
 use super::looks;
+use super::mounts::Mounted;
 use super::root;
 use super::rules::{Ignored, Left};
 use super::walk::{Pages, Shared, Stopped, Waiting};
@@ -60,33 +64,12 @@ impl Drop for Node {
     }
 }
 
-/// What one look at a folder found.
-#[derive(Default)]
-struct Found {
-    items: Vec<Item>,
-    skipped: Vec<Skipped>,
-    children: Vec<Box<[u8]>>,
-    /// Entries of any kind.
-    entries: usize,
-    /// Hashes of the names that were sent already; only for folders larger than a page.
-    sent: Vec<u64>,
-    /// Something could not be looked at.
-    trouble: Option<Errno>,
-    /// Something was not there any more.
-    moving: bool,
-}
-
-impl Found {
-    fn weight(&self) -> usize {
-        self.items.len() + self.skipped.len()
-    }
-}
-
 /// Lists folders one after the other, in one thread.
 pub(super) struct Lister<'a> {
     shared: &'a Shared,
     pub(super) pages: Pages,
-    grains: Grains,
+    /// The mount that was met last, for almost all folders are on it, and what stands for it.
+    mounted: Option<(u64, Mounted)>,
     buffer: Vec<u8>,
     /// Path of the entry that a rule is asked about.
     path: Vec<u8>,
@@ -97,7 +80,7 @@ impl<'a> Lister<'a> {
     pub(super) fn new(shared: &'a Shared, pages: Pages) -> Lister<'a> {
         let by_name = shared.source.rules.speak_of_names();
         let buffer = Vec::with_capacity(32 << 10);
-        Lister { shared, pages, grains: Grains::default(), buffer, path: Vec::new(), by_name }
+        Lister { shared, pages, mounted: None, buffer, path: Vec::new(), by_name }
     }
 
     /// Lists one folder into the page; folders below it are added to `below`.
@@ -201,6 +184,7 @@ impl<'a> Lister<'a> {
         if !found.items.is_empty() {
             let items = std::mem::take(&mut found.items);
             self.shared.source.trust.count(&node.facts, items.len());
+            found.alone.drain(..).for_each(|facts| self.shared.source.trust.count(&facts, 1));
             self.pages.page.groups.push(Group {
                 parent: node.key.clone(),
                 place: Some(node.place.clone()),
@@ -213,7 +197,7 @@ impl<'a> Lister<'a> {
     fn entries(&mut self, node: &Node, handle: &OwnedFd, found: &mut Found) -> Result<(), Stopped> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let now = self.shared.call.now();
-        let grain = self.grains.of(&node.facts, handle);
+        let mounted = self.mounted(&node.facts, handle);
         let known: HashSet<u64> = found.sent.iter().copied().collect();
         let mut directory = RawDir::new(handle, buffer.spare_capacity_mut());
         let mut result = Ok(());
@@ -234,7 +218,7 @@ impl<'a> Lister<'a> {
             if !known.is_empty() && !is_folder && known.contains(&hash(name.to_bytes())) {
                 continue;
             }
-            self.entry(node, handle, (name, entry.file_type()), (now, grain), found);
+            self.entry(node, handle, (name, entry.file_type()), (now, mounted), found);
             if found.weight() + 2 > limits::PAGE_ITEMS_MAX || found.entries.is_multiple_of(4_096) {
                 result = self.interim(node, found);
                 if result.is_err() {
@@ -244,6 +228,17 @@ impl<'a> Lister<'a> {
         }
         self.buffer = buffer;
         result
+    }
+
+    fn mounted(&mut self, facts: &Facts, handle: &OwnedFd) -> Mounted {
+        if let Some((key, mounted)) = self.mounted
+            && key == facts.mounted()
+        {
+            return mounted;
+        }
+        let mounted = self.shared.source.mounted(facts, handle);
+        self.mounted = Some((facts.mounted(), mounted));
+        mounted
     }
 
     /// Sends part of a folder that is larger than a page, and remembers the names in case it must be listed again.
@@ -266,72 +261,6 @@ impl<'a> Lister<'a> {
         self.pages.room_for(found.weight())?;
         self.add(node, found);
         self.pages.send()
-    }
-
-    /// Takes one entry: into the items, the skipped names or the folders, or leaves it out silently by a rule.
-    fn entry(
-        &mut self,
-        node: &Node,
-        handle: &OwnedFd,
-        (name, kind): (&std::ffi::CStr, FileType),
-        (now, grain): (i64, Grain),
-        found: &mut Found,
-    ) {
-        let mut kind = kind;
-        let mut facts = None;
-        if matches!(kind, FileType::Unknown) || (kind == FileType::RegularFile && !self.by_name) {
-            match self.stat(handle, name, found) {
-                Some(known) => (kind, facts) = (known.kind(), Some(known)),
-                None => return,
-            }
-        }
-        let bytes = name.to_bytes();
-        if self.by_name {
-            self.path.clear();
-            self.path.extend_from_slice(&node.path);
-            self.path.extend_from_slice(bytes);
-            let folder = kind == FileType::Directory;
-            if self.shared.source.rules.leaves_out(&self.path, folder, node.ignored.as_deref()).is_some() {
-                return;
-            }
-        }
-        let left = match kind {
-            FileType::Directory => {
-                found.children.push(Box::from(bytes));
-                return;
-            }
-            FileType::Symlink => Some(Left::Link),
-            FileType::RegularFile => {
-                let Some(known) = facts.or_else(|| self.stat(handle, name, found)) else { return };
-                facts = Some(known);
-                self.shared.source.left_by_facts(&known)
-            }
-            _ => Some(Left::Special),
-        };
-        match (left, facts) {
-            (None, Some(facts)) => {
-                let (content, access) = facts.stamps(now, grain);
-                let name = names::escape(bytes).into_owned();
-                found.items.push(Item { name, content, access, identity: facts.identity() });
-            }
-            // It became a folder since the folder was read.
-            (Some(Left::Folder), _) => found.moving = true,
-            (left, _) => {
-                let key = format!("{}{}", node.key, names::escape(bytes));
-                let reason = left.unwrap_or(Left::Special).reason(&key);
-                found.skipped.push(Skipped { key, reason });
-            }
-        }
-    }
-
-    /// The one look at a file; notes what went wrong.
-    fn stat(&self, handle: &OwnedFd, name: &std::ffi::CStr, found: &mut Found) -> Option<Facts> {
-        match rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => return Some(Facts::of(&stat)),
-            Err(Errno::NOENT) => found.moving = true,
-            Err(errno) => found.trouble = Some(errno),
-        }
-        None
     }
 
     /// Whether the folder belongs to the program itself, or lies on a device that the job does not enter.
@@ -409,7 +338,7 @@ impl<'a> Lister<'a> {
             return false;
         };
         let Ok(now) = Facts::of_handle(&handle) else { return false };
-        let asked = rustix::fs::statat(&handle, &*node.name, AtFlags::SYMLINK_NOFOLLOW);
+        let asked = Facts::of_name(&handle, &*node.name);
         now.id() == parent.facts.id() && now.mtime != parent.facts.mtime && matches!(asked, Err(Errno::NOENT))
     }
 
@@ -452,7 +381,7 @@ impl<'a> Lister<'a> {
 
 /// Begins the entry of a folder; its facts are filled in when it is open.
 fn node_of(shared: &Shared, waiting: Waiting) -> Node {
-    let facts = Facts { dev: 0, ino: 0, mode: 0, uid: 0, gid: 0, size: 0, mtime: (0, 0), ctime: (0, 0) };
+    let facts = facts::none();
     let (key, place, depth, ignored) = match waiting.parent.as_deref() {
         None => (String::new(), shared.root_place.clone(), 0, None),
         Some(parent) => {

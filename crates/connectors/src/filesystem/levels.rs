@@ -1,10 +1,12 @@
 //! Access of files and folders as the kernel judges it: owner, group, mode and POSIX access list become one level.
 
+use std::hash::Hasher as _;
 use std::os::fd::{AsFd, AsRawFd};
 
 use ingather_connector::model::access::{Entry, Level, UNIX_EVERYONE, unix_group, unix_user};
 use ingather_connector::model::limits;
 use rustix::io::Errno;
+use siphasher::sip::SipHasher13;
 
 use super::facts::Facts;
 
@@ -23,7 +25,7 @@ pub(super) enum Right {
 
 /// What is known of an access list.
 #[derive(Debug, PartialEq, Eq)]
-enum Acl {
+pub(super) enum Acl {
     /// There is none, or the file system has none: the mode says everything.
     Absent,
     /// Its entries.
@@ -33,7 +35,7 @@ enum Acl {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct AclEntry {
+pub(super) struct AclEntry {
     tag: Tag,
     /// Read, write, execute bits.
     bits: u32,
@@ -50,6 +52,25 @@ enum Tag {
     Other = 0x20,
 }
 
+impl Acl {
+    /// Equal for equal lists, and hardly for others.
+    pub(super) fn digest(&self) -> u64 {
+        let mut hash = SipHasher13::new();
+        match self {
+            Acl::Absent => return 0,
+            Acl::Unknown => return 1,
+            Acl::Entries(list) => {
+                for entry in list {
+                    hash.write_u64(
+                        (entry.tag as u64) << 48 | u64::from(entry.bits) << 32 | u64::from(entry.id),
+                    );
+                }
+            }
+        }
+        hash.finish()
+    }
+}
+
 /// The level of what only root may see, for nobody can say who else may.
 pub(super) fn of_roots_alone() -> Level {
     Level::Ordered(vec![Entry::allow(unix_user(0))])
@@ -57,13 +78,23 @@ pub(super) fn of_roots_alone() -> Level {
 
 /// The level of what is open for reading as `handle`.
 pub(super) fn of_handle(handle: impl AsFd, facts: &Facts, right: Right) -> Level {
-    level(facts, &read(|buffer| rustix::fs::fgetxattr(handle.as_fd(), ATTRIBUTE, buffer)), right)
+    level(facts, &list_of_handle(handle), right)
 }
 
 /// The level of what is open as a path only (`O_PATH`), which needs no right to read it.
 pub(super) fn of_path(handle: impl AsFd, facts: &Facts, right: Right) -> Level {
+    level(facts, &list_of_path(handle), right)
+}
+
+/// The list of what is open for reading.
+pub(super) fn list_of_handle(handle: impl AsFd) -> Acl {
+    read(|buffer| rustix::fs::fgetxattr(handle.as_fd(), ATTRIBUTE, buffer))
+}
+
+/// The list of what is open as a path only.
+pub(super) fn list_of_path(handle: impl AsFd) -> Acl {
     let path = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
-    level(facts, &read(|buffer| rustix::fs::getxattr(path.as_str(), ATTRIBUTE, buffer)), right)
+    read(|buffer| rustix::fs::getxattr(path.as_str(), ATTRIBUTE, buffer))
 }
 
 fn read(get: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Acl {
@@ -108,7 +139,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<AclEntry>> {
 
 /// Judges as the kernel does: the owner by its own bits; then named users; then, of all groups that a user is in, one
 /// that grants is enough and none that grants shuts out; then everybody else.
-fn level(facts: &Facts, acl: &Acl, right: Right) -> Level {
+pub(super) fn level(facts: &Facts, acl: &Acl, right: Right) -> Level {
     let right = right as u32;
     if *acl == Acl::Unknown {
         return of_roots_alone();
@@ -152,7 +183,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn facts(mode: u32) -> Facts {
-        Facts { dev: 1, ino: 1, mode, uid: 10, gid: 20, size: 0, mtime: (0, 0), ctime: (0, 0) }
+        Facts { mode, uid: 10, gid: 20, ..crate::filesystem::facts::none() }
     }
 
     fn write(entries: &[AclEntry]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 //! judged (design 4.20).
 //!
 //! A change time tells of a chmod, and of each entry that comes or goes as well. Folders that change while a run goes on are
-//! therefore watched, as far as the kernel of this machine decides about them: it tells of changes of the folder itself alone.
+//! therefore watched, where each change of them passes the kernel of this machine: it tells of changes of the folder itself alone.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -24,7 +24,7 @@ use super::levels::{self, Right};
 use super::{Source, root};
 
 /// Marks stamps of folders that are watched: no change time has so many nanoseconds.
-const WATCHED: u64 = u64::MAX;
+const WATCHED: u32 = u32::MAX;
 
 /// What is known of the folders of one source beside their times.
 pub(super) struct Looks {
@@ -43,12 +43,13 @@ impl Default for Looks {
 struct Watches {
     /// None until the first folder is watched, and where the system gives none.
     kernel: Option<OwnedFd>,
-    /// Watched folders by device and inode.
-    by_id: HashMap<(u64, u64), i32>,
-    /// How often each has changed since it is watched.
-    changes: HashMap<i32, u64>,
-    /// How often the kernel could not keep all that it had to tell.
-    lost: u64,
+    /// Watched folders by device and inode, which they keep only as long: the number that stands for each since its last change, and
+    /// for nothing else ever after.
+    by_id: HashMap<(u64, u64), u64>,
+    /// Their device and inode by the number that the kernel gave the watch.
+    ids: HashMap<i32, (u64, u64)>,
+    /// How many numbers were given.
+    given: u64,
 }
 
 impl Watches {
@@ -64,41 +65,59 @@ impl Watches {
         let path = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
         let wanted =
             WatchFlags::ATTRIB | WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::ONLYDIR;
-        let Ok(watch) = inotify::add_watch(kernel, path.as_str(), wanted) else { return false };
-        self.by_id.insert(id, watch);
-        self.changes.entry(watch).or_default();
+        let Ok(number) = inotify::add_watch(kernel, path.as_str(), wanted) else { return false };
+        // A folder that is watched already has its number: two that pass for one are none.
+        if let Some(other) = self.ids.insert(number, id) {
+            self.by_id.remove(&other);
+        }
+        self.given += 1;
+        self.by_id.insert(id, self.given);
         true
     }
 
     /// Takes note of all that the kernel has told until now.
     fn listen(&mut self) {
-        let Some(kernel) = &self.kernel else { return };
+        let Some(kernel) = self.kernel.take() else { return };
         let mut buffer = [MaybeUninit::uninit(); 4_096];
-        let mut told = Reader::new(kernel, &mut buffer);
+        let mut told = Reader::new(&kernel, &mut buffer);
         loop {
             match told.next() {
-                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => self.lost += 1,
+                // The kernel could not keep all that it had to tell: of which folders, nobody knows.
+                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => return self.forget(),
                 // With a name it tells of an entry.
-                Ok(event) if event.file_name().is_none() => {
-                    *self.changes.entry(event.wd()).or_default() += 1;
-                }
+                Ok(event) if event.file_name().is_none() => self.take(event.wd(), event.events()),
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return,
-                Err(_) => {
-                    self.lost += 1;
-                    return;
-                }
+                Err(Errno::AGAIN) => break,
+                Err(_) => return self.forget(),
             }
+        }
+        self.kernel = Some(kernel);
+    }
+
+    /// Takes note of what has happened to a folder.
+    fn take(&mut self, number: i32, what: ReadFlags) {
+        let Some(id) = self.ids.get(&number).copied() else { return };
+        // Another folder may have its inode from now on, and nothing is told of that one.
+        if what.intersects(ReadFlags::IGNORED | ReadFlags::DELETE_SELF | ReadFlags::UNMOUNT) {
+            self.ids.remove(&number);
+            self.by_id.remove(&id);
+        } else if let Some(since) = self.by_id.get_mut(&id) {
+            self.given += 1;
+            *since = self.given;
         }
     }
 
+    /// Ends all watches: what was told by one equals nothing that is told later.
+    fn forget(&mut self) {
+        self.kernel = None;
+        self.by_id.clear();
+        self.ids.clear();
+    }
+
     /// The stamp of a folder that is watched.
-    fn stamp(&self, id: (u64, u64)) -> Option<Stamp> {
-        let watch = self.by_id.get(&id)?;
-        let changes = self.changes.get(watch).copied().unwrap_or_default();
-        // A watch number is never given twice in one process.
-        let told = (*watch as u64) << 48 ^ self.lost << 32 ^ changes;
-        Some(Stamp([id.0, id.1, told, WATCHED]))
+    fn stamp(&self, facts: &Facts) -> Option<Stamp> {
+        let since = self.by_id.get(&facts.id())?;
+        Some(Stamp([facts.dev, facts.ino, *since, beside_mount(facts, WATCHED)]))
     }
 }
 
@@ -123,17 +142,18 @@ impl Looks {
         always: bool,
     ) -> Stamp {
         let began = self.began.load(Ordering::Relaxed);
-        let grain = source.grain(facts, handle).of(facts.ctime);
+        let grain = source.mounted(facts, handle).grain.of(facts.ctime);
         let changed = millis(facts.ctime).saturating_add(grain);
         if changed < began && !always {
             return of_times(facts);
         }
         let mut watches = self.lock();
+        // A watch that has ended is none: what is open now may only have the inode of what was watched.
+        watches.listen();
         let watched = watches.by_id.contains_key(&facts.id())
-            || (source.trust.decides_here(facts, handle) && watches.add(facts.id(), handle));
+            || (source.trust.tells_all(facts, handle) && watches.add(facts.id(), handle));
         if watched {
-            watches.listen();
-            let stamp = watches.stamp(facts.id());
+            let stamp = watches.stamp(facts);
             drop(watches);
             match Facts::of_handle(handle) {
                 Ok(now) if now.id() == facts.id() => *facts = now,
@@ -145,8 +165,16 @@ impl Looks {
     }
 }
 
+/// Where there is no change time of its own, who may pass tells at least what is not as it was.
 fn of_times(facts: &Facts) -> Stamp {
-    Stamp([facts.dev, facts.ino, facts.ctime.0 as u64, u64::from(facts.ctime.1)])
+    let owner = (u64::from(facts.uid) << 32 | u64::from(facts.gid)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let place = facts.dev ^ u64::from(facts.mode) << 32;
+    Stamp([place, facts.ino ^ owner, facts.ctime.0 as u64, beside_mount(facts, facts.ctime.1)])
+}
+
+/// Another mount under the same name is another place: what is in it may have the device, the inodes and the times of what was.
+fn beside_mount(facts: &Facts, nanoseconds: u32) -> u64 {
+    facts.mount << 32 | u64::from(nanoseconds)
 }
 
 /// The second look at folders, by their paths.
@@ -155,7 +183,7 @@ pub(super) fn again(source: &Source, places: &[&str]) -> Vec<Stamp> {
     watches.listen();
     let stamp = |place: &&str| {
         let facts = by_path(place).filter(|facts| facts.kind() == FileType::Directory)?;
-        Some(watches.stamp(facts.id()).unwrap_or_else(|| of_times(&facts)))
+        Some(watches.stamp(&facts).unwrap_or_else(|| of_times(&facts)))
     };
     places.iter().map(|place| stamp(place).unwrap_or(Stamp::NONE)).collect()
 }
@@ -163,8 +191,8 @@ pub(super) fn again(source: &Source, places: &[&str]) -> Vec<Stamp> {
 /// What stands under a path now. Links on the way are noticed by the looks at the folders above.
 fn by_path(place: &str) -> Option<Facts> {
     let path = names::unescape(place).ok()?;
-    match Facts::of_name(CWD, &path) {
-        Ok((facts, _)) => Some(facts),
+    match Facts::of_name(CWD, &*path) {
+        Ok(facts) => Some(facts),
         Err(Errno::NAMETOOLONG) => {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let mut folder = rustix::fs::open("/", flags, Mode::empty()).ok()?;
@@ -208,8 +236,13 @@ pub(super) fn report(
 /// Looks at all folders above a document, from `/` down.
 pub(super) fn places_of(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, Fault> {
     source.looks.begin(now);
-    // Whatever has changed, folders that were reached before prove nothing.
+    let places = look_down(source, now, key);
+    // Whatever has changed, folders that were reached before these looks prove nothing.
     source.reached.forget();
+    places
+}
+
+fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, Fault> {
     let mut places = Vec::new();
     let root = root::open(&source.root, Some((source, &mut places, Some(now))))?;
     let path = root::read_key(key).map_err(root::Stop::fault)?;
@@ -246,4 +279,68 @@ pub(super) fn places_of(source: &Source, now: i64, key: &str) -> Result<Vec<Plac
         places.push(place);
     }
     Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, OwnedFd) {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = std::fs::File::open(folder.path()).unwrap();
+        (folder, handle.into())
+    }
+
+    fn facts(ino: u64) -> Facts {
+        Facts { dev: 1, ino, ..super::super::facts::none() }
+    }
+
+    fn close(folder: &tempfile::TempDir) {
+        std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_folder_with_the_inode_of_one_that_was_watched_and_removed_is_not_that_one() {
+        // What a file system does that gives an inode again at once.
+        let facts = facts(2);
+        let mut watches = Watches::default();
+        let (first, handle) = folder();
+        assert!(watches.add(facts.id(), &handle));
+        let before = watches.stamp(&facts);
+        drop((first, handle));
+        watches.listen();
+        assert_eq!((before.is_some(), watches.stamp(&facts)), (true, None), "nobody watches it any more");
+        let (second, handle) = folder();
+        assert!(watches.add(facts.id(), &handle));
+        let after = watches.stamp(&facts);
+        assert_ne!(before, after, "what was told of one is not told of the other");
+        close(&second);
+        watches.listen();
+        assert_ne!(watches.stamp(&facts), after, "the watch is alive");
+    }
+
+    #[test]
+    fn after_events_were_lost_no_stamp_is_as_before() {
+        let (folder, handle) = folder();
+        let mut watches = Watches::default();
+        assert!(watches.add((1, 2), &handle));
+        let before = watches.stamp(&facts(2));
+        // Each event beside another one, or the kernel makes one of both.
+        let (other, handle_of_other) = self::folder();
+        assert!(watches.add((1, 3), &handle_of_other));
+        let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+        for _ in 0..=most.trim().parse::<u32>().unwrap() / 2 {
+            close(&other);
+            close(&folder);
+        }
+        watches.listen();
+        assert_eq!(watches.stamp(&facts(2)), None);
+        assert!(watches.add((1, 2), &handle));
+        assert_ne!(watches.stamp(&facts(2)), before);
+        let before = watches.stamp(&facts(2));
+        close(&folder);
+        watches.listen();
+        assert_ne!(watches.stamp(&facts(2)), before);
+    }
 }

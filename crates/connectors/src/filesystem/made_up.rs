@@ -2,7 +2,6 @@
 //! only when one of them is the source itself.
 
 use std::collections::HashSet;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
@@ -33,8 +32,6 @@ const MAGIC: &[u64] = &[
 ];
 /// Types that `statfs` tells like others: this one is like a disk in memory.
 const TYPES: &[&str] = &["devtmpfs"];
-/// Longest table of mounts that is read, bytes.
-const MOUNTS_BYTES_MAX: u64 = 16 << 20;
 
 /// Knows them by what `statfs` says, and the others by the table of mounts, which is read once.
 #[derive(Debug, Default)]
@@ -45,20 +42,11 @@ impl MadeUp {
     pub(super) fn holds(&self, facts: &Facts, handle: impl AsFd) -> bool {
         // A magic number is 32 bits, whatever the width and sign of the field.
         let magic = rustix::fs::fstatfs(handle).map_or(0, |fs| fs.f_type as u64 & 0xffff_ffff);
-        MAGIC.contains(&magic) || self.0.get_or_init(mounted).contains(&facts.dev)
+        MAGIC.contains(&magic) || self.0.get_or_init(|| devices(&super::mounts::table())).contains(&facts.dev)
     }
 }
 
-/// Devices of mounts of those types.
-fn mounted() -> HashSet<u64> {
-    let mut text = Vec::new();
-    // Where the table cannot be read, `statfs` alone tells.
-    if let Ok(table) = std::fs::File::open("/proc/self/mountinfo") {
-        let _ = table.take(MOUNTS_BYTES_MAX).read_to_end(&mut text);
-    }
-    devices(&String::from_utf8_lossy(&text))
-}
-
+/// Devices of mounts of those types. Where the table cannot be read, `statfs` alone tells.
 fn devices(table: &str) -> HashSet<u64> {
     let device = |line: &str| {
         let (before, after) = line.split_once(" - ")?;

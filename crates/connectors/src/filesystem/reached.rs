@@ -18,17 +18,39 @@ pub(super) struct Reached(Mutex<Folders>);
 
 #[derive(Default)]
 struct Folders {
-    /// With device and inode: the way down to each was judged, and nothing on it leaves out what is below. Those that were
-    /// reached lately, and those before them.
-    judged: [HashMap<String, (u64, u64)>; 2],
+    /// The way down to each was judged, and nothing on it leaves out what is below. Those that were reached lately, and those
+    /// before them.
+    judged: [HashMap<String, Judged>; 2],
     /// Those that are open, the latest last.
     open: VecDeque<Open>,
+    /// How often those that were open were let go of.
+    forgotten: u64,
+}
+
+/// What tells a folder from another one under its path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Judged {
+    id: (u64, u64),
+    mount: u64,
+}
+
+impl Folders {
+    fn is_judged(&self, parent: &str) -> Option<Judged> {
+        self.judged.iter().find_map(|judged| judged.get(parent)).copied()
+    }
+}
+
+impl Judged {
+    fn of(facts: &Facts) -> Judged {
+        Judged { id: facts.id(), mount: facts.mount }
+    }
 }
 
 /// A folder that stood under its path when it was opened. Whether it still does is asked once for all that is read in it
 /// ([`super::looks`]).
 struct Open {
     parent: String,
+    judged: Judged,
     handle: Arc<OwnedFd>,
 }
 
@@ -55,7 +77,9 @@ impl Reached {
 
     /// Lets go of the folders that are open.
     pub(super) fn forget(&self) {
-        self.lock().open.clear();
+        let mut folders = self.lock();
+        folders.open.clear();
+        folders.forgotten += 1;
     }
 
     fn try_open(&self, source: &Source, key: &str, flags: OFlags) -> Option<Taken> {
@@ -67,7 +91,7 @@ impl Reached {
         let (above, name) = path.split_at(begin);
         let folder = self.folder(source, parent(key), above)?;
         // Nothing is opened before it is known to be a file: a pipe or a device would notice.
-        let (file, born) = Facts::of_name(&folder, name).ok()?;
+        let (file, born) = Facts::of_new(&folder, name).ok()?;
         if source.left_by_facts(&file).is_some() {
             return None;
         }
@@ -82,7 +106,8 @@ impl Reached {
         if let Some(open) = folders.open.iter().rev().find(|open| open.parent == parent) {
             return Some(open.handle.clone());
         }
-        let known = *folders.judged.iter().find_map(|judged| judged.get(parent))?;
+        let known = folders.is_judged(parent)?;
+        let forgotten = folders.forgotten;
         drop(folders);
         // Kernels that cannot be asked like this, and paths that are too long for them, go the long way.
         let handle = rustix::fs::openat2(
@@ -93,15 +118,18 @@ impl Reached {
             ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
         )
         .ok()?;
-        if Facts::of_handle(&handle).ok()?.id() != known {
+        if Judged::of(&Facts::of_handle(&handle).ok()?) != known {
             return None;
         }
         let handle = Arc::new(handle);
         let mut folders = self.lock();
-        if folders.open.len() >= limits::FOLDERS_STANDING_MAX {
-            folders.open.pop_front();
+        // Opened before somebody looked again, it is good for who asked and for nobody who looked since.
+        if folders.forgotten == forgotten && folders.is_judged(parent) == Some(known) {
+            if folders.open.len() >= limits::FOLDERS_STANDING_MAX {
+                folders.open.pop_front();
+            }
+            folders.open.push_back(Open { parent: parent.to_owned(), judged: known, handle: handle.clone() });
         }
-        folders.open.push_back(Open { parent: parent.to_owned(), handle: handle.clone() });
         Some(handle)
     }
 
@@ -120,11 +148,16 @@ impl Reached {
         if source.rules.ignore_files {
             return;
         }
+        let known = Judged::of(facts);
         let mut folders = self.lock();
+        // What is open and was another one says nothing about documents of this one.
+        if !folders.open.is_empty() {
+            folders.open.retain(|open| open.judged == known || open.parent != folder);
+        }
         let judged = &mut folders.judged;
         if judged[0].len() >= limits::FOLDERS_REACHED_MAX / 2 {
             judged[1] = std::mem::take(&mut judged[0]);
         }
-        judged[0].insert(folder.to_owned(), facts.id());
+        judged[0].insert(folder.to_owned(), known);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::document::Record;
@@ -11,19 +12,37 @@ use ingather_connector::model::{limits, names};
 use ingather_connector::repository::{Observed, ReadContent};
 
 use super::facts::{Facts, millis};
-use super::levels::{self, Right};
-use super::{Source, Taken, root, uri};
+use super::levels::{self, Acl};
+use super::{Judged, Source, Taken, root, uri};
 
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
-    let now = call.now();
-    let Taken { handle, facts, born } = source.take(key, root::PATH)?;
-    // The list is read after the facts: when it changed in between, their change time tells at the next look.
-    let level = || levels::of_path(&handle, &facts, Right::Read);
-    let level = source.of_document(key, &facts, &handle, level);
-    let (content, access) = facts.stamps(now, source.grain(&facts, &handle));
-    let record = begin(source, key, &facts, born);
-    Ok(Observed { content, access, identity: facts.identity(), level, record })
+    look_by(source, call, key, |handle| levels::list_of_path(handle))
+}
+
+/// The same by who tells the access list. Facts are asked for before and after it: one of another instant would go with the stamps of
+/// a text that it was never beside.
+pub(super) fn look_by(
+    source: &Source,
+    call: &Call,
+    key: &str,
+    list: impl Fn(&OwnedFd) -> Acl,
+) -> Result<Observed, Fault> {
+    let mut attempt = 1;
+    loop {
+        let now = call.now();
+        let taken = source.take(key, root::PATH)?;
+        let list = list(&taken.handle);
+        let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
+        let still = Facts::of_handle(&taken.handle) == Ok(taken.facts);
+        if !still && attempt < limits::READ_ATTEMPTS_MAX {
+            attempt += 1;
+            continue;
+        }
+        let (content, access) = if still { (content, access) } else { (Stamp::NONE, Stamp::NONE) };
+        let record = begin(source, key, &taken.facts, taken.born);
+        return Ok(Observed { content, access, identity, level, record });
+    }
 }
 
 /// Reads the document `key`: again when it changed meanwhile, and at last without a version.
@@ -55,10 +74,10 @@ fn read_once(
     read: &mut ReadContent<'_>,
 ) -> Result<(Observed, bool), Fault> {
     let now = call.now();
-    let Taken { handle, facts: before, born } = source.take(key, root::READ)?;
-    let level = || levels::of_handle(&handle, &before, Right::Read);
-    let level = source.of_document(key, &before, &handle, level);
-    let (content, access) = before.stamps(now, source.grain(&before, &handle));
+    let taken = source.take(key, root::READ)?;
+    let list = levels::list_of_handle(&taken.handle);
+    let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
+    let Taken { handle, facts: before, born } = taken;
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
     let outcome = read(&mut record, &level, &mut bytes);
@@ -71,7 +90,7 @@ fn read_once(
     outcome?;
     let after = Facts::of_handle(&bytes.file);
     let after = after.map_err(|errno| root::fault(errno, &format!("`{key}`")))?;
-    let observed = Observed { content, access, identity: before.identity(), level, record };
+    let observed = Observed { content, access, identity, level, record };
     Ok((observed, after.unchanged_since(&before)))
 }
 

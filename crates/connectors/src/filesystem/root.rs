@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::names;
 use ingather_connector::repository::PlaceReport;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::facts::Facts;
@@ -319,8 +319,7 @@ fn plain(at: &[u8], target: &[u8]) -> Vec<u8> {
 impl Spot {
     /// The facts of the document `key` itself, and what leaves it out.
     pub(super) fn facts(&self, source: &Source, key: &str) -> rustix::io::Result<(Facts, Option<Reason>)> {
-        let stat = rustix::fs::statat(&self.folder, self.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW)?;
-        let facts = Facts::of(&stat);
+        let facts = Facts::of_name(&self.folder, self.name.as_slice())?;
         let left = self.left.clone().or_else(|| match source.left_by_facts(&facts)? {
             Left::Link => {
                 let path = names::unescape(key).unwrap_or_default();

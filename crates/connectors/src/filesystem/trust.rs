@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ingather_connector::model::{balance, names};
 
 use super::facts::Facts;
+use super::mounts;
 
 /// File systems whose modes the kernel itself checks at each access, by their magic number. FAT and exFAT have none of their
 /// own: those that they were mounted with count for everybody.
@@ -38,6 +39,14 @@ const LOCAL: &[u64] = &[
     0x0116_1970, // gfs2
     0x7461_636f, // ocfs2
 ];
+/// Those of them that change without a word to the kernel's watchers: by other machines, by a stream of changes that is received, or
+/// in the folder that they encrypt.
+const CHANGED_ELSEWHERE: &[u64] = &[
+    0x2fc1_2fc1, // zfs
+    0xf15f,      // ecryptfs
+    0x0116_1970, // gfs2
+    0x7461_636f, // ocfs2
+];
 /// FUSE: the program behind it decides, unless it leaves that to the kernel.
 const FUSE: u64 = 0x6573_5546;
 /// Devices that are remembered; a source with more of them asks again for those beyond.
@@ -53,11 +62,14 @@ struct Mount {
     options: Vec<String>,
 }
 
-/// What is known of one device.
+/// What is known of one file system.
 #[derive(Clone, Debug)]
 struct Device {
-    dev: u64,
+    /// As [`Facts::mounted`] says.
+    mounted: u64,
     trusted: bool,
+    /// Whether each change passes the kernel of this machine, so that it tells watchers of all.
+    watched: bool,
     /// For those that are not trusted: what it is and where.
     label: String,
 }
@@ -67,7 +79,7 @@ struct Device {
 pub(super) struct Trust {
     /// What the job says: none when nobody has decided.
     word: Option<bool>,
-    /// The device that was trusted last, for almost all documents are on it; 0: none.
+    /// The mount that was trusted last, for almost all documents are on it; 0: none.
     last: AtomicU64,
     devices: Mutex<Vec<Device>>,
     /// Documents listed on devices that are not trusted, by what they are and where.
@@ -85,26 +97,31 @@ impl Trust {
 
     /// Whether the modes of what is open as `handle`, with these facts, count.
     pub(super) fn of(&self, facts: &Facts, handle: impl AsFd) -> bool {
-        if self.word == Some(true) || (facts.dev != 0 && self.last.load(Ordering::Relaxed) == facts.dev) {
+        if self.word == Some(true) || self.is_last(facts) {
             return true;
         }
         let trusted = self.device(facts, handle).trusted;
         if trusted {
-            self.last.store(facts.dev, Ordering::Relaxed);
+            self.last.store(facts.mounted(), Ordering::Relaxed);
         }
         trusted
     }
 
-    /// Whether the kernel of this machine decides there, whatever the job says.
-    pub(super) fn decides_here(&self, facts: &Facts, handle: impl AsFd) -> bool {
-        self.device(facts, handle).trusted
+    fn is_last(&self, facts: &Facts) -> bool {
+        facts.mounted() != 0 && self.last.load(Ordering::Relaxed) == facts.mounted()
+    }
+
+    /// Whether the kernel of this machine tells of each change there, whatever the job says. Who checks modes need not be who
+    /// changes them.
+    pub(super) fn tells_all(&self, facts: &Facts, handle: impl AsFd) -> bool {
+        self.device(facts, handle).watched
     }
 
     fn device(&self, facts: &Facts, handle: impl AsFd) -> Device {
-        if let Some(device) = locked(&self.devices).iter().find(|device| device.dev == facts.dev) {
+        if let Some(device) = locked(&self.devices).iter().find(|device| device.mounted == facts.mounted()) {
             return device.clone();
         }
-        let device = look(facts.dev, handle);
+        let device = look(facts, handle);
         let mut devices = locked(&self.devices);
         if devices.len() < DEVICES_MAX {
             devices.push(device.clone());
@@ -114,12 +131,12 @@ impl Trust {
 
     /// Takes note of documents of a folder that was judged.
     pub(super) fn count(&self, facts: &Facts, documents: usize) {
-        if self.last.load(Ordering::Relaxed) == facts.dev {
+        if self.is_last(facts) {
             return;
         }
         let label = locked(&self.devices)
             .iter()
-            .find(|device| device.dev == facts.dev && !device.trusted)
+            .find(|device| device.mounted == facts.mounted() && !device.trusted)
             .map(|device| device.label.clone());
         if let Some(label) = label {
             *locked(&self.hidden).entry(label).or_default() += documents as u64;
@@ -152,19 +169,23 @@ impl Trust {
     }
 }
 
-fn look(dev: u64, handle: impl AsFd) -> Device {
+fn look(facts: &Facts, handle: impl AsFd) -> Device {
     // A magic number is 32 bits, whatever the width and sign of the field.
     let magic = rustix::fs::fstatfs(handle).map_or(0, |fs| fs.f_type as u64 & 0xffff_ffff);
     if LOCAL.contains(&magic) {
-        return Device { dev, trusted: true, label: String::new() };
+        return local(facts, magic);
     }
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    judge(dev, magic, &table)
+    judge(facts, magic, &mounts::table())
+}
+
+fn local(facts: &Facts, magic: u64) -> Device {
+    let watched = !CHANGED_ELSEWHERE.contains(&magic);
+    Device { mounted: facts.mounted(), trusted: true, watched, label: String::new() }
 }
 
 /// Judges a device that is not local by its line in the mount table.
-fn judge(dev: u64, magic: u64, table: &str) -> Device {
-    let mount = mount_of(dev, table).unwrap_or_default();
+fn judge(facts: &Facts, magic: u64, table: &str) -> Device {
+    let mount = mount_of(facts.dev, table).unwrap_or_default();
     let has = |option: &str| mount.options.iter().any(|other| other == option);
     // A machine's own folders, shared with it by the machine that it runs on, are checked by its kernel as well. Without
     // `allow_other` only the one who mounted it may enter, whatever the modes say.
@@ -174,7 +195,7 @@ fn judge(dev: u64, magic: u64, table: &str) -> Device {
         true => format!("a file system of the unknown kind {magic:#x}"),
         false => format!("`{}` ({})", mount.place, mount.kind),
     };
-    Device { dev, trusted, label }
+    Device { mounted: facts.mounted(), trusted, watched: false, label }
 }
 
 /// The line of a device in the mount table: `36 35 98:0 /in /at rw - kind source options`, with optional words before the dash.
@@ -226,8 +247,12 @@ mod tests {
 45 22 0:55 / /mnt/host rw - virtiofs host rw
 ";
 
+    fn facts(minor: u32) -> Facts {
+        Facts { dev: rustix::fs::makedev(0, minor), mount: 7, ..super::super::facts::none() }
+    }
+
     fn device(minor: u32, magic: u64) -> Device {
-        judge(rustix::fs::makedev(0, minor), magic, TABLE)
+        judge(&facts(minor), magic, TABLE)
     }
 
     #[test]
@@ -243,21 +268,30 @@ mod tests {
         ] {
             let found = device(minor, magic);
             assert_eq!((found.trusted, found.label.as_str()), (trusted, label));
+            assert!(!found.watched, "the machine or the program behind it changes modes as well: {label}");
+        }
+    }
+
+    #[test]
+    fn only_where_each_change_passes_this_kernel_is_a_watch_told_of_all() {
+        for (magic, watched) in [
+            (0xef53, true),
+            (0x5846_5342, true),
+            (0x0102_1994, true),
+            (0x794c_7630, true),
+            (0x2fc1_2fc1, false),
+            (0xf15f, false),
+            (0x0116_1970, false),
+            (0x7461_636f, false),
+        ] {
+            let found = local(&facts(1), magic);
+            assert_eq!((found.trusted, found.watched), (true, watched), "{magic:#x}");
         }
     }
 
     #[test]
     fn what_is_hidden_is_told_until_somebody_decides() {
-        let facts = Facts {
-            dev: rustix::fs::makedev(0, 50),
-            ino: 1,
-            mode: 0,
-            uid: 0,
-            gid: 0,
-            size: 0,
-            mtime: (0, 0),
-            ctime: (0, 0),
-        };
+        let facts = facts(50);
         let handle = std::fs::File::open("/").unwrap();
         for (word, notes) in [(None, 1), (Some(false), 0), (Some(true), 0)] {
             let trust = Trust::new(word);
@@ -272,6 +306,8 @@ mod tests {
                     said.contains("12 documents on `/mnt/nfs` (nfs4)") && said.contains("--trust-modes on")
                 );
             }
+            let another = Facts { mount: 8, ..facts };
+            assert!(trust.of(&another, &handle), "another mount that got the number of the device");
             trust.begin();
             assert_eq!(trust.notes(), [""; 0]);
         }

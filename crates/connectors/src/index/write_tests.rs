@@ -193,7 +193,7 @@ fn written_by_an_older_program(data: &Path) -> Generation {
     let columns = ["address", "class", "place", "version", "seq", "job"]
         .map(|name| builder.add_i64_field(name, tantivy::schema::FAST));
     let index = Home::of(data).create(&data.join("index"), builder.build(), &payload).unwrap();
-    let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).unwrap();
+    let mut writer: IndexWriter = home::writer(&index, 1, 15_000_000, data).unwrap();
     for (seq, name) in ["a", "b", "gone"].into_iter().enumerate() {
         let change = put(&format!("d/{name}"), seq as i64, "");
         let record = Record { uri: change.id.clone(), title: "Old title".into(), ..Record::default() };

@@ -95,7 +95,7 @@ pub(crate) fn take(
     let over = found.over_limit;
     fill(record, found);
     if entries && over {
-        // Half of a container would look like all of it (`push-side.md` CMP-6).
+        // Half of a container would look like all of it (design parts CMP-6).
         inside = Parts { list: Vec::new(), incomplete: true };
         let reason =
             "it has more parts, or expands to more, than are read (compound limit); none of them are entries";

@@ -393,10 +393,14 @@ pub(crate) fn load(
             connections::pass_number(sql, stands.seq.min(limits::SEQ_MAX).max(micros()))?;
         }
         if lost || !is_known {
-            let in_use = if is_known { definitions::in_use(sql, known.id)? } else { Vec::new() };
-            definitions::forget(sql, known.id, !is_known)?;
-            // As if somebody had begun to tell all that entries refer to.
-            definitions::intend(sql, known.id, &untold(&in_use))?;
+            if is_known {
+                definitions::lose(sql, known.id)?;
+                // As if somebody had begun to tell all that entries refer to, also those of an earlier format.
+                let in_use = definitions::in_use(sql, known.id)?;
+                definitions::intend(sql, known.id, &untold(&in_use))?;
+            } else {
+                definitions::forget(sql, known.id)?;
+            }
             connections::settle(sql, known.id, &stands.identity, stands.number, state)?;
         }
         // The store knows who opened the output, which is not ahead of it any more.

@@ -265,12 +265,13 @@ pub(super) fn changed(
     let from_to = |what: &str, old: String, new: String| {
         Some(format!("the {what} of `{name}` was changed since it was last read, from `{old}` to `{new}`"))
     };
-    match () {
-        () if who(old, 1) != who(new, 1) => from_to("owner", who(old, 1), who(new, 1)),
-        () if old.len() != new.len() || new.len() != MODE_ENTRIES => {
-            Some(format!("the access list (ACL) of `{name}` was changed since it was last read"))
-        }
-        () if group(old) != group(new) => from_to("group", group(old), group(new)),
-        () => Some(format!("the mode of `{name}` was changed since it was last read")),
+    if who(old, 1) != who(new, 1) {
+        from_to("owner", who(old, 1), who(new, 1))
+    } else if old.len() != new.len() || new.len() != MODE_ENTRIES {
+        Some(format!("the access list (ACL) of `{name}` was changed since it was last read"))
+    } else if group(old) != group(new) {
+        from_to("group", group(old), group(new))
+    } else {
+        Some(format!("the mode of `{name}` was changed since it was last read"))
     }
 }

@@ -61,13 +61,16 @@ impl<'r> Visiting<'r> {
         self.steady = is_steady(&observed);
         let class = self.class(&observed)?;
         let mut visited = self.visited(&observed, class);
-        // What is kept was read before its change time moved: it may be of other bytes.
+        // What is kept was read before its change time moved: it may be of other bytes. It fills outputs, and nobody finds it there.
         let is_moved = self.has_moved(&observed) && !planted(Mutation::KeptTextUnlookedAt);
         if self.task.known.is_some()
-            && !is_moved
+            && (!is_moved || self.by_reference())
             && !self.holds_old_content(&visited)
             && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
         {
+            if is_moved {
+                visited = Visited { class: None, ..self.as_read(visited) };
+            }
             return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
         }
         if !self.held.is_held() {

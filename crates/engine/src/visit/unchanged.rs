@@ -70,7 +70,7 @@ impl<'r> Visiting<'r> {
         let shows = |holding: Holding| {
             holding.is_confirmed() && holding.sent_access == access && holding.held_access == Some(access)
         };
-        planted(Mutation::RowStandsForOutputs) || there.all(shows)
+        planted(Mutation::RowStandsForOutputs) || (known.class.is_some() && there.all(shows))
     }
 
     /// Whether its change time is another one than when it was read.
@@ -129,10 +129,12 @@ impl<'r> Visiting<'r> {
         }
         let mut classes = self.run.classes();
         Ok(self.run.reader.read(|sql| {
-            Ok(match () {
-                () if classes.is_within(sql, class, before)? => Audience::Fewer,
-                () if classes.is_within(sql, before, class)? => Audience::More,
-                () => Audience::Others,
+            Ok(if classes.is_within(sql, class, before)? {
+                Audience::Fewer
+            } else if classes.is_within(sql, before, class)? {
+                Audience::More
+            } else {
+                Audience::Others
             })
         })?)
     }

@@ -204,7 +204,7 @@ fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     documents::forget(sql, row.job, &[row.id]).map(drop)
 }
 
-/// The state that rows imply (`store.md` 2.1); a document in hands has the rows of one that waits.
+/// The state that rows imply (design store 2.1); a document in hands has the rows of one that waits.
 fn state(sql: &mut Sql<'_>, row: &Row) -> Result<document::State> {
     use document::State::{Gone, Leaving, Settled, Troubled, Waiting};
     let Some(listed) = documents::list(sql, row.job, row.id - 1, 1)?.into_iter().find(|d| d.id.0 == row.id)

@@ -12,10 +12,10 @@ mod jobs;
 #[cfg(test)]
 mod proof;
 
-/// Arrows of one line of the seed documents.
+/// Arrows of one line of the coverage.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrows<S: 'static> {
-    /// Coverage line, or the place in the engine reference.
+    /// Coverage line, or a section of the design.
     pub id: &'static str,
     /// When it is taken.
     pub what: &'static str,

@@ -4,7 +4,7 @@ use super::facts::{DocumentFacts, JobFacts};
 use super::{document, job, words};
 
 words! {
-    /// ManifoldCF's job states, as the seed documents name them (coverage S3.25–S3.50).
+    /// ManifoldCF's job states, as its book names them (coverage S3.25–S3.50).
     pub enum ManifoldJobState {
         /// Not running.
         Inactive = "INACTIVE",
@@ -112,7 +112,7 @@ words! {
         EligibleForDelete = "ELIGIBLEFORDELETE",
         /// Chosen for deletion.
         BeingDeleted = "BEINGDELETED",
-        /// Beyond the hop limit, kept as a record; not in the seed documents (engine reference 2.2).
+        /// Beyond the hop limit, kept as a record; not in its book (design manifoldcf 2.2).
         HopcountRemoved = "HOPCOUNTREMOVED",
     }
 }

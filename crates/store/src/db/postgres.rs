@@ -171,7 +171,7 @@ impl Postgres {
             }),
         };
         let client = client.map_err(wants_password)?;
-        // The plans of `store.md` 1.6: indexes only, the same plan every time.
+        // The plans of design store 1.6: indexes only, the same plan every time.
         let settings = format!(
             "SET plan_cache_mode = force_generic_plan; SET enable_hashjoin = off; SET enable_mergejoin = off; \
              SET enable_seqscan = off; SET enable_bitmapscan = off; SET client_min_messages = warning; SET jit = off; \

@@ -107,13 +107,14 @@ fn with_columns(
     run(&kinds, &ids, &jobs, &seqs).map(|_| ())
 }
 
-/// Nothing is known to be defined in an output any more. `all`: nor which jobs' entries refer to definitions.
-pub fn forget(sql: &mut Sql<'_>, output: ConnectionId, all: bool) -> Result<()> {
-    let kinds: &[&str] = if all { &[""] } else { &["acl", "container"] };
-    kinds.iter().try_for_each(|kind| {
-        let values = [Value::Int(output.0), Value::Text(kind)];
-        sql.execute(&queries::DEFINITION_FORGET, &values).map(|_| ())
-    })
+/// Nothing is known to be defined in an output any more.
+pub fn forget(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
+    sql.execute(&queries::DEFINITION_FORGET, &[Value::Int(output.0)]).map(|_| ())
+}
+
+/// An output was cut: what it was told of acls and containers is not confirmed any more.
+pub fn lose(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
+    sql.execute(&queries::DEFINITION_LOSE, &[Value::Int(output.0)]).map(|_| ())
 }
 
 /// References that entries of an output have, or may have: class, place, handle of the job.

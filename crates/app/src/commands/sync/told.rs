@@ -24,9 +24,10 @@ pub(super) fn code(report: &Report, confirmed: bool) -> u8 {
     if let Some(code) = interrupt::stopped() {
         return code;
     }
-    match () {
-        () if report.error.is_some() || balance.troubled() || !report.blind.is_empty() => exit::TROUBLED,
-        () => exit::DONE,
+    if report.error.is_some() || balance.troubled() || !report.blind.is_empty() {
+        exit::TROUBLED
+    } else {
+        exit::DONE
     }
 }
 

@@ -1,8 +1,10 @@
 //! What the program does with input and surroundings that cannot be trusted (`docs/manual/security.md`).
 
 mod beside;
+mod fuse;
 mod fuzz;
 mod histories;
+mod images;
 mod journal;
 mod meanwhile;
 mod modes;

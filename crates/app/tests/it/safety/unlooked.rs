@@ -47,7 +47,7 @@ impl World {
     }
 
     fn found(&self) -> usize {
-        let search = ["search", "plan", "--as", &self.other.name, "--json"];
+        let search = ["search", "plan", "--as", &self.other.name, "--json", "--limit", "100"];
         self.sandbox.run_as(&self.owner, &search).exits(0).documents().len()
     }
 }
@@ -108,4 +108,19 @@ fn a_folder_does_not_open_over_what_was_moved_out_of_it_and_stays() {
     world.mode("q/f.txt", 0o644);
     world.sync(&[]).exits(0);
     assert_eq!(world.found(), 0);
+}
+
+#[test]
+fn who_is_shut_out_of_a_folder_that_a_rule_leaves_out_now_is_shut_out_while_its_removals_are_held() {
+    let world = World::new();
+    (0..30).for_each(|n| world.sandbox.write(&format!("p/{n}.txt"), OLD));
+    world.sandbox.write("r.txt", NEW);
+    world.owned();
+    world.sync(&[]).exits(0);
+    assert_eq!(world.found(), 31);
+    world.sync(&["--update", "--exclude", "p"]).exits(1);
+    assert_eq!(world.found(), 31, "held, and seen by all who saw it");
+    world.mode("p", 0o700);
+    world.sync(&[]).exits(1);
+    assert_eq!(world.found(), 1);
 }

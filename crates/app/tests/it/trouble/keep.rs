@@ -90,7 +90,8 @@ fn a_file_and_a_folder_that_cannot_be_read_are_filled_too_and_still_count_as_suc
         assert!(texts.iter().all(|text| journal.contains(text)), "{closed}: {added:?} {journal}");
         let again = sandbox.run_as(&person, &["sync", "root"]);
         let later = std::fs::read_to_string(sandbox.path().join("j.jsonl")).unwrap();
-        assert_eq!(later, journal, "it is filled once: {again:?}");
+        let puts = |journal: &str| journal.matches("\"op\":\"put\"").count();
+        assert_eq!(puts(&later), puts(&journal), "it is filled once: {again:?}");
         let failed = sandbox.run_as(&person, &["document", "list", "root", "--state", "failed"]).exits(0);
         assert_eq!(failed.out.contains("a.txt"), closed == "a.txt", "it still counts as failed: {failed:?}");
     }

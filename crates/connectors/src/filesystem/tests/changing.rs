@@ -308,6 +308,47 @@ fn a_folder_that_was_reached_before_is_looked_for_again_when_it_did_not_stand() 
     assert_eq!(read(&*source, "notes/b"), Err(Fault::Gone));
 }
 
+#[test]
+fn a_folder_that_is_open_from_before_is_not_read_from_once_another_was_listed_in_its_place() {
+    let (_guard, root) = folder();
+    write(&root, "notes/a", "first");
+    write(&root, "other/a", "third");
+    let source = source(&root);
+    list(&*source);
+    assert_eq!(read(&*source, "notes/a").unwrap(), "first");
+    std::fs::rename(root.join("notes"), root.join("away")).unwrap();
+    std::fs::rename(root.join("other"), root.join("notes")).unwrap();
+    list(&*source);
+    assert_eq!(read(&*source, "notes/a").unwrap(), "third");
+}
+
+#[test]
+fn a_list_that_changes_beside_a_look_never_goes_with_the_stamps_of_another_text() {
+    let (_guard, root) = folder();
+    write(&root, "a", "first");
+    let settings = serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) });
+    let source = crate::filesystem::source_of(&settings, &Surroundings::default()).unwrap();
+    // Between the facts and the list somebody writes another text, and then a list that lets more people in.
+    let look = |changes: usize| {
+        let asked = std::cell::Cell::new(0);
+        let observed = crate::filesystem::read::look_by(&source, &call(), "a", |handle| {
+            asked.set(asked.get() + 1);
+            if asked.get() <= changes {
+                write(&root, "a", &"x".repeat(100 * changes + asked.get()));
+            }
+            crate::filesystem::levels::list_of_path(handle)
+        });
+        (observed.unwrap(), asked.get())
+    };
+    let (before, _) = look(0);
+    let (after, asked) = look(1);
+    assert_eq!((asked, after.record.size), (2, Some(101)), "looked at again as it is with that list");
+    assert!(after.content != before.content && after.content == look(0).0.content);
+    let (never, asked) = look(usize::from(u8::MAX));
+    assert_eq!((never.content, never.access), (Stamp::NONE, Stamp::NONE));
+    assert_eq!(asked, limits::READ_ATTEMPTS_MAX as usize);
+}
+
 /// First looks at places.
 struct Stands(Vec<PlaceReport>);
 

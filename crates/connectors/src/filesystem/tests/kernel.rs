@@ -11,6 +11,9 @@ use ingather_testkit::suites::{self, Obstruction, RepositorySample};
 use rustix::fs::XattrFlags;
 
 use super::*;
+use crate::filesystem::Disk;
+use crate::filesystem::facts::Facts;
+use crate::filesystem::mounts::Mounted;
 use crate::unix;
 
 const USER: u32 = 20_001;
@@ -293,4 +296,40 @@ fn our_judgement_is_the_kernels() {
         admitted > 1_000 && shut_out > 1_000,
         "{admitted} admitted, {shut_out} shut out: too one-sided to prove much"
     );
+}
+
+#[test]
+fn on_a_mount_that_maps_owners_the_stamps_of_access_hold_the_list() {
+    let (_guard, root) = folder();
+    write(&root, "a", "x");
+    let settings = serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) });
+    // What the file system holds stays as it is; what is shown of it is another list on each mount.
+    let [plain, one, other] = [(false, 30_001_u32), (true, 30_001), (true, 30_002)].map(|(mapped, user)| {
+        let mut entries = 2_u32.to_le_bytes().to_vec();
+        for (tag, bits, id) in
+            [(1_u16, 6_u16, u32::MAX), (2, 4, user), (4, 4, u32::MAX), (16, 4, u32::MAX), (32, 0, u32::MAX)]
+        {
+            entries.extend([tag.to_le_bytes(), bits.to_le_bytes()].concat());
+            entries.extend(id.to_le_bytes());
+        }
+        let attribute = "system.posix_acl_access";
+        rustix::fs::setxattr(root.join("a"), attribute, &entries, XattrFlags::empty()).unwrap();
+        let surroundings = Surroundings { threads: 1, ..Surroundings::default() };
+        let source = crate::filesystem::source_of(&settings, &surroundings).unwrap();
+        let facts = Facts::of_name(rustix::fs::CWD, &root).unwrap();
+        let mounted = source.mounted(&facts, std::fs::File::open(&root).unwrap());
+        source.mounts.lock().unwrap().note(&facts, Mounted { mapped, ..mounted });
+        let source = Disk(Arc::new(source));
+        let item = list(&source).items["a"].clone();
+        let looked = source.look(&call(), "a").unwrap();
+        let (read, _) = fetch(&source, "a").unwrap();
+        assert_eq!([looked.access, read.access], [item.access; 2], "one answer, whoever is asked");
+        assert_eq!([looked.content, read.content], [item.content; 2]);
+        // Beside the change time, which a mount would not move.
+        let file = Facts::of_name(rustix::fs::CWD, root.join("a")).unwrap();
+        (item.content, item.access.0[3] ^ u64::from(file.mode))
+    });
+    assert_eq!(plain.1, 0);
+    assert!(one.1 != 0 && other.1 != 0 && one.1 != other.1);
+    assert_eq!((plain.0, one.0), (one.0, other.0));
 }

@@ -1,4 +1,4 @@
-//! Arrows between ManifoldCF's document states (coverage S3.95–S3.105 and the chapters on clean-up and deletion).
+//! Arrows between ManifoldCF's document states (coverage S3.95–S3.105, S3.155, S3.201, S3.209–S3.218).
 
 use super::{Arrows, DocumentWay, Way};
 use crate::lifecycle::document::Event;
@@ -7,7 +7,7 @@ use crate::lifecycle::steps::{DocumentChange, Step};
 
 type Table = &'static [Arrows<ManifoldDocumentState>];
 
-/// What the seed documents draw or tell.
+/// What ManifoldCF's book draws or tells.
 #[rustfmt::skip]
 pub const BOOK: Table = &[
     Arrows { id: "S3.95", what: "seeded or discovered", pairs: &[], enter: &[Pending], leave: &[] },
@@ -32,12 +32,12 @@ pub const BOOK: Table = &[
 /// What only the program has, and two that the design adds.
 #[rustfmt::skip]
 pub const PROGRAM: Table = &[
-    Arrows::between("engine-reference 2.2", "put back after something may have been sent", &[(Active, PendingPurgatory), (ActiveNeedRescan, PendingPurgatory)]),
-    Arrows::between("engine-reference 2.2", "beyond the hop limit", &[(Active, HopcountRemoved), (ActivePurgatory, HopcountRemoved)]),
-    Arrows::between("engine-reference 2.2", "within the hop limit again", &[(HopcountRemoved, Pending)]),
-    Arrows::between("engine-reference 2.3", "met again while it was being cleaned up", &[(BeingCleaned, PendingPurgatory)]),
-    Arrows { id: "engine-reference 2.5, full", what: "not met and never sent", pairs: &[], enter: &[], leave: &[Pending, HopcountRemoved] },
-    Arrows::between("engine-reference 2.5, full", "waiting, known, not met", &[(PendingPurgatory, Purgatory)]),
+    Arrows::between("design manifoldcf 2.2", "put back after something may have been sent", &[(Active, PendingPurgatory), (ActiveNeedRescan, PendingPurgatory)]),
+    Arrows::between("design manifoldcf 2.2", "beyond the hop limit", &[(Active, HopcountRemoved), (ActivePurgatory, HopcountRemoved)]),
+    Arrows::between("design manifoldcf 2.2", "within the hop limit again", &[(HopcountRemoved, Pending)]),
+    Arrows::between("design manifoldcf 2.3", "met again while it was being cleaned up", &[(BeingCleaned, PendingPurgatory)]),
+    Arrows { id: "design manifoldcf 2.5, full", what: "not met and never sent", pairs: &[], enter: &[], leave: &[Pending, HopcountRemoved] },
+    Arrows::between("design manifoldcf 2.5, full", "waiting, known, not met", &[(PendingPurgatory, Purgatory)]),
     Arrows::between("design 4.2", "its job is being deleted; the program forgets it at once", &[(HopcountRemoved, EligibleForDelete)]),
     Arrows::between("design 4.11", "taken off the clean-up: nothing was proven about its place", &[(Purgatory, Unchanged)]),
 ];

@@ -1,4 +1,4 @@
-//! Proof that our lifecycles and the arrows of the seed documents fit (design 4.2): every set of facts that can be reached
+//! Proof that our lifecycles and the arrows of ManifoldCF fit (design 4.2): every set of facts that can be reached
 //! from nothing is visited, every step tried in it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
