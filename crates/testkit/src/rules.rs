@@ -12,6 +12,8 @@ use crate::memory_output::Entry;
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     state: i64,
+    /// Beginnings and ends.
+    pub heard: Vec<String>,
     acls: HashMap<ClassId, Level>,
     containers: HashMap<Container, Option<Vec<ClassId>>>,
     also: HashMap<i64, Vec<(Option<ClassId>, Option<Container>)>>,
@@ -38,12 +40,13 @@ impl Rules {
     /// Takes a statement in. True when all that was told before is void; an error when no output may be told such a thing.
     pub(crate) fn hear(&mut self, says: &Says) -> Result<bool, String> {
         match says {
-            Says::Begin { state, .. } => {
+            Says::Begin { state, job, .. } => {
                 let is_void = *state != self.state && self.state != 0;
                 if is_void {
                     *self = Rules::default();
                 }
                 self.state = *state;
+                self.heard.push(format!("begin {job}"));
                 return Ok(is_void);
             }
             Says::Acl { id, level } => {
@@ -62,7 +65,7 @@ impl Rules {
             Says::Also { address, references } => {
                 self.also.insert(*address, references.clone());
             }
-            Says::End { .. } => {}
+            Says::End { job, .. } => self.heard.push(format!("end {job}")),
         }
         Ok(false)
     }

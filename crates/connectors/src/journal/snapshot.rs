@@ -1,7 +1,7 @@
 //! A journal with what is replaced left out: one `put` for each entry that there is, after all that says who may see it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 
@@ -34,7 +34,7 @@ pub struct Summary {
     pub entries: usize,
     /// Number of the last line that it speaks of: a reader goes on behind it.
     pub seq: i64,
-    /// Lines about entries whose `put` is in none of the files.
+    /// Entries that somebody may see by the files, and whose `put` is in none of them.
     pub unknown: usize,
     /// The last run in the files has its `run_end`.
     pub ended: bool,
@@ -108,7 +108,10 @@ struct State {
     also: BTreeMap<String, Vec<Reference>>,
     /// By digests of ids.
     entries: HashMap<Digest, Entry>,
-    unknown: usize,
+    /// Entries that some line shows and no line puts.
+    missing: HashSet<Digest>,
+    /// Entries that were put out, and not put again.
+    deleted: HashSet<Digest>,
     /// Number of the last line since the state began.
     last: i64,
 }
@@ -155,15 +158,38 @@ impl State {
             "container" => drop(self.containers.insert(told.id?.as_str()?.to_owned(), told.acls)),
             "also" if told.also.as_ref()?.is_empty() => drop(self.also.remove(&told.address?)),
             "also" => drop(self.also.insert(told.address?, told.also?)),
-            "put" => drop(self.entries.insert(key()?, Entry { part, at, access: None })),
-            "access" => match self.entries.get_mut(&key()?) {
-                Some(entry) => entry.access = Some(reference),
-                None => self.unknown += 1,
-            },
-            "delete" => drop(self.entries.remove(&key()?)),
+            "put" => self.put(key()?, Entry { part, at, access: None }),
+            "access" => self.access(key()?, reference),
+            "delete" => self.delete(key()?),
             _ => return None,
         }
         Some(())
+    }
+
+    fn put(&mut self, key: Digest, entry: Entry) {
+        self.missing.remove(&key);
+        self.deleted.remove(&key);
+        self.entries.insert(key, entry);
+    }
+
+    fn access(&mut self, key: Digest, reference: Reference) {
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.access = Some(reference);
+            return;
+        }
+        // After a kill what may be there is hidden, and what may have been put out is told of once more: nothing is missing for that.
+        let shows = reference.acl.is_some() && reference.container.is_some();
+        if shows && !self.deleted.contains(&key) {
+            self.missing.insert(key);
+        } else {
+            self.missing.remove(&key);
+        }
+    }
+
+    fn delete(&mut self, key: Digest) {
+        self.missing.remove(&key);
+        self.entries.remove(&key);
+        self.deleted.insert(key);
     }
 
     fn read(&mut self, number: usize, part: &Part) -> Result<(), Fault> {
@@ -210,14 +236,14 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
     for (number, part) in parts.iter().enumerate() {
         state.read(number, part)?;
     }
-    let State { begun, ended, seq, acls, containers, also, entries, unknown, last: _ } = state;
+    let State { begun, ended, seq, acls, containers, also, entries, missing, .. } = state;
     let Some(begun) = begun else {
         let sentence = "no `run` line is in it: the journal is empty, or of an earlier version; run `ingather sync` first";
         return Err(Fault::refused("journal", sentence));
     };
     let mut entries: Vec<Entry> = entries.into_values().collect();
     entries.sort_unstable_by_key(|entry| (entry.part, entry.at));
-    let summary = Summary { entries: entries.len(), seq, unknown, ended: ended.is_some() };
+    let summary = Summary { entries: entries.len(), seq, unknown: missing.len(), ended: ended.is_some() };
     let lines = 1 + acls.len() + containers.len() + also.len() + entries.len() + usize::from(ended.is_some());
     // Numbers grow up to that of the last line of the files; there are enough, for each of these lines had one there.
     let mut last = seq - lines as i64;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
@@ -19,7 +20,7 @@ use ingather_store::definitions::{self, Defined, Pending, Subject};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::places::{self, Narrow, Ruled};
-use ingather_store::{Durability, Sql, Store, StoreError, documents, jobs};
+use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 
 use super::witness::Witness;
 use crate::error::{self, EngineError};
@@ -29,10 +30,6 @@ use crate::visit::access_digest;
 use crate::who::CHAIN_MAX;
 
 type Result<T> = std::result::Result<T, StoreError>;
-
-/// Numbers that are left out at least when a new state begins: more than a store gives out between a copy of it and its return. A reader
-/// of both files of a journal that was rotated meanwhile takes no line of the new state for an older one.
-const GAP: i64 = 1 << 32;
 
 /// What an entry says about who may see it: class, place, handle of the job.
 pub(crate) type Reference = (Option<ClassId>, Option<PlaceId>, i64);
@@ -338,21 +335,26 @@ pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
     Ok(())
 }
 
-/// Whether an output was told by this store, and by this store alone, all that is known of it; none when nothing is known.
-fn is_known(known: &Connection, stands: &Generation, witness: &Witness) -> Result<Option<bool>> {
-    if known.identity.is_none() {
-        return Ok(None);
-    }
-    // More than this store ever sent: the store is of an earlier day, or another one has written.
+/// Whether an output was told by another store, or by this one on a later day.
+fn is_of_another_day(known: &Connection, stands: &Generation, witness: &Witness) -> Result<bool> {
+    // More than this store ever sent.
     let newer = stands.seq > known.ceiling;
     // Another opening has written since, to this file or to one that took its place.
-    let parted =
-        !witness.knows(known.next_session).map_err(unusable)? && !planted(Mutation::PutBackUnwitnessed);
+    let here = witness.knows(known.next_session).map_err(unusable)?;
+    let parted = !here.unwrap_or(known.identity.is_none()) && !planted(Mutation::PutBackUnwitnessed);
     // It begins, and has lost what was confirmed: a copy of an earlier day, or another one. A new file is what a rotation leaves.
     let older = stands.number < known.generation
         && !stands.identity.is_empty()
         && !planted(Mutation::OlderTakenForCut);
-    Ok(Some(!newer && !parted && !older))
+    Ok(newer || parted || older)
+}
+
+/// Numbers of a new state begin here: they are larger than those of any other history that a reader may have followed, in which less
+/// than one number was given out in each of these; and none of them is the last one of such a history.
+fn micros() -> i64 {
+    // clock: histories are told apart by the machine's time, whatever a run's clock says.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_micros()).unwrap_or_default()
 }
 
 fn unusable(error: std::io::Error) -> StoreError {
@@ -371,8 +373,7 @@ pub(crate) fn load(
 ) -> error::Result<()> {
     let stands = opened.stands.clone();
     let witness = Witness::of(data, known.id);
-    let is_known = is_known(known, &stands, &witness)?;
-    let of_another_day = is_known == Some(false);
+    let of_another_day = is_of_another_day(known, &stands, &witness)?;
     if of_another_day {
         tracing::warn!(
             "{} is not as the store left it, or the store is of an earlier day; filling it again",
@@ -380,7 +381,7 @@ pub(crate) fn load(
         );
         forget()?;
     }
-    let is_known = is_known == Some(true);
+    let is_known = known.identity.is_some() && !of_another_day;
     let lost = known.identity.as_ref() != Some(&stands.identity) || stands.number < known.generation;
     let lost = lost && !planted(Mutation::CutNotNoticed);
     let state = if is_known { known.session } else { new_session() };
@@ -389,9 +390,7 @@ pub(crate) fn load(
     let definitions = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         if of_another_day {
-            let gap = GAP + state % GAP;
-            let given = documents::next_id(sql, connections::SEQ)?;
-            connections::pass_number(sql, stands.seq.max(given).min(limits::SEQ_MAX) + gap)?;
+            connections::pass_number(sql, stands.seq.min(limits::SEQ_MAX).max(micros()))?;
         }
         if lost || !is_known {
             if is_known {

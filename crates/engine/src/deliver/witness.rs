@@ -28,9 +28,10 @@ impl Witness {
         Witness { folder: data.join(FOLDER), prefix: format!("{}-", output.0) }
     }
 
-    /// Whether an opening of this number was the last one here, or has only begun to be.
-    pub(super) fn knows(&self, number: i64) -> Result<bool> {
-        Ok(self.files()?.iter().any(|(_, known)| *known == number))
+    /// Whether an opening of this number was the last one here, or has only begun to be; none when there was no opening.
+    pub(super) fn knows(&self, number: i64) -> Result<Option<bool>> {
+        let files = self.files()?;
+        Ok((!files.is_empty()).then(|| files.iter().any(|(_, known)| *known == number)))
     }
 
     /// Leaves a file for an opening: the number of it, which no other one has.
@@ -94,16 +95,16 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let witness = Witness::of(data.path(), ConnectionId(4));
         let other = Witness::of(data.path(), ConnectionId(40));
-        assert!(!witness.knows(0).unwrap());
+        let knows = |number| witness.knows(number).unwrap();
+        assert_eq!(knows(0), None);
         let (first, kept) = (witness.begin(1).unwrap(), other.begin(1).unwrap());
         witness.end_others(first).unwrap();
-        assert!(witness.knows(first).unwrap() && !witness.knows(kept).unwrap());
+        assert_eq!([0, first, kept].map(knows), [false, true, false].map(Some));
         let second = witness.begin(2).unwrap();
-        assert!(witness.knows(first).unwrap() && witness.knows(second).unwrap(), "the store may know either");
+        assert_eq!([first, second].map(knows), [true; 2].map(Some), "the store may know either");
         witness.end_others(second).unwrap();
-        assert!(
-            !witness.knows(first).unwrap() && witness.knows(second).unwrap() && other.knows(kept).unwrap()
-        );
+        assert_eq!([first, second].map(knows), [false, true].map(Some));
+        assert_eq!(other.knows(kept).unwrap(), Some(true));
         // A data directory that was put back has a file of that name.
         let file = data.path().join(FOLDER).join(format!("4-{:016x}", 2));
         let made = || std::fs::metadata(&file).unwrap().created().ok();
@@ -112,6 +113,6 @@ mod tests {
             std::fs::remove_file(&file).unwrap();
             File::create(&file).unwrap();
         }
-        assert_eq!(witness.knows(second).unwrap(), before.is_none());
+        assert_eq!(witness.knows(second).unwrap(), Some(before.is_none()));
     }
 }

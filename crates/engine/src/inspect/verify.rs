@@ -11,7 +11,7 @@ use ingather_store::{Sql, Store};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::outputs;
+use crate::outputs::{self, Opened};
 
 mod books;
 mod pass;
@@ -147,9 +147,9 @@ impl Engine {
             return self.make_anew((store, lease), &connection, damage).map(Some);
         }
         let side = match (writer, looking) {
-            (Some((store, _)), looking) => {
+            (Some(writer), looking) => {
                 drop(looking);
-                Side::Writing(outputs::open_as_it_is(store, &self.registry, &self.data, &connection)?)
+                Side::Writing(self.open_for_repair(writer, &connection)?)
             }
             (None, Some(looking)) => Side::Looking(looking),
             (None, None) => Side::Nothing,
@@ -172,6 +172,16 @@ impl Engine {
         }
         pass.distrust()?;
         pass.over(sql).map(Some)
+    }
+
+    /// One that goes by what it is told has to be told the whole, as before a run; any other one stays as it is until it was looked at.
+    fn open_for_repair(&self, (store, lease): &(Store, Lease), connection: &Connection) -> Result<Opened> {
+        if !outputs::kind(&self.registry, connection)?.can.told {
+            return outputs::open_as_it_is(store, &self.registry, &self.data, connection);
+        }
+        let mut opened = outputs::open((store, lease), &self.registry, &self.data, connection, &self.call())?;
+        opened.begin(&pass::AUTHOR.into(), None, "repair");
+        Ok(opened)
     }
 
     /// An output opened for looking, and what of it is damaged; none when it is not there, or so damaged that it cannot

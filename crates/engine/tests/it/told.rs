@@ -4,6 +4,7 @@
 use ingather_connector::model::access::{Entry, Level};
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{ContentBy, Definition, Keep};
+use ingather_engine::outputs;
 use ingather_store::{Durability, definitions};
 use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::memory_output::Calls;
@@ -62,5 +63,31 @@ fn what_an_earlier_version_has_sent_is_referred_to_without_a_look_at_the_source(
             assert_eq!(calls, Calls { access: accesses, ..Calls::default() }, "told once");
         }
         assert_eq!(script_repository::locked(&world.source).fetched, [""; 0], "nothing was read");
+    }
+}
+
+#[test]
+fn a_repair_of_an_output_that_is_told_begins_and_ends_in_the_state_of_before() {
+    for kind in BOTH {
+        let world = filled(kind);
+        world.run("docs", FULL).unwrap();
+        let before = world.entries("one");
+        {
+            let mut shelf = memory_output::locked(&world.shelves["one"]);
+            let orphan = shelf.entries.values().next().cloned().unwrap();
+            let hasher = world.engine().reader.hasher();
+            let id = format!("mem://{}/orphan", world.name);
+            let address = hasher.hash(id.as_bytes());
+            shelf.entries.insert(id, memory_output::Entry { address, ..orphan });
+            shelf.rules.heard.clear();
+        }
+        let connection = outputs::connection(world.store(), &world.engine().registry, "one", 0).unwrap();
+        let found = world.engine().verify(&connection, true, &mut |_| {}).unwrap();
+        assert_eq!((found.removed, found.missing, found.stale), (1, 0, 0));
+        world.run("docs", FULL).unwrap();
+        assert_eq!(world.entries("one"), before);
+        let shelf = memory_output::locked(&world.shelves["one"]);
+        assert_eq!(shelf.rules.heard, ["begin verify", "end verify", "begin docs", "end docs"]);
+        assert_eq!((shelf.emptied, &shelf.violations), (0, &Vec::new()), "it goes on as it was");
     }
 }

@@ -188,3 +188,36 @@ fn a_snapshot_refuses_files_of_two_histories() {
     std::fs::write(&begun, format!("{told}{same}\n")).unwrap();
     world.sandbox.run(&["journal", "snapshot", "begun.jsonl"]).exits(0);
 }
+
+/// What a kill leaves: an entry whose put or removal nobody confirmed is hidden, or told of once more, by the next run.
+#[test]
+fn a_snapshot_of_a_whole_journal_misses_nothing_that_was_only_hidden() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "one");
+    files::settle(&sandbox.root());
+    sandbox.synced(&FLAGS);
+    let told = std::fs::read_to_string(sandbox.path().join("told.jsonl")).unwrap();
+    let line = |op: &str, id: &str, seq: i64, access: &str| {
+        let head =
+            format!("{{\"op\":\"{op}\",\"seq\":{seq},\"id\":\"{id}\",\"address\":\"0\",\"job\":\"root\"");
+        format!("{head},\"uri\":\"{id}\",\"version\":null,\"fields\":{{}}{access}}}\n")
+    };
+    let put = told.lines().find(|line| line.starts_with("{\"op\":\"put\"")).unwrap();
+    let (_, id) = put.split_once("\"id\":\"").unwrap();
+    let (id, _) = id.split_once('"').unwrap();
+    let shown = r#","acl":1,"container":"1-1""#;
+    let hidden = r#","acl":null,"container":null"#;
+    let whole =
+        [line("delete", id, 1_000, ""), line("access", id, 1_001, shown), line("access", "x", 1_002, hidden)];
+    let snapshot = |lines: &[String]| {
+        std::fs::write(sandbox.path().join("killed.jsonl"), format!("{told}{}", lines.concat())).unwrap();
+        sandbox.run(&["journal", "snapshot", "killed.jsonl"])
+    };
+    let answer = snapshot(&whole).exits(0);
+    assert!(answer.err.contains("entries: 0"), "{answer:?}");
+    // One that is shown was put in a file that is missing, until it is hidden or gone.
+    let missing = [&whole[..], &[line("access", "x", 1_003, shown)]].concat();
+    let answer = snapshot(&missing).exits(1);
+    assert!(answer.err.contains("put in none of them: 1;"), "{answer:?}");
+    snapshot(&[&missing[..], &[line("delete", "x", 1_004, "")]].concat()).exits(0);
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use ingather_connector::model::balance::Balance;
 use ingather_connector::model::document::{INSIDE, component_uri};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, JobId};
@@ -18,10 +19,14 @@ use ingather_store::{Durability, Sql, Store, doctor, documents};
 
 use super::books::{Books, is_confirmed, is_held, is_lost};
 use super::{Difference, Kind, Verified};
+use crate::deliver::definitions::{Desk, ends, tell};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::inspect::sorted::{Entry, Sorted};
 use crate::outputs::{Misfit, Opened, UNDER_REPAIR, misfit};
+
+/// Whose changes a repair makes, in the place of a job.
+pub(super) const AUTHOR: &str = "verify";
 
 /// The output under a pass.
 pub(super) enum Side {
@@ -380,6 +385,9 @@ impl<'e, 't> Pass<'e, 't> {
         let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
             return Ok(());
         };
+        let desk = Desk { store, lease, call: &self.engine.call() };
+        tell(desk, id, opened, None)?
+            .map_err(|fault| EngineError::Output { name: self.connection.name.clone(), fault })?;
         let stands = opened.output.generation();
         let first = store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
@@ -396,7 +404,7 @@ impl<'e, 't> Pass<'e, 't> {
                 id,
                 address,
                 job: 0,
-                job_name: "verify".into(),
+                job_name: AUTHOR.into(),
                 seq,
                 op: Op::Delete,
             })
@@ -418,7 +426,11 @@ impl<'e, 't> Pass<'e, 't> {
         let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
             return Ok(());
         };
-        let done = opened.commit(&self.engine.call()).map_err(failed)?;
+        let call = self.engine.call();
+        let removed = Balance { deleted: self.found.removed, ..Balance::default() };
+        let over = ends(&AUTHOR.into(), None, "done", removed);
+        tell(Desk { store, lease, call: &call }, id, opened, Some(over))?.map_err(failed)?;
+        let done = opened.commit(&call).map_err(failed)?;
         let (all_known, parted) = (self.found.left_over == 0, self.found.mismatch.is_some());
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
