@@ -101,7 +101,7 @@ fn one_file_whose_modes_may_be_made_up_is_hidden_and_shown_as_a_person_says() {
     let file = elsewhere.join("p/f.txt");
     files::tool("mount", &["--bind", file.to_str().unwrap()], &sandbox.root().join("f.txt"));
     let first = sync(&sandbox, &[]).exits(0);
-    assert!(first.err.contains("1 documents on") && first.err.contains("--trust-modes on"), "{first:#?}");
+    assert!(first.err.contains("1 document on") && first.err.contains("--trust-modes on"), "{first:#?}");
     assert_eq!((found(&sandbox, ORDINARY), found(&sandbox, "root").len()), (vec![], 1));
     for (word, shown) in [("on", true), ("off", false), ("on", true)] {
         let answer = sync(&sandbox, &["--trust-modes", word, "--update"]).exits(0);
