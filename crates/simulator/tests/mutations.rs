@@ -78,7 +78,7 @@ const NAMED: &[(Mutation, Check)] = &[
 fn settled_too_early() -> bool {
     let names = ["one", "two", "three", "four", "five", "six"];
     let outputs: String = names.iter().map(|name| format!("output {name}\n")).collect();
-    (2..=6).cycle().take(30).any(|nth| {
+    (2..=6).cycle().take(400).any(|nth| {
         let job = format!("job docs to={}\nwatch\nsource a v1, b v1\n", names.join(","));
         !wrong(Kind::Sqlite, &format!("{outputs}{job}crash before confirm {nth}\nrun docs\nquiet\n"))
             .is_empty()
