@@ -53,6 +53,7 @@ impl Facts {
 
     /// By the older call, which costs less and does not tell the mount.
     #[expect(clippy::unnecessary_cast, reason = "the widths differ between machines")]
+    #[inline]
     fn of_stat(stat: &Stat, mount: u64) -> Facts {
         Facts {
             dev: stat.st_dev as u64,
@@ -69,6 +70,7 @@ impl Facts {
 
     /// The facts of `name` in a folder with these facts, without following it. Not `exact`: what lies on the same file system counts
     /// as being on the same mount, for it makes no difference which.
+    #[inline]
     pub(super) fn of_entry(
         folder: (&Facts, impl AsFd),
         name: &std::ffi::CStr,
@@ -99,6 +101,11 @@ impl Facts {
         Ok((Facts::of(&stat), born_by(&stat)))
     }
 
+    /// Whether nothing that a reader would notice has happened since these facts of what is open as `handle` were asked for.
+    pub(super) fn still(&self, handle: impl AsFd) -> bool {
+        rustix::fs::fstat(handle).is_ok_and(|stat| Facts::of_stat(&stat, self.mount).unchanged_since(self))
+    }
+
     /// The facts of what is open as `handle`.
     pub(super) fn of_handle(handle: impl AsFd) -> rustix::io::Result<Facts> {
         rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | MOUNT)
@@ -115,6 +122,7 @@ impl Facts {
     }
 
     /// Stands for the mount: what is remembered by it is not taken for what is mounted later. Device numbers alone are given again.
+    #[inline]
     pub(super) fn mounted(&self) -> u64 {
         self.dev ^ self.mount.rotate_left(32)
     }
@@ -129,7 +137,7 @@ impl Facts {
     }
 
     /// Whether nothing that a reader would notice happened between two looks.
-    pub(super) fn unchanged_since(&self, before: &Facts) -> bool {
+    fn unchanged_since(&self, before: &Facts) -> bool {
         self.id() == before.id()
             && (self.size, self.mtime, self.ctime) == (before.size, before.mtime, before.ctime)
     }
@@ -137,6 +145,7 @@ impl Facts {
     /// Content and access stamps as of `now`, which must be a time before these facts were asked for. Both are none
     /// while another change could get the same change time, or when that lies in the future. The marks stand for what changes beside
     /// these facts and moves no change time; 0: nothing does.
+    #[inline]
     pub(super) fn stamps(&self, now: i64, grain: Grain, content: u64, access: u64) -> (Stamp, Stamp) {
         if millis(self.ctime).saturating_add(grain.of(self.ctime)) >= now {
             return (Stamp::NONE, Stamp::NONE);

@@ -146,7 +146,7 @@ impl<'a> Lister<'a> {
                 }
             }
             self.entries(node, handle, &mut found)?;
-            let still = Facts::of_handle(handle).is_ok_and(|after| after.unchanged_since(&node.facts));
+            let still = node.facts.still(handle);
             if (still && !found.moving)
                 || found.trouble.is_some()
                 || found.sent.len() >= limits::FOLDER_NAMES_MAX
@@ -218,7 +218,7 @@ impl<'a> Lister<'a> {
             if !known.is_empty() && !is_folder && known.contains(&hash(name.to_bytes())) {
                 continue;
             }
-            self.entry(node, handle, (name, entry.file_type()), (now, mounted), found);
+            self.entry(node, handle, (name, entry.file_type()), (now, &mounted), found);
             if found.weight() + 2 > limits::PAGE_ITEMS_MAX || found.entries.is_multiple_of(4_096) {
                 result = self.interim(node, found);
                 if result.is_err() {

@@ -65,6 +65,7 @@ pub(super) struct Mounted {
 impl Mounted {
     /// The stamps of content and access of a file on it, as [`Facts::stamps`]. `list` is the digest of what is shown as its access
     /// list, where that has to be looked at; `alone`: root alone may see it, because of what it lies on.
+    #[inline]
     pub(super) fn stamps(&self, facts: &Facts, now: i64, alone: bool, list: u64) -> (Stamp, Stamp) {
         let access = self.mark ^ list ^ if alone { ALONE } else { 0 };
         facts.stamps(now, self.grain, self.mark, access)

@@ -88,10 +88,8 @@ fn read_once(
         return Err(Fault::passing("io", format!("`{key}` cannot be read to its end: {error}")));
     }
     outcome?;
-    let after = Facts::of_handle(&bytes.file);
-    let after = after.map_err(|errno| root::fault(errno, &format!("`{key}`")))?;
     let observed = Observed { content, access, identity, level, record };
-    Ok((observed, after.unchanged_since(&before)))
+    Ok((observed, before.still(&bytes.file)))
 }
 
 /// The record of a file as far as the file system tells it.

@@ -39,12 +39,13 @@ impl Found {
 
 impl Lister<'_> {
     /// Takes one entry: into the items, the skipped names or the folders, or leaves it out silently by a rule.
+    #[inline]
     pub(super) fn entry(
         &mut self,
         node: &Node,
         handle: &OwnedFd,
         (name, kind): (&std::ffi::CStr, FileType),
-        (now, mounted): (i64, Mounted),
+        (now, mounted): (i64, &Mounted),
         found: &mut Found,
     ) {
         let mut kind = kind;
@@ -109,6 +110,7 @@ impl Lister<'_> {
     }
 
     /// The one look at a file; notes what went wrong.
+    #[inline]
     fn stat(
         &self,
         folder: (&Facts, &OwnedFd),
