@@ -110,15 +110,16 @@ fn one(name: &str, text: &str, seeds: &Seeds) -> ExitCode {
 fn many(seeds: &Seeds) -> ExitCode {
     println!("seeds from {} on", seeds.from);
     let done = AtomicU64::new(0);
-    let (played, failures) = play::seeds(seeds, &|_| {
+    // A long play may be ended before its end: what has failed by then is known.
+    let (played, failures) = play::seeds(seeds, &|seed, found| {
+        if !found.is_empty() {
+            println!("seed {seed} failed\n{}", found.concat());
+        }
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(1_000) {
             println!("{done} seeds");
         }
     });
-    for failure in &failures {
-        println!("seed {} failed\n{}", failure.seed, failure.found.concat());
-    }
     if let Some(failure) = failures.first() {
         tell(seeds.kind, &worlds::of_seed(failure.seed));
         println!(

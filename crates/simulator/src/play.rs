@@ -94,8 +94,8 @@ pub fn trace(kind: Kind, text: &str) -> String {
     lines + &played.unwrap_or_else(|_| vec!["it panicked\n".to_owned()]).concat()
 }
 
-/// Plays seeds, several at a time: how many were played, and the failures.
-pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64) + Sync)) -> (u64, Vec<Failure>) {
+/// Plays seeds, several at a time: how many were played, and the failures. `played` is told of each, and what is wrong with it.
+pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64, &[String]) + Sync)) -> (u64, Vec<Failure>) {
     let next = AtomicU64::new(0);
     let done = AtomicU64::new(0);
     let failures: Mutex<Vec<Failure>> = Mutex::default();
@@ -112,13 +112,13 @@ pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64) + Sync)) -> (u64, Vec<Failure>
                     }
                     let seed = seeds.from + nth;
                     let found = seeds.wrong(seed);
+                    done.fetch_add(1, Ordering::Relaxed);
+                    played(seed, &found);
                     if !found.is_empty()
                         && let Ok(mut failures) = failures.lock()
                     {
                         failures.push(Failure { seed, found });
                     }
-                    done.fetch_add(1, Ordering::Relaxed);
-                    played(seed);
                 }
             });
         }

@@ -130,7 +130,7 @@ fn caught(mutation: Mutation) -> Option<String> {
         Check::Suite(name, finds) => finds().then(|| format!("the suite `{name}`")),
     });
     named.or_else(|| {
-        let (played, failures) = play::seeds(&Seeds::of(0, SEEDS), &|_| {});
+        let (played, failures) = play::seeds(&Seeds::of(0, SEEDS), &|_, _| {});
         let failure = failures.first()?;
         let what = failure.found[0].lines().nth(1).unwrap_or_default().trim();
         Some(format!("the simulator, after {played} seeds (seed {}: {what})", failure.seed))

@@ -10,7 +10,7 @@ const FIXED: u64 = 200;
 const OF_THE_COMMIT: u64 = 300;
 
 fn show_nothing_wrong(seeds: &Seeds) {
-    let (played, failures) = play::seeds(seeds, &|_| {});
+    let (played, failures) = play::seeds(seeds, &|_, _| {});
     for failure in &failures {
         eprintln!(
             "seed {}: see `cargo x simulate --seed {}`\n{}",
