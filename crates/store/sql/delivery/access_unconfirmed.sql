@@ -1,3 +1,4 @@
--- Whether an output may hold a document of a job with other access than it was told last.
+-- Whether an output may hold a document of a job with other access than it was told last. Where another owner's version took its place, the
+-- output holds that one, by the other owner's access.
 SELECT d.id FROM document d JOIN delivery v ON v.document = d.id
-WHERE d.job = $1 AND v.sent <> 0 AND v.held_access IS DISTINCT FROM v.sent_access LIMIT 1
+WHERE d.job = $1 AND v.sent <> 0 AND v.held_access IS DISTINCT FROM v.sent_access AND v.outcome IS DISTINCT FROM 'overwritten' LIMIT 1
