@@ -1,7 +1,7 @@
 //! What the kernel says about one file or folder, and the version stamps that are made of it (design 4.5, 4.18).
 
 use std::hash::Hasher as _;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
@@ -53,7 +53,7 @@ impl Facts {
 
     /// By the older call, which costs less and does not tell the mount.
     #[expect(clippy::unnecessary_cast, reason = "the widths differ between machines")]
-    #[inline]
+    #[inline(always)]
     fn of_stat(stat: &Stat, mount: u64) -> Facts {
         Facts {
             dev: stat.st_dev as u64,
@@ -70,21 +70,18 @@ impl Facts {
 
     /// The facts of `name` in a folder with these facts, without following it. Not `exact`: what lies on the same file system counts
     /// as being on the same mount, for it makes no difference which.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of_entry(
-        folder: (&Facts, impl AsFd),
+        (above, folder): (&Facts, BorrowedFd<'_>),
         name: &std::ffi::CStr,
         exact: bool,
     ) -> rustix::io::Result<Facts> {
-        let (above, folder) = folder;
-        if !exact {
-            let stat = rustix::fs::statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
-            let facts = Facts::of_stat(&stat, above.mount);
-            if facts.dev == above.dev {
-                return Ok(facts);
-            }
+        if exact {
+            return Facts::of_name(folder, name);
         }
-        Facts::of_name(folder, name)
+        let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let facts = Facts::of_stat(&stat, above.mount);
+        if facts.dev == above.dev { Ok(facts) } else { Facts::of_name(folder, name) }
     }
 
     /// The facts of `name` in a folder, without following it.
@@ -145,7 +142,7 @@ impl Facts {
     /// Content and access stamps as of `now`, which must be a time before these facts were asked for. Both are none
     /// while another change could get the same change time, or when that lies in the future. The marks stand for what changes beside
     /// these facts and moves no change time; 0: nothing does.
-    #[inline]
+    #[inline(always)]
     pub(super) fn stamps(&self, now: i64, grain: Grain, content: u64, access: u64) -> (Stamp, Stamp) {
         if millis(self.ctime).saturating_add(grain.of(self.ctime)) >= now {
             return (Stamp::NONE, Stamp::NONE);
@@ -162,6 +159,7 @@ impl Facts {
     }
 
     /// What stays when the file is renamed; never 0. The mark is that of its content.
+    #[inline(always)]
     pub(super) fn identity(&self, content: u64) -> i64 {
         let mut hash = SipHasher13::new();
         for word in [self.dev ^ content, self.ino, self.size, self.mtime.0 as u64, u64::from(self.mtime.1)] {

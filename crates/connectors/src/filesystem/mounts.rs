@@ -65,7 +65,7 @@ pub(super) struct Mounted {
 impl Mounted {
     /// The stamps of content and access of a file on it, as [`Facts::stamps`]. `list` is the digest of what is shown as its access
     /// list, where that has to be looked at; `alone`: root alone may see it, because of what it lies on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn stamps(&self, facts: &Facts, now: i64, alone: bool, list: u64) -> (Stamp, Stamp) {
         let access = self.mark ^ list ^ if alone { ALONE } else { 0 };
         facts.stamps(now, self.grain, self.mark, access)
@@ -202,10 +202,10 @@ mod tests {
         let facts = Facts::of_handle(&handle).unwrap();
         // Where only the number of the mount would tell, it is asked for.
         let elsewhere = Facts { mount: facts.mount ^ 1, ..facts };
-        let asked = |exact| Facts::of_entry((&elsewhere, &handle), c"a", exact).unwrap().mount;
+        let asked = |exact| Facts::of_entry((&elsewhere, handle.as_fd()), c"a", exact).unwrap().mount;
         assert_eq!((asked(true), asked(false)), (facts.mount, elsewhere.mount));
         let other = Facts { dev: facts.dev ^ 1, ..elsewhere };
-        assert_eq!(Facts::of_entry((&other, &handle), c"a", false).unwrap().mount, facts.mount);
+        assert_eq!(Facts::of_entry((&other, handle.as_fd()), c"a", false).unwrap().mount, facts.mount);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Taking the entries of a folder, one by one.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::names;
@@ -39,7 +39,7 @@ impl Found {
 
 impl Lister<'_> {
     /// Takes one entry: into the items, the skipped names or the folders, or leaves it out silently by a rule.
-    #[inline]
+    #[inline(always)]
     pub(super) fn entry(
         &mut self,
         node: &Node,
@@ -85,7 +85,8 @@ impl Lister<'_> {
         };
         match (left, facts) {
             (None, Some(facts)) => {
-                let beside = mounted.mapped || facts.mounted() != node.facts.mounted();
+                let elsewhere = (facts.dev, facts.mount) != (node.facts.dev, node.facts.mount);
+                let beside = elsewhere || mounted.mapped;
                 let (content, access, mark) = match beside {
                     false => {
                         let (content, access) = mounted.stamps(&facts, now, false, 0);
@@ -110,15 +111,15 @@ impl Lister<'_> {
     }
 
     /// The one look at a file; notes what went wrong.
-    #[inline]
+    #[inline(always)]
     fn stat(
         &self,
-        folder: (&Facts, &OwnedFd),
+        (above, folder): (&Facts, &OwnedFd),
         name: &std::ffi::CStr,
         exact: bool,
         found: &mut Found,
     ) -> Option<Facts> {
-        match Facts::of_entry(folder, name, exact) {
+        match Facts::of_entry((above, folder.as_fd()), name, exact) {
             Ok(facts) => return Some(facts),
             Err(Errno::NOENT) => found.moving = true,
             Err(errno) => found.trouble = Some(errno),
