@@ -3,6 +3,7 @@
 mod explain;
 mod facts;
 mod folder;
+mod kinds;
 mod levels;
 mod looks;
 mod made_up;

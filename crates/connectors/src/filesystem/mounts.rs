@@ -11,36 +11,8 @@ use rustix::fs::{AtFlags, StatxFlags};
 use siphasher::sip::SipHasher13;
 
 use super::facts::{Facts, Grain};
+use super::kinds;
 
-/// File systems that move a change time at each change and keep it, by their magic number: nobody sets it. All others are images that
-/// were made with whatever times, make it of the time of modification, or are not known.
-const CHANGE_TIMES: &[u64] = &[
-    0xef53,      // ext2, ext3, ext4
-    0x5846_5342, // xfs
-    0x9123_683e, // btrfs
-    0xf2f5_2010, // f2fs
-    0x0102_1994, // tmpfs
-    0x8584_58f6, // ramfs
-    0x794c_7630, // overlay
-    0x2fc1_2fc1, // zfs
-    0xca45_1a4e, // bcachefs
-    0x7366_746e, // ntfs3
-    0x5265_4973, // reiserfs
-    0x3153_464a, // jfs
-    0x3434,      // nilfs2
-    0xf15f,      // ecryptfs
-    0x2405_1905, // ubifs
-    0x0116_1970, // gfs2
-    0x7461_636f, // ocfs2
-    0x6969,      // nfs
-    0xfe53_4d42, // smb2
-    0xff53_4d42, // cifs
-    0x0102_1997, // 9p
-    0x00c3_6400, // ceph
-    0x0bd0_0bd0, // lustre
-];
-/// FUSE: change times are made up by the program behind it, but for folders that the machine below shares.
-const FUSE: u64 = 0x6573_5546;
 /// Longest table of mounts that is read, bytes.
 const TABLE_BYTES_MAX: u64 = 16 << 20;
 /// Mounts that are remembered; a source with more of them asks again for those beyond.
@@ -139,7 +111,9 @@ fn is_mapped(line: &str) -> bool {
 
 fn tells_changes(magic: Option<u64>, line: Option<&str>) -> bool {
     let kind = || line?.split_once(" - ")?.1.split(' ').next();
-    magic.is_some_and(|magic| CHANGE_TIMES.contains(&magic) || (magic == FUSE && kind() == Some("virtiofs")))
+    magic.is_some_and(|magic| {
+        kinds::is(magic, kinds::TIMES) || (magic == kinds::FUSE && kind() == Some("virtiofs"))
+    })
 }
 
 /// What numbers of mounts are worth.
@@ -222,13 +196,13 @@ mod tests {
             (Some(0x7275), false),      // romfs
             (Some(0x4d44), false),      // fat
             (Some(0x2011_bab0), false), // exfat
-            (Some(FUSE), false),
+            (Some(kinds::FUSE), false),
             (Some(1), false),
             (None, false),
         ] {
             assert_eq!(tells_changes(magic, None), tells, "{magic:x?}");
         }
-        assert!(tells_changes(Some(FUSE), virtiofs.as_deref()));
+        assert!(tells_changes(Some(kinds::FUSE), virtiofs.as_deref()));
     }
 
     #[test]

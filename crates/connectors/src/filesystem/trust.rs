@@ -9,46 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ingather_connector::model::{balance, names};
 
 use super::facts::Facts;
-use super::mounts;
+use super::{kinds, mounts};
 
-/// File systems whose modes the kernel itself checks at each access, by their magic number. FAT and exFAT have none of their
-/// own: those that they were mounted with count for everybody.
-const LOCAL: &[u64] = &[
-    0xef53,      // ext2, ext3, ext4
-    0x5846_5342, // xfs
-    0x9123_683e, // btrfs
-    0xf2f5_2010, // f2fs
-    0x0102_1994, // tmpfs
-    0x8584_58f6, // ramfs
-    0x794c_7630, // overlay
-    0x2fc1_2fc1, // zfs
-    0xca45_1a4e, // bcachefs
-    0x4d44,      // fat
-    0x2011_bab0, // exfat
-    0x7366_746e, // ntfs3
-    0x9660,      // iso9660
-    0x1501_3346, // udf
-    0x7371_7368, // squashfs
-    0xe0f5_e1e2, // erofs
-    0x5265_4973, // reiserfs
-    0x3153_464a, // jfs
-    0x3434,      // nilfs2
-    0xf15f,      // ecryptfs
-    0x482b,      // hfs+
-    0x2405_1905, // ubifs
-    0x0116_1970, // gfs2
-    0x7461_636f, // ocfs2
-];
-/// Those of them that change without a word to the kernel's watchers: by other machines, by a stream of changes that is received, or
-/// in the folder that they encrypt.
-const CHANGED_ELSEWHERE: &[u64] = &[
-    0x2fc1_2fc1, // zfs
-    0xf15f,      // ecryptfs
-    0x0116_1970, // gfs2
-    0x7461_636f, // ocfs2
-];
-/// FUSE: the program behind it decides, unless it leaves that to the kernel.
-const FUSE: u64 = 0x6573_5546;
 /// Devices that are remembered; a source with more of them asks again for those beyond.
 const DEVICES_MAX: usize = 64;
 
@@ -172,14 +134,14 @@ impl Trust {
 fn look(facts: &Facts, handle: impl AsFd) -> Device {
     // A magic number is 32 bits, whatever the width and sign of the field.
     let magic = rustix::fs::fstatfs(handle).map_or(0, |fs| fs.f_type as u64 & 0xffff_ffff);
-    if LOCAL.contains(&magic) {
+    if kinds::is(magic, kinds::LOCAL) {
         return local(facts, magic);
     }
     judge(facts, magic, &mounts::table())
 }
 
 fn local(facts: &Facts, magic: u64) -> Device {
-    let watched = !CHANGED_ELSEWHERE.contains(&magic);
+    let watched = kinds::is(magic, kinds::WATCHED);
     Device { mounted: facts.mounted(), trusted: true, watched, label: String::new() }
 }
 
@@ -189,8 +151,8 @@ fn judge(facts: &Facts, magic: u64, table: &str) -> Device {
     let has = |option: &str| mount.options.iter().any(|other| other == option);
     // A machine's own folders, shared with it by the machine that it runs on, are checked by its kernel as well. Without
     // `allow_other` only the one who mounted it may enter, whatever the modes say.
-    let trusted =
-        magic == FUSE && (mount.kind == "virtiofs" || (has("default_permissions") && has("allow_other")));
+    let trusted = magic == kinds::FUSE
+        && (mount.kind == "virtiofs" || (has("default_permissions") && has("allow_other")));
     let label = match mount.kind.is_empty() {
         true => format!("a file system of the unknown kind {magic:#x}"),
         false => format!("`{}` ({})", mount.place, mount.kind),
@@ -260,11 +222,11 @@ mod tests {
         for (minor, magic, trusted, label) in [
             (50, 0x6969, false, "`/mnt/nfs` (nfs4)"),
             (51, 0xff53_4d42, false, "`/mnt/my share` (cifs)"),
-            (52, FUSE, true, "`/mnt/sshfs` (fuse.sshfs)"),
-            (53, FUSE, false, "`/mnt/own` (fuse.sshfs)"),
-            (54, FUSE, false, "`/mnt/other` (fuse.rclone)"),
-            (55, FUSE, true, "`/mnt/host` (virtiofs)"),
-            (56, FUSE, false, "a file system of the unknown kind 0x65735546"),
+            (52, kinds::FUSE, true, "`/mnt/sshfs` (fuse.sshfs)"),
+            (53, kinds::FUSE, false, "`/mnt/own` (fuse.sshfs)"),
+            (54, kinds::FUSE, false, "`/mnt/other` (fuse.rclone)"),
+            (55, kinds::FUSE, true, "`/mnt/host` (virtiofs)"),
+            (56, kinds::FUSE, false, "a file system of the unknown kind 0x65735546"),
         ] {
             let found = device(minor, magic);
             assert_eq!((found.trusted, found.label.as_str()), (trusted, label));

@@ -10,6 +10,8 @@ use ingather_store::{Durability, Store, Target, documents};
 use crate::files;
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
+use super::is_told;
+
 /// Documents of the source.
 const DOCUMENTS: usize = 60;
 /// Threads that try damages at the same time.
@@ -29,17 +31,6 @@ fn synced() -> Sandbox {
 fn run(sandbox: &Sandbox, data: &Path, arguments: &[&str]) -> Answer {
     let data = data.to_str().unwrap();
     finish(sandbox.plain(&[&["--data", data], arguments].concat()), None)
-}
-
-/// Whatever happened, it was said by a sentence of this program.
-#[track_caller]
-fn is_told(answer: &Answer, at: &str) {
-    assert!(matches!(answer.code, 0..=3), "{at}: {answer:#?}");
-    for word in ["panicked", "fault of this program", "RUST_BACKTRACE"] {
-        assert!(!answer.err.contains(word) && !answer.out.contains(word), "{at}: {answer:#?}");
-    }
-    let said = !answer.err.trim().is_empty() || !answer.out.trim().is_empty();
-    assert!(answer.code == 0 || said, "{at}: {answer:#?}");
 }
 
 /// Every file below a folder with its content, but for the store's own, whose log goes in with its last reader.

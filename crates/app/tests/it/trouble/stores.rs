@@ -9,6 +9,8 @@ use crate::dice::Dice;
 use crate::files;
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
+use super::is_told;
+
 /// Documents of the source.
 const DOCUMENTS: usize = 40;
 /// Damages of SQLite's files that are tried.
@@ -44,17 +46,6 @@ const LOOKS: [&[&str]; 13] = [
     &["tokens", "root"],
     &["sync", "root", "--dry-run"],
 ];
-
-/// Whatever happened, it was said by a sentence of this program.
-#[track_caller]
-fn is_told(answer: &Answer, at: &str) {
-    assert!(matches!(answer.code, 0..=3), "{at}: {answer:#?}");
-    for word in ["panicked", "fault of this program", "RUST_BACKTRACE"] {
-        assert!(!answer.err.contains(word) && !answer.out.contains(word), "{at}: {answer:#?}");
-    }
-    let said = !answer.err.trim().is_empty() || !answer.out.trim().is_empty();
-    assert!(answer.code == 0 || said, "{at}: {answer:#?}");
-}
 
 /// Every command over what was damaged: whether the doctor and verify call it well, and then it is.
 fn is_well(run: impl Fn(&[&str]) -> Answer, at: &str) -> bool {
