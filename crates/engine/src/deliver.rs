@@ -202,6 +202,7 @@ impl<'r> Deliverer<'r> {
             let settled: Vec<Answered> =
                 sent.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
             deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)?;
+            deliveries::end_as(sql, slot.id, "shared", &settled)?;
             if planted(Mutation::IntentAfterSend) {
                 self.ask(&draft, &mut sent);
             }
@@ -347,7 +348,7 @@ impl<'r> Deliverer<'r> {
             }
             ingather_store::definitions::confirm(sql, slot.id, &told)?;
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
-            deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
+            deliveries::end_as(sql, slot.id, "refused", &rows(refused))?;
             for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
                 deliveries::forget_one(sql, slot.id, (&entry.intent).into())?;
             }
@@ -433,10 +434,17 @@ fn settle_among(
     owners: &[Owner],
 ) -> std::result::Result<(), StoreError> {
     let owners = if planted(Mutation::ExclusionByDocument) { &[] } else { owners };
-    let mut others = owners.iter().filter(|owner| owner.document != entry.intent.document);
+    let others = owners.iter().filter(|owner| owner.document != entry.intent.document);
     match entry.prepared.step {
         Step::Put { version, access } => {
-            entry.settled = others.any(|owner| {
+            // An output that takes no access alone is sent the record again by whoever takes an entry over.
+            let takes_over = owners.iter().any(|owner| {
+                owner.document == entry.intent.document
+                    && owner.holding.held == Some(version)
+                    && owner.holding.held_access == Some(Digest::UNKNOWN)
+            });
+            let mut equal = others.filter(|_| !takes_over);
+            entry.settled = equal.any(|owner| {
                 owner.holding.held == Some(version)
                     && owner.holding.sent == version
                     && (owner.holding.held_access == Some(access) && owner.holding.sent_access == access

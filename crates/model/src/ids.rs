@@ -40,6 +40,8 @@ id!(
 impl Digest {
     /// The digest of nothing: never equal to what was seen, so that the thing is looked at again.
     pub const NONE: Digest = Digest(0);
+    /// Of what an output holds: something was sent since, and nobody knows whether it is there. Equal to no digest.
+    pub const UNKNOWN: Digest = Digest(-1);
 
     /// Digest of bytes that come from inside (settings, levels); keys from outside go through [`crate::key::Hasher`].
     ///

@@ -49,6 +49,7 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::MovedPlaceStays, Check::Scenario("replaced_above")),
     (Mutation::BrokenListingProves, Check::Scenario("held_by_a_broken_listing")),
     (Mutation::PlaceOpenForAllJobs, Check::Scenario("openings_by_job")),
+    (Mutation::SilentJobKeepsClosed, Check::Scenario("openings_of_silent_jobs")),
     (Mutation::OldTextOpens, Check::Scenario("old_text_opens")),
     (Mutation::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),
     (Mutation::LeftEntryStays, Check::Scenario("left_entries")),

@@ -20,7 +20,7 @@ pub struct Delivery {
     pub seq: i64,
     /// Digests sent and held.
     pub holding: Holding,
-    /// `refused`, `overwritten`, …
+    /// `refused`, `shared`, `overwritten`, `lost`.
     pub outcome: Option<String>,
 }
 
@@ -225,12 +225,12 @@ pub fn confirm(
     Ok(())
 }
 
-/// Writes that the output answered with no.
-pub fn refuse(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[Answered]) -> Result<()> {
+/// Writes how deliveries ended: `refused`, or `shared` where what another owner sent serves for them; a newer intent is left alone.
+pub fn end_as(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[Answered]) -> Result<()> {
     let rows = Rows::of(rows);
     let mut columns = rows.columns(output);
     columns.push(Column::SameText(outcome));
-    sql.execute_many(&queries::DELIVERY_REFUSE, &columns)?;
+    sql.execute_many(&queries::DELIVERY_END_AS, &columns)?;
     Ok(())
 }
 
@@ -439,6 +439,45 @@ pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: u
 pub fn lose(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, outputs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     sql.execute_many(&queries::DELIVERY_LOSE, &[Column::Ints(&documents), Column::Ints(&outputs)])?;
+    Ok(())
+}
+
+/// A delivery that stands, of an entry that another job has sent.
+#[derive(Clone, Copy, Debug)]
+pub struct SentByOther {
+    /// The document.
+    pub document: i64,
+    /// What is in it; 0 for the document itself.
+    pub component: i64,
+    /// The output.
+    pub output: i64,
+    /// Where the document is.
+    pub place: PlaceId,
+    /// The job that has sent the entry, or may have.
+    pub other: i64,
+}
+
+/// Deliveries of documents of a job whose entries another job has sent that waits for a container to open.
+pub fn sent_by_others(sql: &mut Sql<'_>, job: JobId, documents: &[i64]) -> Result<Vec<SentByOther>> {
+    let values = [Value::Int(job.0), Value::Ints(documents)];
+    sql.query(&queries::DELIVERY_SENT_BY_OTHERS, &values, |row| {
+        Ok(SentByOther {
+            document: row.int(0)?,
+            component: row.int(1)?,
+            output: row.int(2)?,
+            place: PlaceId(row.int(3)?),
+            other: row.int(4)?,
+        })
+    })
+}
+
+/// Entries are to be these owners': their access is sent again. The documents have to be visited.
+pub fn take_over(sql: &mut Sql<'_>, rows: &[SentByOther]) -> Result<()> {
+    let documents: Vec<i64> = rows.iter().map(|row| row.document).collect();
+    let components: Vec<i64> = rows.iter().map(|row| row.component).collect();
+    let outputs: Vec<i64> = rows.iter().map(|row| row.output).collect();
+    let columns = [Column::Ints(&documents), Column::Ints(&components), Column::Ints(&outputs)];
+    sql.execute_many(&queries::DELIVERY_TAKE_OVER, &columns)?;
     Ok(())
 }
 

@@ -214,7 +214,7 @@ queries! {
     split DELIVERY_INTEND_ACCESS = "delivery/intend_access";
     split DELIVERY_CONFIRM = "delivery/confirm";
     split DELIVERY_CONFIRM_ACCESS = "delivery/confirm_access";
-    split DELIVERY_REFUSE = "delivery/refuse";
+    split DELIVERY_END_AS = "delivery/end_as";
     split DELIVERY_REMOVE = "delivery/remove";
     shared DELIVERY_LEFT = "delivery/left";
     shared DELIVERY_OWNERS = "delivery/owners";
@@ -224,6 +224,8 @@ queries! {
     shared DELIVERY_ALL_OF_OUTPUT = "delivery/all_of_output";
     shared DELIVERY_OVERWRITE = "delivery/overwrite";
     shared DELIVERY_LOSE = "delivery/lose";
+    shared DELIVERY_SENT_BY_OTHERS = "delivery/sent_by_others";
+    shared DELIVERY_TAKE_OVER = "delivery/take_over";
     shared DELIVERY_BOOKS = "delivery/books";
     shared DELIVERY_DROP_DANGLING = "delivery/drop_dangling";
     shared DELIVERY_OVERWRITE_ACCESS = "delivery/overwrite_access";

@@ -138,7 +138,7 @@ impl Deliverer<'_> {
             let is_told = access == NOBODY || access == access_digest(class, place);
             let is_held = delivery.holding.is_confirmed()
                 && delivery.holding.held != Some(Digest::NONE)
-                && delivery.outcome.is_none();
+                && matches!(delivery.outcome.as_deref(), None | Some("shared"));
             if !is_told || !is_held {
                 return None;
             }

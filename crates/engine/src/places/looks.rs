@@ -71,6 +71,13 @@ fn stood(run: &Run, asked: &HashSet<PlaceId>, counts: impl Fn(&Look) -> bool) ->
     if planted(Mutation::OneLook) {
         return asked.clone();
     }
+    // In their order, so that those below one place are looked at together; some at once, for there may be as many as the source has.
+    let mut sorted: Vec<PlaceId> = asked.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted.chunks(limits::LOOKS_AT_ONCE).flat_map(|some| stood_at_once(run, some, &counts)).collect()
+}
+
+fn stood_at_once(run: &Run, asked: &[PlaceId], counts: impl Fn(&Look) -> bool) -> Vec<PlaceId> {
     let mut looked: HashMap<PlaceId, (Arc<str>, Stamp)> = HashMap::new();
     let mut chains: Vec<(PlaceId, Vec<PlaceId>)> = Vec::with_capacity(asked.len());
     let places = run.places();

@@ -1,20 +1,20 @@
 //! What opens at the end of a run: folders that stood, with all above them, from their judging to the end, and whose documents were
 //! looked at meanwhile (design 4.20, decisions 0012 and 0013). What changed is listed again, a few times.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use ingather_connector::model::ids::PlaceId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
-use ingather_store::documents;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
-use ingather_store::{Durability, Store};
+use ingather_store::{Durability, Sql, Store, StoreError};
+use ingather_store::{deliveries, documents};
 
 use crate::error::Result;
 use crate::lister::{Lister, Shown};
-use crate::places::looks;
+use crate::places::{Places, looks};
 use crate::run::Run;
 
 /// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
@@ -58,11 +58,52 @@ pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindS
             work::want(sql, run.job.id, run.number, &wanted)?;
             narrow.extend(unproven.into_iter().map(|(_, place)| place));
         }
+        let closed = ingather_store::places::narrow_of(sql, run.job.id)?;
         places.prove(sql, coverage, &narrow)?;
+        take_over(run, sql, &places, &closed.into_iter().map(|(place, _)| place).collect())?;
         places.forget(sql)?;
         ingather_store::places::sent_again(sql)
     })?;
     Ok(named)
+}
+
+/// Asks for a visit of documents whose entries another job has sent, and still keeps closed, although they were open for this job before
+/// this run, too: a job that is not run any more must not keep them closed. The visit sends their access in this job's name. Jobs that
+/// run in turn open their own entries before that.
+fn take_over(
+    run: &Run,
+    sql: &mut Sql<'_>,
+    places: &Places,
+    closed: &HashSet<PlaceId>,
+) -> std::result::Result<(), StoreError> {
+    let others: HashSet<(PlaceId, i64)> = ingather_store::places::all_narrow(sql)?
+        .into_iter()
+        .filter(|narrow| narrow.job != run.job.id.0 && narrow.job != 0)
+        .map(|narrow| (narrow.place, narrow.job))
+        .collect();
+    if others.is_empty() || planted(Mutation::SilentJobKeepsClosed) {
+        return Ok(());
+    }
+    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    loop {
+        let page = documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS)?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = *last;
+        let ids: Vec<i64> = page.into_iter().map(|(_, id)| id).collect();
+        for ids in ids.chunks(limits::CLAIM_MAX) {
+            let mut rows = deliveries::sent_by_others(sql, run.job.id, ids)?;
+            rows.retain(|row| {
+                let chain = places.chain(row.place).unwrap_or_default();
+                chain.iter().any(|place| others.contains(&(*place, row.other)))
+                    && !chain.iter().any(|place| closed.contains(place))
+            });
+            deliveries::take_over(sql, &rows)?;
+            let documents: BTreeSet<i64> = rows.iter().map(|row| row.document).collect();
+            let again = |document| Wanted { document, due: run.call.now(), cause: Cause::Resend };
+            let wanted: Vec<Wanted> = documents.into_iter().map(again).collect();
+            work::want(sql, run.job.id, run.number, &wanted)?;
+        }
+    }
 }
 
 /// Places that would open, or are below one that would, and did not stand since they were judged by that listing.

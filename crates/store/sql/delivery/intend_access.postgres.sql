@@ -1,5 +1,6 @@
 -- Access that is about to be sent; the record stays as it stands.
 -- When the last intent was not confirmed, nobody knows what is held: -1 is equal to no digest.
+-- An owner for which the entry of another one served sends its own from now on.
 -- What is held already may be told once more, ahead of another attempt to read; that does not make its confirmation old.
 -- Differs from SQLite: one statement per batch, lists as arrays.
-UPDATE delivery SET seq = c4, sent_access = c5, held_access = CASE WHEN held_access <> sent_access THEN -1 ELSE held_access END, intent_at = CASE WHEN held_access = c5 AND sent_access = c5 THEN intent_at ELSE c6 END FROM {rows:bigint,bigint,bigint,bigint,bigint,bigint} WHERE document = c1 AND component = c2 AND output = c3
+UPDATE delivery SET outcome = CASE WHEN outcome = 'shared' THEN NULL ELSE outcome END, seq = c4, sent_access = c5, held_access = CASE WHEN held_access <> sent_access THEN -1 ELSE held_access END, intent_at = CASE WHEN held_access = c5 AND sent_access = c5 THEN intent_at ELSE c6 END FROM {rows:bigint,bigint,bigint,bigint,bigint,bigint} WHERE document = c1 AND component = c2 AND output = c3
