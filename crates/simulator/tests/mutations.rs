@@ -66,6 +66,7 @@ const NAMED: &[(Mutation, Check)] = &[
     (Mutation::AccessBeforeContent, Check::Scenario("content_unseen")),
     (Mutation::UnmetOpens, Check::Scenario("unmet_and_kept")),
     (Mutation::RowStandsForOutputs, Check::Scenario("row_is_not_the_output")),
+    (Mutation::BegunVisitForgotten, Check::Scenario("begun_and_taken_back")),
     (Mutation::KeptTextUnlookedAt, Check::Scenario("row_is_not_the_output")),
     (Mutation::ContainerToldBeforeItIsProven, Check::Scenario("told_of_access")),
     (Mutation::NarrowingToldAtTheEnd, Check::Scenario("told_of_access")),

@@ -250,6 +250,17 @@ impl Shelf {
         }
     }
 
+    /// Where it stands; `told`: it has no commits, and judges by what it was told.
+    pub fn generation(&self, told: bool) -> Generation {
+        let Commit { identity, mut number, mut seq, session, .. } = self.committed;
+        if told {
+            (number, seq) = (self.seq, self.seq);
+        }
+        let begins = told && seq == 0;
+        let identity = if begins { String::new() } else { format!("shelf {identity}") };
+        Generation { identity, number, seq, session }
+    }
+
     /// It stands as before its last commit: a backup was restored.
     pub fn go_back(&mut self) {
         self.stand_at(self.earlier.clone());
@@ -455,14 +466,7 @@ impl Output for MemoryOutput {
     }
 
     fn generation(&self) -> Generation {
-        let shelf = locked(&self.shelf);
-        let Commit { identity, mut number, mut seq, session, .. } = shelf.committed;
-        if self.can.told {
-            (number, seq) = (shelf.seq, shelf.seq);
-        }
-        let begins = self.can.told && seq == 0;
-        let identity = if begins { String::new() } else { format!("shelf {identity}") };
-        Generation { identity, number, seq, session }
+        locked(&self.shelf).generation(self.can.told)
     }
 
     fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {

@@ -15,7 +15,7 @@ use ingather_connector::registry::Registry;
 use ingather_connector::repository::Surroundings;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{Engine, EngineError, Mode, Options, Report, who};
+use ingather_engine::{Engine, EngineError, Mode, Options, Report, outputs, who};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
@@ -359,6 +359,9 @@ impl World {
 
     /// The same as the inventory judges it, whatever the output was told.
     pub fn judged(&self, user: &str, output: &str) -> Vec<String> {
+        if self.is_refused(output) {
+            return Vec::new();
+        }
         let id = self.outputs.get(output).copied();
         let permitted =
             who::permitted(&self.engine().reader, id, &tokens(user)).expect("few changes are on their way");
@@ -370,6 +373,16 @@ impl World {
             })
             .map(|(name, _)| name)
             .collect()
+    }
+
+    /// Whether an output with commits is not the one that the inventory speaks of: `search` then answers nothing.
+    fn is_refused(&self, output: &str) -> bool {
+        let Some(id) = self.outputs.get(output).filter(|_| self.kind_of(output) == COMMITTING.name) else {
+            return false;
+        };
+        let known = self.engine().reader.read(|sql| connections::get(sql, *id)).expect("the store answers");
+        let stands = memory_output::locked(&self.shelves[output]).generation(false);
+        known.is_some_and(|known| outputs::misfit(&known, &stands).is_some())
     }
 
     /// Documents of a job with their states, by name.

@@ -34,9 +34,18 @@ impl<'r> Visiting<'r> {
         self.run.outputs.iter().all(|output| output.can.access)
     }
 
+    /// Whether a visit of it began before this one and did not end: some outputs may hold what that one read, and its row speaks of
+    /// what was read before.
+    fn was_begun(&self) -> bool {
+        (self.task.wanted > 1 || !self.task.is_met) && !planted(Mutation::BegunVisitForgotten)
+    }
+
     /// Whether outputs hold just what was read of it last.
     fn holds_all(&self) -> bool {
         let Some(known) = &self.task.known else { return false };
+        if self.was_begun() {
+            return false;
+        }
         // What could not be read is not what an output holds, whatever its version says.
         let read = !self.run.failed.contains(self.task.id as u64);
         let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));

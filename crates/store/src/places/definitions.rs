@@ -134,7 +134,8 @@ pub struct Pending {
     pub address: i64,
     /// Class, place, handle of the job.
     pub reference: (Option<ClassId>, Option<PlaceId>, i64),
-    /// The access that the output was sent last, where it holds just that, as this owner has sent it.
+    /// The access that the output was sent last, where it holds just that, and nobody else may have sent it: the entry refers to this
+    /// owner's job.
     pub held: Option<Digest>,
 }
 
@@ -143,7 +144,7 @@ pub fn pending(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<V
     sql.query(&queries::DEFINITION_PENDING, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
         let reference = (row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId), row.int(1)?);
         let sent = Some(row.int(4)?);
-        let is_held = row.opt_int(5)? == sent && row.opt_text(6)?.is_none();
+        let is_held = row.opt_int(5)? == sent && row.opt_text(6)?.is_none() && row.opt_int(7)?.is_none();
         Ok(Pending { address: row.int(0)?, reference, held: sent.filter(|_| is_held).map(Digest) })
     })
 }
