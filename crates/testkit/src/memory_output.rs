@@ -252,12 +252,9 @@ impl Shelf {
 
     /// Where it stands; `told`: it has no commits, and judges by what it was told.
     pub fn generation(&self, told: bool) -> Generation {
-        let Commit { identity, mut number, mut seq, session, .. } = self.committed;
-        if told {
-            (number, seq) = (self.seq, self.seq);
-        }
-        let begins = told && seq == 0;
-        let identity = if begins { String::new() } else { format!("shelf {identity}") };
+        let Commit { identity, number, seq, session, .. } = self.committed;
+        let (number, seq) = if told { (self.seq, self.seq) } else { (number, seq) };
+        let identity = if told && seq == 0 { String::new() } else { format!("shelf {identity}") };
         Generation { identity, number, seq, session }
     }
 
