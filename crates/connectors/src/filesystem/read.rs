@@ -77,7 +77,7 @@ fn read_once(
     let taken = source.take(key, root::READ)?;
     let list = levels::list_of_handle(&taken.handle);
     let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
-    let Taken { handle, facts: before, born } = taken;
+    let Taken { handle, facts: before, born, .. } = taken;
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
     let outcome = read(&mut record, &level, &mut bytes);
