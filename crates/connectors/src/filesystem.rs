@@ -417,6 +417,10 @@ impl Repository for Disk {
         }
     }
 
+    fn level_of_left(&self, call: &Call, key: &str) -> Option<Level> {
+        read::level_of_left(&self.0, call, key)
+    }
+
     fn uri(&self, key: &str) -> String {
         self.0.uri(key)
     }

@@ -34,7 +34,7 @@ fn play(name: &str) {
 }
 
 scenarios! {
-    held_by_a_broken_listing numbers_never_go_back replaced_while_written retired_and_unconfirmed store_put_back two_owners_one_batch
+    held_by_a_broken_listing held_by_a_rule numbers_never_go_back replaced_while_written retired_and_unconfirmed store_put_back two_owners_one_batch
     unread_and_unconfirmed unread_in_a_plain_output left_entries old_text_opens openings_by_job openings_of_removed_folders openings_of_shared_entries opens_at_once row_is_not_the_output unmet_and_kept told_and_cut replaced_above retired_and_back tried_again_elsewhere
     inside_what_cannot_be_opened folder_closes_meanwhile content_by_times content_unseen opens_while_it_changes absent_root access_changes access_told_twice access_without_ability attempts attempts_used_up blind_spots changing_folder
     clock_back committing_outputs components components_beside_a_lost_entry components_half_removed components_shared confirmed_set deletion_stopped dry_runs dying_after_the_first_send empty_root
