@@ -106,6 +106,13 @@ pub trait Repository: Send + Sync {
     /// Whether the document is there, asked singly before it is removed. An error counts as not known.
     fn probe(&self, call: &Call, key: &str) -> Presence;
 
+    /// Who may see a document that is there and that a rule of the job leaves out, asked in each run while its removal is held. None
+    /// when that cannot be told now: it stays as it is.
+    fn level_of_left(&self, call: &Call, key: &str) -> Option<Level> {
+        let _ = (call, key);
+        None
+    }
+
     /// Where a person finds it: the URI of its entry in outputs.
     fn uri(&self, key: &str) -> String;
 

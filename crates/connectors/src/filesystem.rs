@@ -155,12 +155,14 @@ impl Source {
     /// Who may read the document `key`, which has this access list, and its stamps of content and access as of `now`. They hold
     /// whatever the level is made of.
     fn judge(&self, key: &str, now: i64, taken: &Taken, list: &Acl) -> Judged {
-        let Taken { facts, handle, .. } = taken;
+        let Taken { facts, handle, stands, .. } = taken;
         let mounted = self.mounted(facts, handle);
         let alone = self.is_alone(facts, handle, || self.device_above(key));
         let level = if alone { levels::of_roots_alone() } else { levels::level(facts, list, Right::Read) };
-        let (content, access) =
-            mounted.stamps(facts, now, alone, if mounted.mapped { list.digest() } else { 0 });
+        let (content, access) = match stands {
+            true => mounted.stamps(facts, now, alone, if mounted.mapped { list.digest() } else { 0 }),
+            false => (Stamp::NONE, Stamp::NONE),
+        };
         Judged { level, content, access, identity: facts.identity(mounted.mark) }
     }
 
@@ -212,7 +214,7 @@ impl Source {
             return Ok(taken);
         }
         let spot = root::descend(self, self.standing()?, key).map_err(Stop::fault)?;
-        self.reached.remember(self, key, &spot);
+        let stands = self.reached.remember(self, key, &spot);
         let (_, left) = spot.facts(self, key).map_err(|errno| root::fault(errno, &self.folder_of(key)))?;
         if let Some(reason) = left {
             return Err(Fault::Refused(reason));
@@ -223,7 +225,7 @@ impl Source {
         let facts = Facts::of_handle(&handle).map_err(fault)?;
         match self.left_by_facts(&facts) {
             Some(left) => Err(Fault::Refused(left.reason(key))),
-            None => Ok(Taken { born: facts::born(&handle), handle, facts }),
+            None => Ok(Taken { born: facts::born(&handle), handle, facts, stands }),
         }
     }
 
@@ -321,6 +323,8 @@ struct Taken {
     facts: Facts,
     /// When it was made, milliseconds since 1970 UTC, where the file system knows.
     born: Option<i64>,
+    /// Its folder is on the mount that was looked at last. Else this says nothing of who may read what lies there.
+    stands: bool,
 }
 
 struct Disk(Arc<Source>);
@@ -354,6 +358,9 @@ impl Repository for Disk {
         };
         *source.base() = Some(root.base());
         if root.is_file {
+            if let Ok(facts) = Facts::of_handle(&root.folder) {
+                source.reached.enter("", &facts);
+            }
             let mut first = Page { places, ..Page::default() };
             source.one_file(now, &root, &mut first);
             return Ok(Box::new(Single(Some(first))));
@@ -408,6 +415,10 @@ impl Repository for Disk {
             Err(Stop::Kernel(errno, _)) => gone(errno),
             Err(Stop::Key(_)) => Presence::Unknown,
         }
+    }
+
+    fn level_of_left(&self, call: &Call, key: &str) -> Option<Level> {
+        read::level_of_left(&self.0, call, key)
     }
 
     fn uri(&self, key: &str) -> String {

@@ -13,7 +13,6 @@ use ingather_connector::repository::{Repository, Surroundings};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::board::Board;
@@ -26,6 +25,7 @@ use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
+use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 use crate::visit::refill;
@@ -133,10 +133,10 @@ impl Engine {
                 opened.begin(&run.job_name, Some(run.number), options.kind.word());
             });
         }
-        let worked = self.work(&run, known);
+        let worked = self.work(&run, known, options);
         let mut error = lock(&run.aborted).clone();
         let ended = match worked {
-            Ok(shown) => self.finish(&run, shown, known, options, &mut error),
+            Ok((shown, judged)) => self.finish(&run, shown, judged, &mut error),
             Err(failed) => Err(failed),
         };
         if let Err(failed) = &ended {
@@ -288,8 +288,8 @@ impl Engine {
         }))
     }
 
-    /// Lists, visits and delivers until nothing is due within the time that a run waits.
-    fn work(&self, run: &Run, known: u64) -> Result<Shown> {
+    /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.
+    fn work(&self, run: &Run, known: u64, options: Options) -> Result<(Shown, Option<Judged>)> {
         let workers = self.surroundings.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
@@ -320,6 +320,16 @@ impl Engine {
             run.outputs.iter().for_each(OutputSlot::notify);
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
+            let mut judged = None;
+            if options.kind == RunKind::Full && !run.stops() {
+                run.progress.waits_for("looking for what is gone");
+                failing(run, || {
+                    let found = sweep::judge(run, &mut lister.shown, known)?;
+                    visit::held::narrow(run, &found)?;
+                    judged = Some(found);
+                    Ok(())
+                });
+            }
             run.board.close();
             run.outputs.iter().for_each(OutputSlot::notify);
             for visitor in visitors {
@@ -332,7 +342,7 @@ impl Engine {
             renewing.map(join);
             match run.board.take_error() {
                 Some(error) => Err(error),
-                None => Ok(lister.shown),
+                None => Ok((lister.shown, judged)),
             }
         })
     }
@@ -341,23 +351,12 @@ impl Engine {
         &self,
         run: &Run,
         mut shown: Shown,
-        known: u64,
-        options: Options,
+        judged: Option<Judged>,
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
-        shown.seen -= &*lock(&run.unseen);
-        if planted(Mutation::InterruptedListingContinued) {
-            let runs = self.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
-            for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
-                for ids in self.reader.read(|sql| runs::marks(sql, run.job.id, before.number))? {
-                    shown.seen |= crate::marks::from_bytes(&ids)?;
-                }
-            }
-        }
         if self.cancel.cancelled() || error.is_some() {
             return Ok(shown.blind);
         }
-        run.progress.waits_for("looking for what is gone");
         let now = self.clock.now();
         if let Some(store) = &run.store {
             store.write(Durability::Synced, |sql| {
@@ -372,10 +371,9 @@ impl Engine {
                 jobs::drain(sql, run.job.id, run.number)
             })?;
         }
-        if options.kind == RunKind::Full {
-            let judged = sweep::judge(run, &shown)?;
+        if let Some(judged) = judged {
             let mut remover = self.remover(run)?;
-            let swept = sweep::sweep(run, &shown, judged, known, remover.as_mut());
+            let swept = sweep::sweep(run, &shown, judged, remover.as_mut());
             for (id, target) in remover.into_iter().flat_map(|remover| remover.targets) {
                 if let Some(slot) = run.outputs.iter().find(|slot| slot.id == id) {
                     slot.give_back(target.opened);

@@ -19,7 +19,7 @@ use crate::lister::Shown;
 use crate::marks;
 use crate::places::{looks, openings};
 use crate::remove::{Removed, Remover};
-use crate::run::Run;
+use crate::run::{Run, lock};
 
 /// Candidates that are judged at once.
 const JUDGED_AT_ONCE: usize = 1_024;
@@ -37,10 +37,42 @@ pub(crate) struct Judged {
     filtered_in: HashMap<PlaceId, String>,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
+    /// What is gone or filtered and some output may hold: what the guard counts.
+    to_go: RoaringTreemap,
+    /// The guard holds all of that.
+    held: bool,
 }
 
-/// Judges everything that the run did not meet.
-pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
+impl Judged {
+    /// Documents that are there, that a rule leaves out now, and whose removal is held.
+    pub(crate) fn held_by_rule(&self) -> RoaringTreemap {
+        if self.held { &self.filtered & &self.to_go } else { RoaringTreemap::new() }
+    }
+}
+
+/// Judges everything that the run did not meet. `known` counts the job's documents before the run.
+pub(crate) fn judge(run: &Run, shown: &mut Shown, known: u64) -> Result<Judged> {
+    shown.seen -= &*lock(&run.unseen);
+    if planted(Mutation::InterruptedListingContinued) {
+        let runs = run.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
+        for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
+            for ids in run.reader.read(|sql| runs::marks(sql, run.job.id, before.number))? {
+                shown.seen |= marks::from_bytes(&ids)?;
+            }
+        }
+    }
+    let mut judged = judge_all(run, shown)?;
+    let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
+    // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too. What no output holds costs
+    // nothing, as files that came and went while they were listed.
+    judged.to_go = held_somewhere(run, &(&judged.absent | &judged.filtered))?;
+    let counted = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { judged.to_go.len() };
+    // The root's emptiness is news only where something was before, and a first run has nothing to lose.
+    judged.held = known > 0 && guard.holds(counted, known, shown.root_empty);
+    Ok(judged)
+}
+
+fn judge_all(run: &Run, shown: &Shown) -> Result<Judged> {
     let mut judged = Judged::default();
     let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
     let mut missing: Vec<i64> = Vec::new();
@@ -56,7 +88,7 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
             for stored in stored {
                 judge_one(run, shown, &stored, &mut judged);
             }
-            if run.sweep_stops() {
+            if run.stops() {
                 return Ok(judged);
             }
         }
@@ -95,25 +127,15 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     }
 }
 
-/// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run. Places that
-/// do not open because they never stood still.
+/// Removes what is proven to be gone, unless the guard holds it. Places that do not open because they never stood still.
 pub(crate) fn sweep(
     run: &Run,
     shown: &Shown,
     judged: Judged,
-    known: u64,
     remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
-    let Judged { absent, moved, filtered, filtered_in, kept } = judged;
-    let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
-    // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too.
-    let to_go = &absent | &filtered;
-    // What no output holds costs nothing, as files that came and went while they were listed.
-    let to_go = held_somewhere(run, &to_go)?;
+    let Judged { absent, moved, filtered, filtered_in, kept, to_go, held } = judged;
     let never_held = (&absent | &filtered) - &to_go;
-    let counted = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { to_go.len() };
-    // The root's emptiness is news only where something was before, and a first run has nothing to lose.
-    let held = known > 0 && guard.holds(counted, known, shown.root_empty);
     let mut kept = kept;
     let settled = if run.unsettled() && !planted(Mutation::MovedBeforeItsNewName) {
         moved_to_unsettled(run, &moved)?

@@ -3,6 +3,7 @@
 pub(crate) mod audience;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
+pub(crate) mod held;
 pub(crate) mod holdings;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
@@ -13,6 +14,7 @@ mod unread;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use ingather_connector::model::access::Level;
 use ingather_connector::model::decision::{Found, Holding, NOBODY};
 use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
@@ -211,7 +213,11 @@ impl<'r> Visiting<'r> {
 
     /// The class of what is seen of it, after the stages had their say.
     fn class(&self, observed: &Observed) -> Result<ClassId> {
-        let level = self.run.pipeline.access(&observed.level);
+        self.class_of(&observed.level)
+    }
+
+    fn class_of(&self, level: &Level) -> Result<ClassId> {
+        let level = self.run.pipeline.access(level);
         let mut classes = self.run.classes();
         if let Some(id) = classes.find(&level) {
             return Ok(id);

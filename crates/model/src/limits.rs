@@ -82,6 +82,9 @@ pub const FOLDERS_OPEN_MAX: usize = 128;
 pub const FOLDERS_REACHED_MAX: usize = 2 * READY_MAX;
 /// Folders that are kept open while documents in them are read: one for each reading thread (at most 8).
 pub const FOLDERS_STANDING_MAX: usize = 8;
+/// Mounts below one source whose places are remembered, so that another one is noticed when a document is read; beyond, only the two
+/// looks at a folder tell.
+pub const MOUNTS_ENTERED_MAX: usize = 4_096;
 /// Folders that changed while a run went on, or just before, and are watched: about 1 KiB of the kernel's memory each.
 pub const FOLDERS_WATCHED_MAX: usize = 1_024;
 /// Looks at a document, and at the folders above it, of which each finds it changed while it was read (design 4.20).

@@ -60,6 +60,7 @@ const NAMED: &[(Mutation, Check)] = &[
         Mutation::JudgedAfterReading,
         Check::Suite("closed and open again between two workers' looks", judged_too_late),
     ),
+    (Mutation::HeldNotLookedAt, Check::Scenario("held_by_a_rule")),
     (Mutation::JudgedAfterListing, Check::Scenario("opens_while_it_changes")),
     (Mutation::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
     (Mutation::ContentExplainedAway, Check::Scenario("content_unseen")),

@@ -402,6 +402,12 @@ impl Repository for ScriptRepository {
         Err(Fault::Gone)
     }
 
+    fn level_of_left(&self, _call: &Call, key: &str) -> Option<Level> {
+        let source = locked(&self.source);
+        let file = source.files.get(&format!("{}{key}", self.root));
+        file.filter(|file| !source.absent && !file.vanishing).map(|file| file.level.clone())
+    }
+
     fn probe(&self, _call: &Call, key: &str) -> Presence {
         let source = locked(&self.source);
         let name = format!("{}{key}", self.root);

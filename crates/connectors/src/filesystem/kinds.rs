@@ -16,6 +16,9 @@ const ALL: u8 = LOCAL | TIMES | WATCHED;
 /// [`super::mounts`].
 pub(super) const FUSE: u64 = 0x6573_5546;
 
+/// Overlay: what its layers lie on tells what its times tell; see [`super::mounts`].
+pub(super) const OVERLAY: u64 = 0x794c_7630;
+
 const KINDS: &[(u64, u8)] = &[
     (0xef53, ALL),                  // ext2, ext3, ext4
     (0x5846_5342, ALL),             // xfs
@@ -23,7 +26,7 @@ const KINDS: &[(u64, u8)] = &[
     (0xf2f5_2010, ALL),             // f2fs
     (0x0102_1994, ALL),             // tmpfs
     (0x8584_58f6, ALL),             // ramfs
-    (0x794c_7630, ALL),             // overlay
+    (OVERLAY, ALL),                 // overlay
     (0xca45_1a4e, ALL),             // bcachefs
     (0x7366_746e, ALL),             // ntfs3
     (0x5265_4973, ALL),             // reiserfs

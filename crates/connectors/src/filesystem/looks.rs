@@ -247,6 +247,7 @@ fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, F
     let root = root::open(&source.root, Some((source, &mut places, Some(now))))?;
     let path = root::read_key(key).map_err(root::Stop::fault)?;
     if root.is_file {
+        source.reached.enter("", &Facts::of_handle(&root.folder).map_err(|errno| root::fault(errno, "`/`"))?);
         // The folder that holds the file rules all keys that there are.
         if let Some(place) = places.last_mut() {
             place.folder = Some(String::new());
@@ -256,8 +257,10 @@ fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, F
     let label = || format!("folder `{}`", source.folder_of(key));
     let above = |places: &[PlaceReport]| places.last().map(|place| place.name.clone());
     let parent = above(&places);
-    let (place, _) = report(source, &root.folder, source.root.text(), parent, Some(String::new()), Some(now))
-        .map_err(|errno| root::fault(errno, &label()))?;
+    let (place, facts) =
+        report(source, &root.folder, source.root.text(), parent, Some(String::new()), Some(now))
+            .map_err(|errno| root::fault(errno, &label()))?;
+    source.reached.enter("", &facts);
     places.push(place);
     let mut handle = root.folder;
     let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
@@ -276,6 +279,7 @@ fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, F
         if facts.kind() != FileType::Directory {
             return Err(Fault::Gone);
         }
+        source.reached.enter(&folder, &facts);
         places.push(place);
     }
     Ok(places)

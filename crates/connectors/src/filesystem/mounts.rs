@@ -1,13 +1,15 @@
 //! What stamps must hold of a mount: where change times tell of each change nothing, elsewhere the mount itself, so that after another
 //! one each file is looked at anew (design 4.18, decision 0013).
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::sync::OnceLock;
 
 use ingather_connector::model::key::Stamp;
-use rustix::fs::{AtFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use siphasher::sip::SipHasher13;
 
 use super::facts::{Facts, Grain};
@@ -17,6 +19,9 @@ use super::kinds;
 const TABLE_BYTES_MAX: u64 = 16 << 20;
 /// Mounts that are remembered; a source with more of them asks again for those beyond.
 const MOUNTS_MAX: usize = 256;
+
+/// How deep overlays lie in each other: the kernel takes no more.
+const OVERLAYS_DEPTH_MAX: usize = 2;
 
 /// Marks stamps of documents that root alone may see, because of what they lie on.
 const ALONE: u64 = 0x616c_6f6e_6500_0000;
@@ -69,12 +74,15 @@ impl Mounts {
 
 /// Asks about the mount of what is open as `handle`. What is not `trusted` is shown to root alone, whatever its stamps say.
 pub(super) fn look(facts: &Facts, handle: impl AsFd, trusted: bool) -> Mounted {
-    // A magic number is 32 bits, whatever the width and sign of the field.
-    let magic = rustix::fs::fstatfs(handle.as_fd()).ok().map(|fs| fs.f_type as u64 & 0xffff_ffff);
+    let magic = magic_of(handle.as_fd());
     let number = number(handle);
     let table = table();
     let line = number.and_then(|number| line_of(number, &table));
-    let mark = if !trusted || tells_changes(magic, line.as_deref()) { 0 } else { mark(facts, boot()) };
+    let tells = || {
+        tells_changes(magic, line.as_deref())
+            && !has_image(magic, line.as_deref(), &table, OVERLAYS_DEPTH_MAX, &open_layer)
+    };
+    let mark = if !trusted || tells() { 0 } else { mark(facts, boot()) };
     let mapped = number.is_some() && line.is_none_or(|line| is_mapped(&line));
     Mounted {
         grain: Grain::of_magic(magic),
@@ -82,6 +90,11 @@ pub(super) fn look(facts: &Facts, handle: impl AsFd, trusted: bool) -> Mounted {
         mapped,
         exact: mark != 0 || mapped || table.lines().any(is_mapped),
     }
+}
+
+/// A magic number is 32 bits, whatever the width and sign of the field.
+fn magic_of(handle: impl AsFd) -> Option<u64> {
+    rustix::fs::fstatfs(handle).ok().map(|fs| fs.f_type as u64 & 0xffff_ffff)
 }
 
 /// The number of a mount in the table of mounts; none where the kernel is older than those that map owners.
@@ -114,6 +127,82 @@ fn tells_changes(magic: Option<u64>, line: Option<&str>) -> bool {
     magic.is_some_and(|magic| {
         kinds::is(magic, kinds::TIMES) || (magic == kinds::FUSE && kind() == Some("virtiofs"))
     })
+}
+
+/// Whether a lower layer of an overlay, or of one that it lies on, is known to be on what does not keep change times: the overlay shows its
+/// times and numbers, and those of another image at the next mount. Layers that cannot be seen from here count as ordinary ones.
+/// `open` tells the kind of a layer and its mount.
+fn has_image(
+    magic: Option<u64>,
+    line: Option<&str>,
+    table: &str,
+    depth: usize,
+    open: &dyn Fn(Vec<u8>) -> Option<(Option<u64>, Option<u64>)>,
+) -> bool {
+    let (Some(kinds::OVERLAY), Some(line)) = (magic, line) else { return false };
+    lower_layers(line).into_iter().filter_map(open).any(|(magic, number)| {
+        let line = number.and_then(|number| line_of(number, table));
+        !tells_changes(magic, line.as_deref())
+            || (depth > 0 && has_image(magic, line.as_deref(), table, depth - 1, open))
+    })
+}
+
+/// The kind of what lies at a path, and the number of its mount.
+fn open_layer(path: Vec<u8>) -> Option<(Option<u64>, Option<u64>)> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let layer = rustix::fs::open(OsString::from_vec(path), flags, Mode::empty()).ok()?;
+    Some((Some(magic_of(&layer)?), number(&layer)))
+}
+
+/// Absolute paths of the lower layers of an overlay, by its line: `lowerdir=/a:/b`, or an option for each.
+fn lower_layers(line: &str) -> Vec<Vec<u8>> {
+    let Some((_, after)) = line.split_once(" - ") else { return Vec::new() };
+    let options = after.split(' ').nth(2).unwrap_or_default();
+    let mut layers = Vec::new();
+    for option in options.split(',') {
+        let Some((name, value)) = option.split_once('=') else { continue };
+        match name {
+            // A colon that belongs to a path follows a backslash, which is written as `\134` here.
+            "lowerdir" => layers.extend(value.replace(r"\134:", r"\134\072").split(':').map(unescaped)),
+            "lowerdir+" | "datadir+" => layers.push(unescaped(value)),
+            _ => {}
+        }
+    }
+    // Some kernels show the words of who mounted it, with backslashes before what belongs to a path, others the paths.
+    let plain: Vec<Vec<u8>> =
+        layers.iter().filter(|path| path.contains(&b'\\')).map(|path| bare(path)).collect();
+    layers.extend(plain);
+    layers.retain(|layer| layer.first() == Some(&b'/'));
+    layers
+}
+
+/// Without the backslashes that say that the next letter belongs to a path.
+fn bare(path: &[u8]) -> Vec<u8> {
+    let mut letters = path.iter().copied();
+    std::iter::from_fn(|| {
+        letters.next().and_then(|one| if one == b'\\' { letters.next() } else { Some(one) })
+    })
+    .collect()
+}
+
+/// A word of the table of mounts, in which blanks and the like are written as `\040`.
+pub(super) fn unescaped(written: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(written.len());
+    let mut rest = written.as_bytes();
+    while let [first, after @ ..] = rest {
+        let number = after.get(..3).and_then(|three| std::str::from_utf8(three).ok());
+        match (first, number.and_then(|three| u8::from_str_radix(three, 8).ok())) {
+            (b'\\', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 /// What numbers of mounts are worth.
@@ -203,6 +292,39 @@ mod tests {
             assert_eq!(tells_changes(magic, None), tells, "{magic:x?}");
         }
         assert!(tells_changes(Some(kinds::FUSE), virtiofs.as_deref()));
+    }
+
+    #[test]
+    fn an_overlay_tells_changes_as_long_as_no_lower_layer_is_known_to_be_an_image() {
+        const SQUASHFS: u64 = 0x7371_7368;
+        let open = |path: Vec<u8>| match path.as_slice() {
+            b"/image" | b"/an image" | b"/colon:" | b"/comma," | br"/a\b" => Some((Some(SQUASHFS), Some(41))),
+            b"/disk" => Some((Some(0xef53), Some(22))),
+            b"/inner" => Some((Some(kinds::OVERLAY), Some(50))),
+            _ => None,
+        };
+        let inner = "50 22 0:60 / /inner rw - overlay overlay rw,lowerdir=/image,upperdir=/u,workdir=/w";
+        let table = format!("{TABLE}{inner}\n");
+        for (options, image) in [
+            ("rw,lowerdir=/disk,upperdir=/image,workdir=/w", false),
+            ("rw,lowerdir=/disk:/image,upperdir=/u,workdir=/w", true),
+            (r"rw,lowerdir=/an\040image", true),
+            (r"rw,lowerdir=/disk:/colon\072", true),
+            (r"rw,lowerdir=/colon\134::/disk", true),
+            (r"rw,lowerdir=/comma\134\054:/disk", true),
+            (r"rw,lowerdir=/a\134b", true),
+            (r"rw,lowerdir=/a\134\134b", true),
+            ("rw,lowerdir+=/disk,lowerdir+=/image", true),
+            ("rw,lowerdir=/disk::/image", true),
+            ("rw,lowerdir=/inner", true),
+            ("rw,lowerdir=/elsewhere:image", false),
+            ("rw", false),
+        ] {
+            let line = format!("51 22 0:61 / /o rw shared:9 - overlay overlay {options}");
+            let found = has_image(Some(kinds::OVERLAY), Some(&line), &table, OVERLAYS_DEPTH_MAX, &open);
+            assert_eq!(found, image, "{options}");
+            assert!(!has_image(Some(0xef53), Some(&line), &table, OVERLAYS_DEPTH_MAX, &open));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Folders that were reached lately, so that a document beside another one costs one step and not one for each folder
 //! above it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,6 @@ use super::{Source, Taken};
 #[derive(Default)]
 pub(super) struct Reached(Mutex<Folders>);
 
-#[derive(Default)]
 struct Folders {
     /// The way down to each was judged, and nothing on it leaves out what is below. Those that were reached lately, and those
     /// before them.
@@ -25,6 +24,20 @@ struct Folders {
     open: VecDeque<Open>,
     /// How often those that were open were let go of.
     forgotten: u64,
+    /// Where another mount begins, as a listing or a look at all folders above a document has found it last; the root is one.
+    /// None when there are too many to be kept.
+    mounts: Option<BTreeMap<String, u64>>,
+}
+
+impl Default for Folders {
+    fn default() -> Folders {
+        Folders {
+            judged: Default::default(),
+            open: VecDeque::new(),
+            forgotten: 0,
+            mounts: Some(BTreeMap::new()),
+        }
+    }
 }
 
 /// What tells a folder from another one under its path.
@@ -38,6 +51,39 @@ impl Folders {
     fn is_judged(&self, parent: &str) -> Option<Judged> {
         self.judged.iter().find_map(|judged| judged.get(parent)).copied()
     }
+
+    /// The mount of a folder, as it was looked at last; none when nobody has looked.
+    fn mount(&self, folder: &str) -> Option<u64> {
+        let mounts = self.mounts.as_ref()?;
+        let mut at = folder;
+        loop {
+            if let Some(mount) = mounts.get(at) {
+                return Some(*mount);
+            }
+            at = above(at)?;
+        }
+    }
+
+    /// Takes note of the mount of a folder that was looked at.
+    fn enter(&mut self, folder: &str, mount: u64) {
+        if self.mount(folder) == Some(mount) {
+            return;
+        }
+        let before = above(folder).and_then(|above| self.mount(above));
+        let Some(mounts) = &mut self.mounts else { return };
+        if before == Some(mount) {
+            mounts.remove(folder);
+        } else if mounts.len() < limits::MOUNTS_ENTERED_MAX || mounts.contains_key(folder) {
+            mounts.insert(folder.to_owned(), mount);
+        } else {
+            self.mounts = None;
+        }
+    }
+}
+
+/// The folder that a folder of keys is in; none above the root.
+fn above(folder: &str) -> Option<&str> {
+    folder.strip_suffix('/').map(parent)
 }
 
 impl Judged {
@@ -97,7 +143,7 @@ impl Reached {
         }
         let handle = rustix::fs::openat(&folder, name, flags, Mode::empty()).ok()?;
         let facts = Facts::of_handle(&handle).ok()?;
-        (facts.id() == file.id()).then_some(Taken { handle, facts, born })
+        (facts.id() == file.id()).then_some(Taken { handle, facts, born, stands: true })
     }
 
     /// Opens the folder `parent`, with the path `above` below the root.
@@ -133,18 +179,34 @@ impl Reached {
         Some(handle)
     }
 
-    /// Takes note of the folder of a document that was found by the way down.
-    pub(super) fn remember(&self, source: &Source, key: &str, spot: &Spot) {
-        let is_file = source.base().is_some_and(|base| base.is_file);
-        if spot.left.is_some() || is_file {
-            return;
+    /// Takes note of the folder of a document that was found by the way down. False when it is on another mount than at the last look
+    /// at it: what lies there is of a folder that nobody has judged, and no later look tells of a mount that is gone by then.
+    pub(super) fn remember(&self, source: &Source, key: &str, spot: &Spot) -> bool {
+        let Ok(facts) = Facts::of_handle(&spot.folder) else { return false };
+        let parent = parent(key);
+        if self.lock().mount(parent).is_some_and(|mount| mount != facts.mount) {
+            return false;
         }
-        let Ok(facts) = Facts::of_handle(&spot.folder) else { return };
-        self.note(source, parent(key), &facts);
+        let is_file = source.base().is_some_and(|base| base.is_file);
+        if spot.left.is_none() && !is_file {
+            self.judge(source, parent, &facts);
+        }
+        true
     }
 
-    /// Takes note of a folder that a listing or the way down entered. Ignore files are asked each time.
+    /// Takes note of a folder that a look at it, and at those above it, has entered.
+    pub(super) fn enter(&self, folder: &str, facts: &Facts) {
+        self.lock().enter(folder, facts.mount);
+    }
+
+    /// Takes note of a folder that a listing entered.
     pub(super) fn note(&self, source: &Source, folder: &str, facts: &Facts) {
+        self.enter(folder, facts);
+        self.judge(source, folder, facts);
+    }
+
+    /// Takes note of a folder whose way down was judged. Ignore files are asked each time.
+    fn judge(&self, source: &Source, folder: &str, facts: &Facts) {
         if source.rules.ignore_files {
             return;
         }

@@ -5,11 +5,14 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 
 use ingather_connector::call::Call;
+use ingather_connector::model::access::Level;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::{limits, names};
 use ingather_connector::repository::{Observed, ReadContent};
+
+use rustix::fs::FileType;
 
 use super::facts::{Facts, millis};
 use super::levels::{self, Acl};
@@ -45,6 +48,22 @@ pub(super) fn look_by(
     }
 }
 
+/// Who may see the file `key`, whatever rule leaves it out.
+pub(super) fn level_of_left(source: &Source, call: &Call, key: &str) -> Option<Level> {
+    for _ in 0..limits::READ_ATTEMPTS_MAX {
+        let spot = root::descend(source, source.standing().ok()?, key).ok()?;
+        let handle = root::open_path(&spot.folder, &spot.name).ok()?;
+        let facts = Facts::of_handle(&handle).ok().filter(|facts| facts.kind() == FileType::RegularFile)?;
+        let taken = Taken { handle, facts, born: None, stands: true };
+        let list = levels::list_of_path(&taken.handle);
+        let judged = source.judge(key, call.now(), &taken, &list);
+        if Facts::of_handle(&taken.handle) == Ok(facts) {
+            return Some(judged.level);
+        }
+    }
+    None
+}
+
 /// Reads the document `key`: again when it changed meanwhile, and at last without a version.
 pub(super) fn fetch(
     source: &Source,
@@ -77,7 +96,7 @@ fn read_once(
     let taken = source.take(key, root::READ)?;
     let list = levels::list_of_handle(&taken.handle);
     let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
-    let Taken { handle, facts: before, born } = taken;
+    let Taken { handle, facts: before, born, .. } = taken;
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
     let outcome = read(&mut record, &level, &mut bytes);

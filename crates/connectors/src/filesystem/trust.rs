@@ -175,24 +175,9 @@ fn mount_of(dev: u64, table: &str) -> Option<Mount> {
     })
 }
 
-/// A path of the mount table, in which blanks and the like are written as `\040`, as names are written.
+/// A path of the mount table, as names are written.
 fn plain(written: &str) -> String {
-    let mut bytes = Vec::with_capacity(written.len());
-    let mut rest = written.as_bytes();
-    while let [first, after @ ..] = rest {
-        let number = after.get(..3).and_then(|three| std::str::from_utf8(three).ok());
-        match (first, number.and_then(|three| u8::from_str_radix(three, 8).ok())) {
-            (b'\\', Some(byte)) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    names::escape(&bytes).into_owned()
+    names::escape(&mounts::unescaped(written)).into_owned()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::outputs::OutputSlot;
 
 /// Who may see a document now, compared with who might before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Audience {
+pub(super) enum Audience {
     Same,
     /// Nobody else, and fewer.
     Fewer,
@@ -66,7 +66,7 @@ impl<'r> Visiting<'r> {
 
     /// Whether who may find what outputs hold of it is known to be what its row says. It is not where that was hidden, or where what was
     /// sent last is not confirmed: the row then speaks of what nobody holds yet. What was kept of something in it is judged apart.
-    fn is_shown_as_known(&self) -> bool {
+    pub(super) fn is_shown_as_known(&self) -> bool {
         let Some(known) = &self.task.known else { return false };
         let access = access_digest(known.class, known.place);
         let outputs = &self.run.outputs;
@@ -128,7 +128,7 @@ impl<'r> Visiting<'r> {
         self.show(visited, tellings, outcome, Made::default())
     }
 
-    fn audience(&self, class: ClassId) -> Result<Audience> {
+    pub(super) fn audience(&self, class: ClassId) -> Result<Audience> {
         let Some(known) = &self.task.known else { return Ok(Audience::Others) };
         let Some(before) = known.class.filter(|_| known.place == self.task.place) else {
             return Ok(Audience::Others);

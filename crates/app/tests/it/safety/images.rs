@@ -56,6 +56,43 @@ fn a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown(
     drop(second);
 }
 
+/// An overlay shows the times and numbers of what it lies on.
+#[test]
+fn a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_took_its_place() {
+    if !own_mounts(
+        "safety::images::a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_took_its_place",
+    ) {
+        return;
+    }
+    let sandbox = Sandbox::sqlite();
+    let below = sandbox.path().join("an image, below");
+    let upper = sandbox.path().join("upper");
+    std::fs::create_dir(&below).unwrap();
+    std::fs::create_dir(&upper).unwrap();
+    files::tool("mount", &["-t", "tmpfs", "none"], &upper);
+    ["up", "work"].iter().for_each(|name| std::fs::create_dir(upper.join(name)).unwrap());
+    let layer = |name: &str| upper.join(name).to_str().unwrap().to_owned();
+    let lower = below.to_str().unwrap().replace(',', "\\,");
+    let options = format!("lowerdir={lower},upperdir={},workdir={}", layer("up"), layer("work"));
+    let mount = |mode, text| {
+        let image = fuse::mount(&below, true, image(mode, text), Box::new(|_| ()));
+        files::tool("mount", &["-t", "overlay", "-o", &options, "none"], &sandbox.root());
+        image
+    };
+    let first = mount(0o700, SECRET);
+    sync(&sandbox, &[]).exits(0);
+    assert_eq!(found(&sandbox, ORDINARY), [""; 0]);
+    let again = sync(&sandbox, &[]).exits(0);
+    assert_eq!(again.json()[0]["unchanged"], 1, "as long as it is mounted, its times tell: {again:#?}");
+    files::tool("umount", &[], &sandbox.root());
+    drop(first);
+    let second = mount(0o755, HARMLESS);
+    let answer = sync(&sandbox, &[]).exits(0);
+    assert_eq!(found(&sandbox, ORDINARY), ["harmless"], "{answer:#?}");
+    files::tool("umount", &[], &sandbox.root());
+    drop(second);
+}
+
 #[test]
 fn a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tells_nobody() {
     if !own_mounts(

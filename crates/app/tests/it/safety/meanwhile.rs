@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::mounts::own_mounts;
 use crate::files;
 use crate::people::ORDINARY;
 use crate::sandbox::{Answer, Sandbox, finish};
@@ -161,6 +162,52 @@ fn what_is_read_while_a_folder_was_closed_is_found_by_nobody_after_it_opened_aga
     });
     assert_eq!(sandbox.find(SECRET), [""; 0], "{answer:#?}");
     assert_eq!(sandbox.run(&["search", "again", "--as", ORDINARY, "--json"]).exits(0).documents().len(), 5);
+}
+
+/// Another file system is mounted over a folder while a document in it is read, and taken off again before the folder is looked at once
+/// more: what was read there is of a folder that nobody judged.
+#[test]
+fn what_is_read_of_a_file_system_that_covers_a_folder_for_a_moment_is_found_by_nobody() {
+    if !own_mounts(
+        "safety::meanwhile::what_is_read_of_a_file_system_that_covers_a_folder_for_a_moment_is_found_by_nobody",
+    ) {
+        return;
+    }
+    for flags in [&[][..], &["--ignore-files"]] {
+        let sandbox = Sandbox::sqlite();
+        let folder = |name: &str| sandbox.root().join("above").join(name);
+        let private = sandbox.path().join("private");
+        for name in NAMES {
+            std::fs::create_dir_all(folder(name)).unwrap();
+            std::fs::write(folder(name).join("f.bin"), format!("harmless {name}")).unwrap();
+        }
+        std::fs::create_dir(&private).unwrap();
+        files::tool("mount", &["-t", "tmpfs", "none"], &private);
+        mode(&private, 0o700);
+        std::fs::write(private.join("f.bin"), SECRET).unwrap();
+        files::settle(&sandbox.root());
+        files::settle(&private);
+        let covered = std::sync::Mutex::new(Vec::new());
+        let answer = sync(&sandbox, flags, |number, text| {
+            let mut covered = covered.lock().unwrap();
+            if number == 1 {
+                let others = NAMES.iter().filter(|name| !text.contains(*name));
+                covered.extend(others.map(|name| folder(name)));
+                for place in &*covered {
+                    files::tool("mount", &["--bind", private.to_str().unwrap()], place);
+                }
+            } else if text.contains(SECRET) && covered.len() == 4 {
+                covered.drain(..).for_each(|place| files::tool("umount", &["--lazy"], &place));
+            }
+        });
+        assert_eq!(covered.lock().unwrap().len(), 0, "one was read while it was covered: {answer:#?}");
+        assert_eq!(leaked(&sandbox), [""; 0], "{answer:#?}");
+        assert_eq!(sandbox.find(SECRET), [""; 0], "{answer:#?}");
+        // Looked at once more, they are found as they are.
+        assert_eq!(answer.code, 0, "{answer:#?}");
+        let harmless = ["search", "harmless", "--as", ORDINARY, "--json"];
+        assert_eq!(sandbox.run(&harmless).exits(0).documents().len(), 5, "{answer:#?}");
+    }
 }
 
 #[test]
