@@ -61,6 +61,8 @@ pub const GUARD_DOCUMENTS: u64 = 20;
 pub const GUARD_PERCENT: u64 = 10;
 /// Bytes of a line of a journal by which the line is known: its number stands at its beginning.
 pub const JOURNAL_LINE_BEGINNING: usize = 4_096;
+/// Bytes at the end of a journal that are compared before more is written: a file of the same length is another one by them.
+pub const JOURNAL_TAIL_BYTES: usize = 4_096;
 /// Bytes of one line of a journal that is read: the longest texts, each byte escaped.
 pub const JOURNAL_LINE_BYTES_MAX: u64 = 256 << 20;
 /// Access changes on their way to an output that a search takes into account; with more it answers nothing.

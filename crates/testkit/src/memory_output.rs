@@ -282,11 +282,13 @@ impl Shelf {
                 };
                 self.entries.insert(change.id.clone(), entry);
             }
-            Op::Access { class, place } => {
+            Op::Access { version, class, place } => {
                 self.calls.access += 1;
                 self.told.push(format!("access {}", change.id));
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.class, entry.place, entry.job) = (*class, *place, change.job);
+                let fits = version.is_none_or(|version| version == entry.version);
+                (entry.class, entry.place) = if fits { (*class, *place) } else { (None, None) };
+                entry.job = change.job;
             }
             Op::Delete => {
                 self.calls.delete += 1;
@@ -460,8 +462,7 @@ impl Output for MemoryOutput {
         if self.can.told {
             (number, seq) = (shelf.seq, shelf.seq);
         }
-        let begins = self.can.told && seq == 0;
-        let identity = if begins { String::new() } else { format!("shelf {identity}") };
+        let identity = if self.can.told && seq == 0 { String::new() } else { format!("shelf {identity}") };
         Generation { identity, number, seq, session }
     }
 
