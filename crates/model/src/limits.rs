@@ -100,6 +100,8 @@ pub const FOLDER_NAMES_MAX: usize = 4_000_000;
 pub const GLOBS_MAX: usize = 1_024;
 /// Bytes of one pattern.
 pub const GLOB_BYTES_MAX: usize = 65_536;
+/// Bytes of a file with patterns: so many patterns as a setting takes, with comments.
+pub const PATTERN_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of the written path of a source.
 pub const ROOT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of one ignore file; a larger one makes its folder a blind spot.
