@@ -85,7 +85,7 @@ pub(crate) fn whole<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
-    let named = write_whole(&part, write).and_then(|written| {
+    let named = write_whole(file, &part, write).and_then(|written| {
         // Never over a file that came into being meanwhile.
         let flags = rustix::fs::RenameFlags::NOREPLACE;
         rustix::fs::renameat_with(rustix::fs::CWD, &part, rustix::fs::CWD, file, flags)
@@ -100,8 +100,8 @@ pub(crate) fn whole<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result
     named
 }
 
-fn write_whole<T>(part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let failed = |error: std::io::Error| failed(part, &error);
+fn write_whole<T>(place: &Path, part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let failed = |error: std::io::Error| failed(place, &error);
     let file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part).map_err(failed)?;
     let mut out = BufWriter::new(file);
@@ -172,6 +172,7 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
 pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
     let input: Box<dyn Read> = match file == Path::new(STANDARD) {
         true => Box::new(std::io::stdin().lock()),
+        false if file.is_dir() => return Err(damaged(file, "it is a folder")),
         false => Box::new(File::open(file).map_err(|error| failed(file, &error))?),
     };
     make_folder(into)?;

@@ -102,18 +102,37 @@ pub(crate) fn stderr(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }
 
-/// Shows what the reader of arguments answers: help and version on standard output, what is wrong on standard error.
+/// Shows what the reader of arguments answers: help and version on standard output; what is wrong, in one sentence, on standard error.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn arguments(answer: &clap::Error) -> std::io::Result<()> {
-    let typed = |argument: std::ffi::OsString| argument.to_string_lossy().chars().any(visible::is_order);
-    if answer.use_stderr() && std::env::args_os().any(typed) {
-        // It repeats what was typed, or what a script was given.
-        answer.render().to_string().lines().for_each(stderr);
-        return Ok(());
+    let is_help = answer.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help || !answer.use_stderr() {
+        return answer.print();
     }
-    answer.print()
+    stderr(&wrong_arguments(&answer.render().to_string()));
+    Ok(())
+}
+
+/// One sentence of what the reader of arguments says in paragraphs: what is wrong, what may be meant, and where to look.
+fn wrong_arguments(said: &str) -> String {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let mut paragraphs = said.split("\n\n").map(flat);
+    let first = paragraphs.next().unwrap_or_default();
+    // The list of all commands is in the help.
+    let first = first.split(" [subcommands: ").next().unwrap_or_default();
+    let mut sentence = format!("ingather: {}", first.strip_prefix("error: ").unwrap_or(first));
+    for paragraph in paragraphs {
+        if let Some(tip) = paragraph.strip_prefix("tip: ") {
+            sentence.push_str(&format!("; {tip}"));
+        } else if let Some(usage) = paragraph.strip_prefix("Usage: ") {
+            let command =
+                usage.split(' ').take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
+            sentence.push_str(&format!("; see `{} --help`", command.collect::<Vec<&str>>().join(" ")));
+        }
+    }
+    sentence
 }
 
 /// Says in one sentence that this program has a fault, unless somebody waits for this panic and answers for it.

@@ -109,6 +109,8 @@ pub enum Op {
     /// Change the access of the entry that is there, and whose it is: [`Change::job`], [`Change::job_name`] and
     /// [`Change::document`].
     Access {
+        /// The entry that is spoken of, as [`Op::Put`] numbers it; none: whatever is there is hidden, or nobody knows which it is.
+        version: Option<Digest>,
         /// Its class.
         class: Option<ClassId>,
         /// Its place.
@@ -157,6 +159,11 @@ pub enum Says {
         run: Option<i64>,
         /// `full`, `minimal`, `confirm`, `delete`.
         work: &'static str,
+        /// Number of this opening, which no other one has.
+        opening: i64,
+        /// [`Generation::number`] where it stood when it was opened: whoever follows it and has not come that far lacks something
+        /// that nobody tells again. 0 when nothing of this state was told before.
+        follows: i64,
     },
     /// What a class admits; it never changes.
     Acl {
@@ -227,6 +234,21 @@ pub struct Generation {
     pub session: i64,
 }
 
+/// [`Generation::identity`] of an output that has lost, while it is open, something that it was told: whatever it is told from
+/// then on fails, and the next opening tells it everything anew.
+pub const LOST: &str = "lost";
+
+/// How an output with [`OutputCan::told`] stands to what the books noted of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continuity {
+    /// It holds what it held then, and nothing that another writer added since.
+    Same,
+    /// It begins anew, as a file does that was rotated: what its entries refer to is told again.
+    Anew,
+    /// It is another one, or has lost something: all that it holds is void.
+    Other,
+}
+
 /// One output, opened for writing by one process.
 pub trait Output: Send {
     /// Applies a batch; one answer per change, in order. `Err` is about that change alone.
@@ -242,6 +264,15 @@ pub trait Output: Send {
     /// Nobody knows which of them were taken in: they are told again.
     fn tell(&mut self, _call: &Call, _statements: &[Statement]) -> Result<(), Fault> {
         Err(Fault::refused("cannot_be_told", "it judges access by the inventory"))
+    }
+
+    /// Compares it with what [`Generation::identity`] said when that was noted last; `opening` is the last one that may have told it
+    /// something since ([`Says::Begin`]). Asked only of outputs with [`OutputCan::told`], before they are told anything.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn continuity(&mut self, identity: &str, _opening: i64) -> Result<Continuity, Fault> {
+        Ok(if self.generation().identity == identity { Continuity::Same } else { Continuity::Anew })
     }
 
     /// Makes everything applied so far durable. Outputs without commits return their only generation.

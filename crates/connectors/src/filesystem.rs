@@ -17,6 +17,8 @@ mod trust;
 mod uri;
 mod walk;
 
+pub use rules::check_pattern;
+
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

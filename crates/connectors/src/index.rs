@@ -237,7 +237,7 @@ impl Opened {
         let state = match &change.op {
             Op::Put { .. } => self.put(change, folded, held)?,
             Op::Access { .. } if !held => return Err(Fault::Gone),
-            Op::Access { class, place } => {
+            Op::Access { class, place, .. } => {
                 self.change_access(change, class.map(|id| id.0), place.map(|id| id.0))?
             }
             Op::Delete => {
@@ -266,7 +266,7 @@ impl Opened {
     fn put(&mut self, change: &Change, folded: Option<&Change>, replaces: bool) -> Result<State, Fault> {
         let Op::Put { record, version, class, place } = &change.op else { return Ok(State::Deleted) };
         let (class, place) = match folded.map(|folded| &folded.op) {
-            Some(Op::Access { class, place }) => (class, place),
+            Some(Op::Access { class, place, .. }) => (class, place),
             _ => (class, place),
         };
         let text = record.body.as_deref();

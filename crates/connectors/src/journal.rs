@@ -1,6 +1,7 @@
 //! An output that appends one line of JSON for each change to a file: a record for people and for other programs, with all that
 //! is needed to judge who may see what (`docs/manual/journal.md`).
 
+mod continuity;
 pub(crate) mod lines;
 pub(crate) mod snapshot;
 #[cfg(test)]
@@ -20,7 +21,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::{limits, names};
 use ingather_connector::output::{
-    Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace, Statement,
+    Change, Continuity, Generation, Held, LOST, Output, OutputCan, OutputKind, OutputPlace, Statement,
 };
 use ingather_connector::settings;
 use rustix::fs::{Access, FlockOperation, OFlags};
@@ -29,6 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::continuity::Begun;
 use self::lines::Line;
 
 /// The `journal` output.
@@ -151,13 +153,19 @@ struct Journal {
     /// As in the settings, for people.
     name: String,
     /// Digest of its first line; empty while there is none.
-    identity: String,
+    first: String,
+    /// The last `run` line that is known in it.
+    begun: Option<Begun>,
     /// Number of its last line.
     seq: i64,
     /// Where the last whole line ends.
     end: u64,
+    /// The last bytes before that.
+    tail: Vec<u8>,
     /// Something may be behind `end` that was not confirmed.
     torn: bool,
+    /// Somebody else cut it, or wrote to it, since it was opened.
+    lost: bool,
 }
 
 /// Takes the lock of a journal, and waits a little where a process that was just started holds a copy of it.
@@ -183,7 +191,8 @@ impl Journal {
         // Without blocking, so that a pipe that is named by mistake is met by the question below.
         let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).bits().cast_signed();
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+        // At its end, wherever that is: behind the end of a file that was cut there would be a hole.
+        options.read(true).append(true).create(true).mode(0o600).custom_flags(flags);
         let file = options.open(path).map_err(trouble)?;
         let facts = file.metadata().map_err(trouble)?;
         refuse_odd(&facts, &name)?;
@@ -206,46 +215,78 @@ impl Journal {
             // The name of the new file must outlive a power cut as its lines do.
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(trouble)?;
         }
-        let (identity, seq) = stands(&file, end).map_err(trouble)?;
-        Ok(Journal { file, identity, seq, end, torn: false, name })
+        let (first, seq) = stands(&file, end).map_err(trouble)?;
+        let tail = tail(&file, end, limits::JOURNAL_TAIL_BYTES).map_err(trouble)?;
+        Ok(Journal { file, first, begun: None, seq, end, tail, torn: false, lost: false, name })
     }
 
     /// Appends lines with growing numbers, of which `seq` is the last one.
     fn write<'l>(&mut self, lines: impl Iterator<Item = Line<'l>>, seq: i64) -> Result<(), Fault> {
-        let mut text = Vec::new();
+        if self.lost {
+            return Err(self.loss());
+        }
+        let (mut text, mut begun) = (Vec::new(), None);
         for line in lines {
+            if let Line::Run { opening: Some(opening), .. } = &line {
+                begun = Some(Begun { opening: opening.clone(), at: self.end + text.len() as u64 });
+            }
             // Writing JSON into memory cannot fail; if it did, the line would be cut off with the batch.
             serde_json::to_writer(&mut text, &line)
                 .and(writeln!(text).map_err(serde_json::Error::io))
                 .map_err(|_| Fault::broken("journal", "a change cannot be written as JSON"))?;
         }
-        self.append(&text).map_err(|error| {
+        self.lost = !self.append(&text).map_err(|error| {
             let sentence =
                 format!("journal `{}` cannot be written: {error}; make room or free it", self.name);
             Fault::passing("journal", sentence)
         })?;
+        if self.lost {
+            return Err(self.loss());
+        }
         self.seq = seq;
-        if self.identity.is_empty() {
-            self.identity = first_line(&text);
+        self.begun = begun.or(self.begun.take());
+        if self.first.is_empty() {
+            self.first = first_line(&text);
         }
         Ok(())
     }
 
-    /// Appends whole lines and waits until they are on the disk.
-    fn append(&mut self, lines: &[u8]) -> std::io::Result<()> {
+    /// Appends whole lines and waits until they are on the disk; false when others have cut the file or written to it since the
+    /// last time, so that nobody knows which lines are lost.
+    fn append(&mut self, lines: &[u8]) -> std::io::Result<bool> {
+        let length = || self.file.metadata().map(|facts| facts.len());
+        let now = length()?;
+        if now < self.end || now > self.end && !self.torn {
+            return Ok(false);
+        }
         if self.torn {
             self.file.set_len(self.end)?;
             self.torn = false;
-        } else {
-            // Somebody may have cut the file to keep it small.
-            self.end = self.file.metadata()?.len();
+        }
+        if tail(&self.file, self.end, self.tail.len())? != self.tail {
+            return Ok(false);
         }
         self.torn = true;
-        self.file.write_all_at(lines, self.end)?;
+        (&self.file).write_all(lines)?;
         self.file.sync_data()?;
+        if length()? != self.end + lines.len() as u64 {
+            return Ok(false);
+        }
         self.torn = false;
         self.end += lines.len() as u64;
-        Ok(())
+        self.tail.extend_from_slice(&lines[lines.len().saturating_sub(limits::JOURNAL_TAIL_BYTES)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(limits::JOURNAL_TAIL_BYTES));
+        Ok(true)
+    }
+
+    /// Said until it is opened anew.
+    fn loss(&self) -> Fault {
+        let sentence = format!(
+            "journal `{}` was cut or written to by somebody else while this program wrote to it, so that lines are lost; run \
+             `ingather sync` again, and everything is told anew (to rotate it, rename it)",
+            self.name
+        );
+        Fault::passing("lost", sentence)
     }
 }
 
@@ -261,11 +302,27 @@ impl Output for Journal {
     }
 
     fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
-        Ok(self.generation())
+        if self.lost { Err(self.loss()) } else { Ok(self.generation()) }
     }
 
     fn generation(&self) -> Generation {
-        Generation { identity: self.identity.clone(), number: self.seq, seq: self.seq, session: 0 }
+        let identity = match &self.begun {
+            _ if self.lost => LOST.to_owned(),
+            Some(begun) => begun.identity(self.end),
+            None => self.first.clone(),
+        };
+        Generation { identity, number: self.seq, seq: self.seq, session: 0 }
+    }
+
+    fn continuity(&mut self, identity: &str, opening: i64) -> Result<Continuity, Fault> {
+        if identity == LOST {
+            return Ok(Continuity::Other);
+        }
+        let lines = continuity::Lines { file: &self.file, end: self.end, seq: self.seq, first: &self.first };
+        let known = continuity::of(&lines, identity, opening);
+        let (continuity, begun) = known.map_err(|error| unusable(&self.name, &error))?;
+        self.begun = begun;
+        Ok(continuity)
     }
 
     fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
@@ -288,7 +345,7 @@ fn first_line(text: &[u8]) -> String {
     if line.is_empty() { String::new() } else { format!("{:016x}", Digest::of(line).0) }
 }
 
-/// The identity of a file, and the number of its last line, which ends at `end`.
+/// By what a file was known to earlier versions, and the number of its last line, which ends at `end`.
 fn stands(file: &File, end: u64) -> std::io::Result<(String, i64)> {
     let beginning = |at: u64| {
         let most = end.saturating_sub(at).min(limits::JOURNAL_LINE_BEGINNING as u64) as usize;
@@ -297,6 +354,13 @@ fn stands(file: &File, end: u64) -> std::io::Result<(String, i64)> {
     };
     let last = end_of_last_line(file, end.saturating_sub(1))?;
     Ok((first_line(&beginning(0)?), lines::seq_of(&beginning(last)?)))
+}
+
+/// The bytes before `end`, at most so many.
+fn tail(file: &File, end: u64, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most.min(usize::try_from(end).unwrap_or(usize::MAX))];
+    let begin = end - bytes.len() as u64;
+    file.read_exact_at(&mut bytes, begin).map(|()| bytes)
 }
 
 /// Where the last whole line ends.

@@ -17,6 +17,7 @@ mod stages;
 mod text;
 pub mod unix;
 
+pub use filesystem::check_pattern;
 pub use journal::lines::schema as journal_schema;
 pub use journal::share_journals;
 pub use journal::snapshot::{Part as JournalPart, Summary as JournalSummary, snapshot as journal_snapshot};

@@ -2,6 +2,7 @@
 
 pub(crate) mod definitions;
 pub(crate) mod inherit;
+pub(crate) mod opening;
 pub(crate) mod settle;
 pub(crate) mod told;
 mod witness;
@@ -19,7 +20,7 @@ use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, StoreError, connections, documents};
 
-use self::definitions::Draft;
+use self::definitions::{Desk, Draft};
 use self::inherit::Heir;
 use self::settle::{Outcome, Settling, Visit};
 use crate::error::{EngineError, Result};
@@ -79,6 +80,8 @@ pub(crate) fn address(run: &Run, uri: &str) -> (i64, i64) {
 struct Sent {
     prepared: Prepared,
     intent: Intent,
+    /// The record whose access is sent, for outputs that judge by what they are told.
+    speaks_of: Option<Digest>,
     /// Another owner's entry is already just that, or has to stay: nothing is sent.
     settled: bool,
     /// Who has the entry from now on, when this owner leaves it.
@@ -177,6 +180,7 @@ impl<'r> Deliverer<'r> {
             if slot.shared && planted(Mutation::BatchUnaware) {
                 sent.iter().try_for_each(|entry| overwrite(sql, slot, entry))?;
             }
+            self.speak(sql, &mut sent)?;
             let draft = self.draft(sql, &sent)?;
             let first = connections::take_numbers(sql, slot.id, slot.session, sent.len())?;
             for (entry, seq) in sent.iter_mut().zip(first..) {
@@ -222,7 +226,7 @@ impl<'r> Deliverer<'r> {
         let document = prepared.visit.task.id;
         let component = prepared.part.id;
         let intent = Intent { document, component, address_parent, address, seq: 0, sent, sent_access };
-        Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
+        Sent { prepared, intent, speaks_of: None, settled: false, heir: None, answer: Ok(()) }
     }
 
     fn apply(&mut self, draft: &Draft, mut sent: Vec<Sent>) {
@@ -271,7 +275,7 @@ impl<'r> Deliverer<'r> {
             (Step::Put { version, .. }, Some(record)) => {
                 Op::Put { record: record.clone(), version, class, place }
             }
-            (Step::Access { .. }, _) => Op::Access { class, place },
+            (Step::Access { .. }, _) => Op::Access { version: entry.speaks_of, class, place },
             (Step::Delete | Step::Put { .. }, _) => Op::Delete,
         };
         let change = Change {
@@ -297,6 +301,9 @@ impl<'r> Deliverer<'r> {
             return Ok(Some(output.output.generation()));
         }
         let done = output.commit(&self.run.call);
+        if let (true, Some(store), Some(lease)) = (done.is_err(), &self.run.store, &self.run.lease) {
+            definitions::note_loss(Desk { store, lease, call: &self.run.call }, self.slot.id, output)?;
+        }
         done.map_err(|fault| EngineError::Output { name: self.slot.name.clone(), fault })
     }
 

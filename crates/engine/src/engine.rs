@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::balance::Balance;
+use ingather_connector::model::balance::{Balance, counted};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::scope::BlindSpot;
 use ingather_connector::registry::Registry;
@@ -427,16 +427,16 @@ impl Engine {
             let left = remover.leave_output(connection.id)?;
             if left.nameless > 0 {
                 run.complain(&format!(
-                    "output {name} was removed from the job and still holds {} documents whose names are lost; \
-                     `ingather verify {name} --repair` takes them out",
-                    left.nameless
+                    "output {name} was removed from the job and still holds {} of lost name; \
+                     `ingather verify {name} --repair` removes what it holds of them",
+                    counted(left.nameless, "document")
                 ));
             }
             if left.kept > 0 {
                 run.complain(&format!(
-                    "output {name} was removed from the job and still holds {} documents, for it did not confirm their removal; \
-                     the next run tries again",
-                    left.kept
+                    "output {name} was removed from the job and still holds {}, whose removal it did not confirm; the next run \
+                     tries again",
+                    counted(left.kept, "document")
                 ));
             }
             if left.kept > 0 || self.cancel.cancelled() {

@@ -7,7 +7,7 @@ use ingather_connector::repository::Presence;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::{Durability, deliveries, documents, runs};
+use ingather_store::{Durability, Reader, StoreError, deliveries, documents, runs, work};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
@@ -22,6 +22,19 @@ pub struct Held {
     pub document: i64,
     /// Its name.
     pub name: String,
+}
+
+/// How many documents of a job wait to be sent again because an output lost them; of very many so many are counted. Those whose
+/// removal is held are not among them: the source has them no more, and only a person decides about them.
+///
+/// # Errors
+/// What the store says.
+pub fn resends(reader: &Reader, job: &Job) -> Result<u64> {
+    let (ids, held) = reader
+        .read(|sql| Ok::<_, StoreError>((work::resends(sql, job.id)?, runs::held(sql, job.id, job.run)?)))?;
+    let Some(held) = held else { return Ok(ids.len() as u64) };
+    let held = marks::from_bytes(&held)?;
+    Ok(ids.into_iter().filter(|id| !held.contains(*id as u64)).count() as u64)
 }
 
 impl Engine {

@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Generation, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{Generation, LOST, Output, OutputCan, OutputKind, OutputPlace};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
@@ -17,7 +17,8 @@ use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
 use crate::deliver::Prepared;
-use crate::deliver::definitions::{self, Definitions};
+use crate::deliver::definitions::Definitions;
+use crate::deliver::opening;
 use crate::error::{EngineError, Result};
 use crate::run::Run;
 
@@ -226,7 +227,10 @@ impl Opened {
     /// Also when it is not the output any more that was opened: what was applied before is not in it.
     pub(crate) fn commit(&mut self, call: &Call) -> std::result::Result<Option<Generation>, Fault> {
         if !self.can.commits {
-            return Ok(self.told_stands());
+            let stands = self.told_stands();
+            // It says itself what to do.
+            let lost = stands.as_ref().is_some_and(|stands| stands.identity == LOST);
+            return if lost { self.output.commit(call).map(Some) } else { Ok(stands) };
         }
         let done = self.output.commit(call)?;
         let is_next = done.identity == self.stands.identity && done.number == self.stands.number + 1;
@@ -342,7 +346,7 @@ pub(crate) fn open(
     let mut opened = open_as_it_is(store, registry, data, connection)?;
     if opened.can.told {
         let forget = || forget(store, lease, connection);
-        definitions::load((store, lease), data, connection, &mut opened, forget)?;
+        opening::load((store, lease), data, connection, &mut opened, forget)?;
     }
     if !opened.can.commits {
         return Ok(opened);

@@ -18,7 +18,7 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
-use crate::deliver::definitions::{Desk, Draft, Reference, ends, tell};
+use crate::deliver::definitions::{Desk, Draft, Reference, ends, note_loss, tell};
 use crate::deliver::inherit::Heir;
 use crate::deliver::intent_durability;
 use crate::deliver::told::reference;
@@ -253,6 +253,10 @@ impl Remover {
             one.done |= planted(Mutation::DeleteBeforeConfirm);
         }
         let done = target.opened.commit(&self.call);
+        if done.is_err() {
+            let desk = Desk { store: &self.store, lease: &self.lease, call: &self.call };
+            note_loss(desk, output, &target.opened)?;
+        }
         let done = done.map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;
         Ok(Some((output, done, draft.defined.clone())))
     }

@@ -22,6 +22,11 @@ impl Holding {
     pub fn is_confirmed(&self) -> bool {
         self.sent.is_some() && self.held == Some(self.sent)
     }
+
+    /// The record that is known to be there, else the one that may be; none when neither is.
+    pub fn known(&self) -> Option<Digest> {
+        self.held.filter(|held| held.is_some()).or(Some(self.sent).filter(|sent| sent.is_some()))
+    }
 }
 
 /// Access digest of an entry that nobody finds.

@@ -1,5 +1,6 @@
 //! Why a job does not work right now, in one sentence (design 4.13).
 
+use crate::balance::counted;
 use crate::lifecycle::facts::JobFacts;
 use crate::lifecycle::job::State;
 
@@ -161,15 +162,19 @@ impl Remark {
     pub fn sentence(&self, clock: &dyn Fn(i64) -> String) -> String {
         match self {
             Remark::RemovalsHeld { job, run, documents } => {
+                let (held, are) =
+                    (counted(*documents, "removal"), if *documents == 1 { "is" } else { "are" });
                 format!(
-                    "{documents} removals are held; look with `job held {job}`, confirm with `job confirm {job} --run {run}`"
+                    "{held} {are} held; look with `job held {job}`, confirm with `job confirm {job} --run {run}`"
                 )
             }
             Remark::Throttled { until } => {
                 format!("the rate of its source is used up until {}", clock(*until))
             }
             Remark::Retrying { documents, at } => {
-                format!("{documents} documents wait for another attempt, the first {}", clock(*at))
+                let (waiting, wait) =
+                    (counted(*documents, "document"), if *documents == 1 { "waits" } else { "wait" });
+                format!("{waiting} {wait} for another attempt, the first {}", clock(*at))
             }
         }
     }

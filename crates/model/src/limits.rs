@@ -61,6 +61,8 @@ pub const GUARD_DOCUMENTS: u64 = 20;
 pub const GUARD_PERCENT: u64 = 10;
 /// Bytes of a line of a journal by which the line is known: its number stands at its beginning.
 pub const JOURNAL_LINE_BEGINNING: usize = 4_096;
+/// Bytes at the end of a journal that are compared before more is written: a file of the same length is another one by them.
+pub const JOURNAL_TAIL_BYTES: usize = 4_096;
 /// Bytes of one line of a journal that is read: the longest texts, each byte escaped.
 pub const JOURNAL_LINE_BYTES_MAX: u64 = 256 << 20;
 /// Access changes on their way to an output that a search takes into account; with more it answers nothing.
@@ -101,6 +103,8 @@ pub const FOLDER_NAMES_MAX: usize = 4_000_000;
 pub const GLOBS_MAX: usize = 1_024;
 /// Bytes of one pattern.
 pub const GLOB_BYTES_MAX: usize = 65_536;
+/// Bytes of a file with patterns: so many patterns as a setting takes, with comments.
+pub const PATTERN_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of the written path of a source.
 pub const ROOT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of one ignore file; a larger one makes its folder a blind spot.

@@ -113,10 +113,10 @@ pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::WORK_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
 }
 
-/// How many documents of a job wait to be sent again because an output lost them; of very many so many are counted.
-pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
+/// Documents of a job that wait to be sent again because an output lost them; of very many so many.
+pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     let values = [Value::Int(job.0), Value::Int(limits::RESENDS_COUNTED_MAX)];
-    Ok(sql.query(&queries::WORK_RESENDS, &values, |row| row.int(0))?.len() as u64)
+    sql.query(&queries::WORK_RESENDS, &values, |row| row.int(0))
 }
 
 /// Documents of a job of which a removal was sent and not confirmed.

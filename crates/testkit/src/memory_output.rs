@@ -290,11 +290,13 @@ impl Shelf {
                 };
                 self.entries.insert(change.id.clone(), entry);
             }
-            Op::Access { class, place } => {
+            Op::Access { version, class, place } => {
                 self.calls.access += 1;
                 self.told.push(format!("access {}", change.id));
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.class, entry.place, entry.job) = (*class, *place, change.job);
+                let fits = version.is_none_or(|version| version == entry.version);
+                (entry.class, entry.place) = if fits { (*class, *place) } else { (None, None) };
+                entry.job = change.job;
             }
             Op::Delete => {
                 self.calls.delete += 1;

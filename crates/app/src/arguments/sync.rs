@@ -11,6 +11,7 @@ use super::values;
 #[command(after_help = "Examples:\n  \
     ingather sync /srv/share\n  \
     ingather sync ~/notes --include '*.md' --exclude drafts\n  \
+    ingather sync ~/work --exclude-from ~/leave-out.txt\n  \
     ingather sync /srv/share --dry-run         count what would change, and write nothing\n  \
     ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n\n\
     ingather sync /srv/share --update --no-exclude --size-max 20MB\n\n\
@@ -36,6 +37,13 @@ pub(crate) struct Sync {
     /// Leave out what matches, folders with all that is in them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
+    /// Take only what matches a pattern in FILE, one in each line; as --exclude-from
+    #[arg(long, value_name = "FILE")]
+    pub(crate) include_from: Vec<PathBuf>,
+    /// Leave out what matches a pattern in FILE, one in each line; `-` is standard input. Blank lines and lines that begin with
+    /// `#` say nothing. FILE is read by this command, and its patterns are stored with the job: change them with --update
+    #[arg(long, value_name = "FILE")]
+    pub(crate) exclude_from: Vec<PathBuf>,
     /// Leave out what .gitignore and .ignore files name
     #[arg(long)]
     pub(crate) ignore_files: bool,
@@ -90,10 +98,10 @@ pub(crate) struct Sync {
 #[command(next_help_heading = "Taking settings back")]
 pub(crate) struct TakenBack {
     /// Take everything again
-    #[arg(long, conflicts_with = "include")]
+    #[arg(long, conflicts_with_all = ["include", "include_from"])]
     pub(crate) no_include: bool,
     /// Leave nothing out by name any more
-    #[arg(long, conflicts_with = "exclude")]
+    #[arg(long, conflicts_with_all = ["exclude", "exclude_from"])]
     pub(crate) no_exclude: bool,
     /// Do not heed .gitignore and .ignore files any more
     #[arg(long, conflicts_with = "ignore_files")]

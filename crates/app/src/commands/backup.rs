@@ -223,7 +223,12 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
 /// Opens what was restored, so that nothing is put in place that cannot be used. An index that was damaged when it was backed
 /// up is left out, for it can be made anew; what is damaged about it.
 fn check(folder: &Path, manifest: &mut Manifest, file: &Path) -> Result<Option<String>> {
-    let unusable = |why: String| Failure::unable(format!("{} cannot be restored: {why}", file.display()));
+    let unusable = |why: String| {
+        Failure::unable(format!(
+            "{} cannot be restored: {why}; nothing was restored, use another one",
+            file.display()
+        ))
+    };
     if manifest.store == "sqlite" {
         let target = Target::Sqlite(folder.join("store.db"));
         if !folder.join("store.db").is_file() {

@@ -105,13 +105,12 @@ fn tell_fault(global: &Global, reader: &Reader, fault: &Fault, repaired: bool) -
         show::json(&line);
         return Ok(());
     }
-    let count = show::number(fault.rows.len() as u64);
+    let count = check.sentence(fault.rows.len() as u64);
     let at_least = if more { "at least " } else { "" };
     show::line(&format!(
-        "{} ({}): {at_least}{count} {}, such as {}",
+        "{} ({}): {at_least}{count}, such as {}",
         check.name,
         check.number,
-        check.found,
         examples.join(", ")
     ));
     let what_now = if repaired { "was repaired" } else { check.advice };

@@ -182,7 +182,8 @@ fn tell_explanation(job: &str, told: &Explanation, file: Option<&str>) {
     line("document", if told.uri.is_empty() { &told.document } else { &told.uri });
     line("job", job);
     line("source", &told.source);
-    if let Some(file) = file {
+    // What was found by its name is not looked for under another one.
+    if let Some(file) = file.filter(|_| ["absent", "outside"].contains(&told.cause.code.as_str())) {
         line("file", file);
     }
     match &told.known {

@@ -46,7 +46,7 @@ fn open(path: &Path) -> Result<JournalPart> {
 
 /// Says what is in the snapshot, beside it; the exit code.
 fn answer(global: &Global, summary: JournalSummary) -> u8 {
-    let JournalSummary { entries, seq, unknown, ended } = summary;
+    let JournalSummary { entries, seq, unknown, gap, ended } = summary;
     if global.json {
         show::stderr(&serde_json::to_string(&summary).unwrap_or_default());
     } else if !global.quiet {
@@ -58,13 +58,19 @@ fn answer(global: &Global, summary: JournalSummary) -> u8 {
             show::stderr("the last run in the journal has not ended: it was killed, or works still");
         }
     }
-    if unknown == 0 {
+    if unknown == 0 && !gap {
         return exit::DONE;
     }
+    let lacking = match unknown {
+        0 => "lines are missing before or between these files".to_owned(),
+        _ => format!(
+            "entries that change in these files and whose last put is in none of them: {}",
+            show::number(unknown as u64)
+        ),
+    };
     show::stderr(&format!(
-        "ingather: entries that change in these files and are put in none of them: {}; name the older files, too, before \
-         these, or send everything to a new journal with `ingather sync SOURCE --name JOB --to index --to journal:NEW --update`",
-        show::number(unknown as u64),
+        "ingather: {lacking}; name the older files, too, before these, or send everything to a new journal with \
+         `ingather sync SOURCE --name JOB --to index --to journal:NEW --update`"
     ));
     exit::TROUBLED
 }

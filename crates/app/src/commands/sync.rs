@@ -7,6 +7,7 @@ use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Options, outputs};
 
 mod dry_run;
+mod patterns;
 mod source;
 mod told;
 mod wanted;
@@ -21,13 +22,14 @@ use crate::{show, wiring};
 use dry_run::{count_only, dry_report};
 use source::{canonical, refuse_inside, refuse_machine};
 use told::{code, offer, sentence, tell, tell_overlaps};
-use wanted::{check, differences, find, refuse_leaving, refuse_name, store_job};
+use wanted::{check, check_outputs, differences, find, refuse_leaving, refuse_name, store_job};
 
 /// Kind and name of the repository connection for folders and files of this machine.
 const FILES: (&str, &str) = ("filesystem", "files");
 
-pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
+pub(crate) fn run(global: &Global, mut sync: Sync) -> Result<u8> {
     let data = DataDirectory::of(global)?;
+    patterns::take_in(&mut sync)?;
     let root = canonical(&sync.source)?;
     refuse_inside(&data, &root)?;
     let dry_run = sync.dry_run;
@@ -36,6 +38,7 @@ pub(crate) fn run(global: &Global, sync: Sync) -> Result<u8> {
         false => data.reader_up_to_date(&format!("sync of {}", root.display()))?,
     };
     let wanted = find(reader.as_ref(), &sync, &root)?;
+    check_outputs(&wanted)?;
     let changes = differences(&wanted);
     if !changes.is_empty() && !sync.update {
         return Err(Failure::usage(format!(

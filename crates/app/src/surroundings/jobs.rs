@@ -174,7 +174,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
 
 /// What an output lost, and nobody finds until it is sent again.
 fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
-    let waits = engine.reader.read(|sql| work::resends(sql, job.id))?;
+    let waits = ingather_engine::jobs::resends(&engine.reader, job)?;
     Ok(match resends(job, waits) {
         // Whoever writes may be about to send it.
         Some(sentence) if holder.is_none() => {

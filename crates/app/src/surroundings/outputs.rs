@@ -110,7 +110,16 @@ fn advice(name: &str, jobs: &[Job]) -> String {
 
 /// Looks at an output that a job uses: what is good about it, or what is wrong and what to do.
 fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<String, Trouble> {
-    let stops = |error: String| (error, "the next run would stop there".to_owned());
+    // What is wrong with it says itself what to do: once is enough, and so is its name.
+    let stops = |error: String| {
+        let error = error.strip_prefix(&format!("output {name}: ")).unwrap_or(&error);
+        match error.split_once("; ") {
+            Some((what, advice)) => {
+                (what.to_owned(), format!("{advice}; before that, a run would stop there"))
+            }
+            None => (error.to_owned(), "the next run would stop there".to_owned()),
+        }
+    };
     let connection = connection(engine, name).map_err(stops)?;
     match standing(engine, &connection).map_err(stops)? {
         Standing::Nothing => match check(engine, &connection) {

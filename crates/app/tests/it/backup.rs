@@ -158,6 +158,63 @@ fn a_damaged_backup_and_a_directory_in_use_are_refused_and_nothing_is_made() {
     sandbox.run(&["restore", "missing.tar"]).refuses(2, &["is not empty"]);
 }
 
+#[test]
+fn a_backup_that_is_damaged_anywhere_is_refused_as_a_whole() {
+    let sandbox = Sandbox::sqlite();
+    for n in 0..20 {
+        sandbox.write(&format!("f{n}.txt"), &format!("word{n}"));
+    }
+    sandbox.synced(&[]);
+    back_up(&sandbox);
+    let whole = std::fs::read(archive(&sandbox)).unwrap();
+    std::fs::remove_dir_all(sandbox.data()).unwrap();
+    let names = || {
+        let entries = std::fs::read_dir(sandbox.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let refused = |bytes: &[u8], what: &str| {
+        std::fs::write(archive(&sandbox), bytes).unwrap();
+        let before = names();
+        let answer = sandbox.run(&["restore", archive(&sandbox).to_str().unwrap()]);
+        assert_eq!(answer.code, 3, "{what}: {answer:?}");
+        let lines: Vec<&str> = answer.err.lines().collect();
+        assert!(
+            lines.len() == 1 && lines[0].ends_with("nothing was restored, use another one"),
+            "{what}: {answer:?}"
+        );
+        assert!(answer.out.is_empty(), "{what}: {answer:?}");
+        assert!(before == names() && !sandbox.data().exists(), "{what}: nothing is made, and nothing stays");
+    };
+    for tenth in 0..10 {
+        let at = whole.len() * tenth / 10;
+        refused(&whole[..at], &format!("cut at {at}"));
+        // A byte of an entry: what is between two entries is nobody's.
+        let at = (at..whole.len()).find(|at| whole[*at] != 0).unwrap();
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        refused(&flipped, &format!("a bit of byte {at}"));
+        let mut lacking = whole.clone();
+        lacking.drain(at..(at + 512).min(whole.len()));
+        refused(&lacking, &format!("512 bytes from {at} on are missing"));
+    }
+    for (bytes, what) in [
+        (b"".to_vec(), "empty"),
+        (b"my holiday, 1998".to_vec(), "a text"),
+        (b"SQLite format 3\0".repeat(200), "a database"),
+        (vec![0; 4_096], "zeros"),
+        ([&whole[..], &whole[..]].concat().split_off(512), "something else in front"),
+    ] {
+        refused(&bytes, what);
+    }
+    sandbox
+        .run(&["restore", "root"])
+        .refuses(3, &["root is no backup", "it is a folder; nothing was restored"]);
+    assert!(!sandbox.data().exists());
+    std::fs::write(archive(&sandbox), &whole).unwrap();
+    sandbox.run(&["restore", archive(&sandbox).to_str().unwrap()]).exits(0);
+    assert_eq!(sandbox.everything().len(), 20);
+}
+
 /// Writes the archive again as a program would have that backed up other content: every checksum is right.
 fn rewrite(sandbox: &Sandbox, change: impl Fn(&str, &mut Vec<u8>)) {
     let mut read = tar::Archive::new(std::fs::File::open(archive(sandbox)).unwrap());

@@ -78,6 +78,7 @@ fn what_was_forgotten_is_sent_by_the_next_run_and_counters_are_made_anew() {
         assert!(told[0]["examples"][0].as_str().unwrap().contains(".txt"), "{told:?}");
         let text = sandbox.run(&["doctor"]).exits(1);
         assert!(text.out.contains("forgotten (5): 3 documents were forgotten"), "{text:?}");
+        assert!(text.out.contains("runs_of_no_job (14): 1 job that is not there has runs"), "{text:?}");
         let repaired = found(&sandbox, &["--repair"], 0);
         assert!(repaired.iter().all(|line| line["repaired"] == true), "{repaired:?}");
         // They are known again, and not found yet.
@@ -139,6 +140,22 @@ fn the_surroundings_are_looked_at_and_say_what_to_do() {
     )
     .exits(1);
     assert!(told.out.contains("may open 200 files"), "{told:?}");
+}
+
+#[test]
+fn what_is_wrong_with_an_output_and_what_to_do_is_said_once() {
+    let (sandbox, other) = (synced(Kept::Sqlite), synced(Kept::Sqlite));
+    let index = sandbox.data().join("index");
+    std::fs::remove_dir_all(&index).unwrap();
+    files::tool("cp", &["-a", other.data().join("index").to_str().unwrap()], &index);
+    let told = found(&sandbox, &[], 1);
+    let (says, advice) = (told[0]["says"].as_str().unwrap(), told[0]["advice"].as_str().unwrap());
+    assert!(
+        says.ends_with("belongs to another store") && says.matches("output index").count() == 1,
+        "{told:?}"
+    );
+    assert!(advice.starts_with("move that folder away, then `ingather sync`"), "{told:?}");
+    assert!(advice.ends_with("before that, a run would stop there") && told.len() == 1, "{told:?}");
 }
 
 #[test]

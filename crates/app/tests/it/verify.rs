@@ -122,7 +122,11 @@ fn what_was_taken_altered_or_planted_is_found_and_put_right_but_for_what_is_fore
                     0 => apply(index, &[change(&id, hash(&id), put("forged", 7, 1))]),
                     _ => apply(
                         index,
-                        &[change(&id, hash(&id), Op::Access { class: Some(ClassId(99)), place: None })],
+                        &[change(
+                            &id,
+                            hash(&id),
+                            Op::Access { version: None, class: Some(ClassId(99)), place: None },
+                        )],
                     ),
                 }
             }

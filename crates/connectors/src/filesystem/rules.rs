@@ -12,6 +12,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::{limits, names};
+use regex::bytes::Regex;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -95,18 +96,21 @@ impl Left {
 #[derive(Debug)]
 struct Patterns {
     set: GlobSet,
+    /// Those that name bytes, which the set cannot hold, by their place in it.
+    raw: Vec<(usize, Regex)>,
     /// As a person wrote them, in the order of the set.
     written: Vec<String>,
 }
 
 impl Patterns {
-    fn matches(&self, candidate: &Candidate<'_>) -> bool {
-        self.set.is_match_candidate(candidate)
+    fn matches(&self, candidate: &Candidate<'_>, path: &[u8]) -> bool {
+        self.set.is_match_candidate(candidate) || self.raw.iter().any(|(_, raw)| raw.is_match(path))
     }
 
     /// The first pattern that matches.
-    fn first(&self, candidate: &Candidate<'_>) -> Option<&str> {
-        let at = self.set.matches_candidate(candidate).into_iter().min()?;
+    fn first(&self, candidate: &Candidate<'_>, path: &[u8]) -> Option<&str> {
+        let raw = self.raw.iter().find(|(_, raw)| raw.is_match(path)).map(|(at, _)| *at);
+        let at = self.set.matches_candidate(candidate).into_iter().chain(raw).min()?;
         self.written.get(at).map(String::as_str)
     }
 }
@@ -165,7 +169,7 @@ impl Rules {
         }
         let candidate = Candidate::from_bytes(path);
         let matches =
-            |set: &Option<Patterns>| set.as_ref().is_some_and(|patterns| patterns.matches(&candidate));
+            |set: &Option<Patterns>| set.as_ref().is_some_and(|patterns| patterns.matches(&candidate, path));
         if matches(&self.exclude) || (folder && matches(&self.exclude_folders)) {
             return Some(Left::Excluded);
         }
@@ -183,7 +187,7 @@ impl Rules {
     pub(super) fn words(&self, left: Left, path: &[u8], folder: bool, ignored: Option<&Ignored>) -> String {
         let candidate = Candidate::from_bytes(path);
         let first = |set: &Option<Patterns>| {
-            set.as_ref().and_then(|patterns| patterns.first(&candidate)).map(str::to_owned)
+            set.as_ref().and_then(|patterns| patterns.first(&candidate, path)).map(str::to_owned)
         };
         match left {
             Left::Excluded => {
@@ -211,13 +215,20 @@ impl Rules {
     }
 }
 
+/// Whether one pattern can be used.
+///
+/// # Errors
+/// `Refused` with code `glob`: why it cannot.
+pub fn check_pattern(pattern: &str) -> Result<(), Fault> {
+    compile(std::iter::once(&pattern.to_owned()), str::to_owned).map(|_| ())
+}
+
 fn compile<'g>(
     globs: impl Iterator<Item = &'g String>,
     meant: impl Fn(&str) -> String,
 ) -> Result<Option<Patterns>, Fault> {
-    let refuse = |error: globset::Error| Fault::refused("glob", format!("pattern cannot be used: {error}"));
-    let mut set = GlobSetBuilder::new();
-    let mut written = Vec::new();
+    let refuse = |error: String| Fault::refused("glob", format!("pattern cannot be used: {error}"));
+    let (mut set, mut raw, mut written) = (GlobSetBuilder::new(), Vec::new(), Vec::new());
     for original in globs {
         let glob = meant(original);
         let anchored = match glob.strip_prefix('/') {
@@ -225,10 +236,56 @@ fn compile<'g>(
             None if glob.contains('/') => glob,
             None => format!("**/{glob}"),
         };
-        set.add(GlobBuilder::new(&within_names(&anchored)).literal_separator(true).build().map_err(refuse)?);
+        let (anchored, bytes) = stand_ins(&anchored);
+        let glob = GlobBuilder::new(&within_names(&anchored)).literal_separator(true).build();
+        let glob = glob.map_err(|error| refuse(error.to_string()))?;
+        if !bytes.is_empty() {
+            let regex =
+                Regex::new(&with_bytes(glob.regex(), &bytes)).map_err(|error| refuse(error.to_string()))?;
+            raw.push((written.len(), regex));
+        }
+        set.add(glob);
         written.push(original.clone());
     }
-    Ok(if written.is_empty() { None } else { Some(Patterns { set: set.build().map_err(refuse)?, written }) })
+    let set = || set.build().map_err(|error| refuse(error.to_string()));
+    Ok(if written.is_empty() { None } else { Some(Patterns { set: set()?, raw, written }) })
+}
+
+/// A character that stands for a byte, while the library compiles a pattern: it knows characters only.
+fn stand_in(byte: u8) -> char {
+    char::from_u32(0xE000 + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// A pattern with characters in place of its bytes, which are written `\xNN` as in names, and these bytes.
+fn stand_ins(glob: &str) -> (String, Vec<u8>) {
+    let (mut out, mut bytes, mut rest) = (String::with_capacity(glob.len()), Vec::new(), glob);
+    while let Some(at) = rest.find('\\') {
+        let after = &rest[at + 1..];
+        let digits = after.strip_prefix('x').and_then(|after| after.get(..2));
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (end, kept) = match byte {
+            Some(_) => (at + 4, at),
+            // What is escaped otherwise is no beginning of another one.
+            None => (at + 1 + after.chars().next().map_or(0, char::len_utf8), usize::MAX),
+        };
+        out.push_str(&rest[..kept.min(end)]);
+        out.extend(byte.map(stand_in));
+        bytes.extend(byte);
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    (out, bytes)
+}
+
+/// An expression of the library with bytes in place of the characters that stand for them.
+fn with_bytes(expression: &str, bytes: &[u8]) -> String {
+    let escaped = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+    bytes.iter().fold(expression.to_owned(), |expression, byte| {
+        let mut buffer = [0; 4];
+        let stand_in = stand_in(*byte).encode_utf8(&mut buffer).as_bytes();
+        expression.replace(&escaped(stand_in), &escaped(&[*byte]))
+    })
 }
 
 /// The same pattern, with `/` among what a negated class does not match: the library keeps `*` and `?` within one name,
@@ -373,6 +430,22 @@ mod tests {
         let rules = rules(&[], &["*.log"]);
         assert_eq!(rules.leaves_out(b"a\xff.log", false, None), Some(Left::Excluded));
         assert_eq!(rules.leaves_out(b"a\xff.txt", false, None), None);
+    }
+
+    #[test]
+    fn a_pattern_names_bytes_as_names_do() {
+        let left =
+            |pattern: &str, path: &[u8]| rules(&[], &[pattern]).leaves_out(path, false, None).is_some();
+        assert!(left("caf\\xE9.txt", b"x/caf\xe9.txt"));
+        assert!(!left("caf\\xE9.txt", b"caf\xe8.txt") && !left("caf\\xE9.txt", "café.txt".as_bytes()));
+        assert!(left("a/*\\xff[0-9]", b"a/b\xff7") && !left("a/*\\xff[0-9]", b"a/b/\xff7"));
+        assert!(left("[\\xfe\\xff]", b"\xfe") && !left("[\\xfe\\xff]", b"\xfd"));
+        // A backslash that is escaped begins nothing.
+        assert!(
+            left("a\\\\xff", b"a\\xff") && left("\\x4", b"x4") && left("\\*", b"*") && !left("\\*", b"a")
+        );
+        let both = rules(&[], &["b", "\\xff"]);
+        assert!(both.words(Left::Excluded, b"\xff", false, None).contains("`\\xff`"));
     }
 
     #[test]

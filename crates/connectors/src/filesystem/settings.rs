@@ -16,12 +16,12 @@ pub(super) struct SourceSettings {
     #[garde(length(bytes, min = 1, max = limits::ROOT_BYTES_MAX))]
     pub(super) root: String,
     /// Patterns of files to take, relative to the root; none: all. `*.md` without a slash matches at any depth, `docs/`
-    /// means everything in that folder.
+    /// means everything in that folder. A byte that is not UTF-8 is written `\xNN`.
     #[serde(default)]
     #[garde(length(max = limits::GLOBS_MAX), inner(length(bytes, min = 1, max = limits::GLOB_BYTES_MAX)))]
     pub(super) include: Vec<String>,
     /// Patterns of files and folders to leave out, relative to the root. A folder that matches is not entered; a pattern
-    /// that ends with a slash matches folders only.
+    /// that ends with a slash matches folders only. A byte that is not UTF-8 is written `\xNN`.
     #[serde(default)]
     #[garde(length(max = limits::GLOBS_MAX), inner(length(bytes, min = 1, max = limits::GLOB_BYTES_MAX)))]
     pub(super) exclude: Vec<String>,

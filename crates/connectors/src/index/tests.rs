@@ -54,7 +54,7 @@ pub(super) fn put(id: &str, seq: i64, body: &str) -> Change {
 }
 
 pub(super) fn access(id: &str, seq: i64, class: i64) -> Change {
-    change(id, seq, Op::Access { class: Some(ClassId(class)), place: Some(PlaceId(1)) })
+    change(id, seq, Op::Access { version: None, class: Some(ClassId(class)), place: Some(PlaceId(1)) })
 }
 
 pub(super) fn apply(index: &mut Opened, batch: &[Change]) {
@@ -284,7 +284,7 @@ fn an_entry_is_open_for_whose_reading_it_is() {
     };
     assert_eq!(see().0, ["b"], "job 1 has not looked since the folder opened, job 3 is gone");
     // Another job takes the entry over by a change of access, without its text.
-    let op = Op::Access { class: Some(ClassId(1)), place: Some(PlaceId(1)) };
+    let op = Op::Access { version: None, class: Some(ClassId(1)), place: Some(PlaceId(1)) };
     let taken = Change { document: "its name".into(), ..by(2, change("d/a", 4, op)) };
     assert_eq!(index.apply(&call(), &[taken]), [Ok(())]);
     index.commit(&call()).unwrap();

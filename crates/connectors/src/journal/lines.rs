@@ -18,8 +18,22 @@ pub(super) const FORMAT: u32 = 2;
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(super) enum Line<'l> {
     /// A run of a job, or what a person asked of it, begins. When `state` is another one than in the `run` line before, all that
-    /// was told before is void.
-    Run { seq: i64, format: u32, state: String, job: &'l str, run: Option<i64>, work: &'l str },
+    /// was told before is void; and so it is for whoever has not taken the line of the number `follows`: lines between are lost.
+    Run {
+        seq: i64,
+        format: u32,
+        state: String,
+        /// Random, another one each time that the journal is opened. Missing in lines of earlier versions.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        opening: Option<String>,
+        /// Number of the last line before, also where that is in an older file; of the last line of all in a snapshot. Missing in
+        /// lines of earlier versions.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        follows: Option<i64>,
+        job: &'l str,
+        run: Option<i64>,
+        work: &'l str,
+    },
     /// Whom an access list admits; it never changes.
     Acl {
         seq: i64,
@@ -45,14 +59,15 @@ pub(super) enum Line<'l> {
         #[serde(flatten)]
         access: Reference,
     },
-    /// Who may see the entry `id`, which stays as it is.
+    /// Who may see the entry `id` that was put with this `version`, and stays as it is. Whoever holds another one has not been told
+    /// of this one, and shows it to nobody. Null: whatever is there, as in lines of earlier versions, and where it is hidden.
     Access {
         seq: i64,
         id: &'l str,
         address: String,
         job: &'l str,
         uri: &'l str,
-        version: (),
+        version: Option<String>,
         #[schemars(with = "Map<String, Value>")]
         fields: Value,
         #[serde(flatten)]
@@ -118,7 +133,7 @@ impl Reference {
     }
 }
 
-fn hex(number: i64) -> String {
+pub(super) fn hex(number: i64) -> String {
     format!("{number:016x}")
 }
 
@@ -143,13 +158,13 @@ pub(super) fn of_change(change: &Change) -> Line<'_> {
             fields: fields(record),
             access: reference(*class, *place),
         },
-        Op::Access { class, place } => Line::Access {
+        Op::Access { version, class, place } => Line::Access {
             seq,
             id,
             address,
             job,
             uri,
-            version: (),
+            version: version.map(|version| hex(version.0)),
             fields: nothing(),
             access: reference(*class, *place),
         },
@@ -162,8 +177,9 @@ pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
     let seq = statement.seq;
     let numbers = |acls: &Vec<ClassId>| acls.iter().map(|class| class.0).collect();
     match &statement.says {
-        Says::Begin { state, job, run, work } => {
-            Line::Run { seq, format: FORMAT, state: hex(*state), job, run: *run, work }
+        Says::Begin { state, job, run, work, opening, follows } => {
+            let (state, opening) = (hex(*state), Some(hex(*opening)));
+            Line::Run { seq, format: FORMAT, state, opening, follows: Some(*follows), job, run: *run, work }
         }
         Says::Acl { id, level } => Line::Acl { seq, id: id.0, level },
         Says::Container { id, acls } => {

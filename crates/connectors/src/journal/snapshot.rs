@@ -34,8 +34,10 @@ pub struct Summary {
     pub entries: usize,
     /// Number of the last line that it speaks of: a reader goes on behind it.
     pub seq: i64,
-    /// Entries that somebody may see by the files, and whose `put` is in none of them.
+    /// Entries that somebody may see by the files, and whose last `put` is in none of them.
     pub unknown: usize,
+    /// Lines that were told before these files, or between them, are in none of them.
+    pub gap: bool,
     /// The last run in the files has its `run_end`.
     pub ended: bool,
 }
@@ -51,6 +53,9 @@ struct Told<'l> {
     job: Option<String>,
     run: Option<i64>,
     work: Option<String>,
+    opening: Option<String>,
+    follows: Option<i64>,
+    version: Option<String>,
     outcome: Option<String>,
     counts: Option<Balance>,
     level: Option<Level>,
@@ -80,11 +85,14 @@ struct Put {
 struct Entry {
     part: usize,
     at: u64,
+    /// Digest of the version that was put.
+    version: Digest,
     access: Option<Reference>,
 }
 
 struct Begun {
     state: String,
+    opening: Option<String>,
     job: String,
     run: Option<i64>,
     work: String,
@@ -114,6 +122,7 @@ struct State {
     deleted: HashSet<Digest>,
     /// Number of the last line since the state began.
     last: i64,
+    gap: bool,
 }
 
 impl State {
@@ -138,16 +147,21 @@ impl State {
 
     /// Takes the line in that begins at `at`; nothing when it does not say what its `op` needs.
     fn take(&mut self, told: Told<'_>, part: usize, at: u64) -> Option<()> {
-        let own = told.seq.unwrap_or(0);
+        let (own, before) = (told.seq.unwrap_or(0), self.last);
         (self.seq, self.last) = (self.seq.max(own), own.max(self.last));
         let key = || Some(Digest::of(told.id.as_ref()?.as_str()?.as_bytes()));
         let reference = Reference { acl: told.acl, container: told.container };
         match &*told.op {
             "run" => {
-                let begun = Begun { state: told.state?, job: told.job?, run: told.run, work: told.work? };
-                if self.begun.as_ref().is_some_and(|before| before.state != begun.state) {
+                let (state, opening) = (told.state?, told.opening);
+                let begun = Begun { state, opening, job: told.job?, run: told.run, work: told.work? };
+                let follows = told.follows.unwrap_or(0);
+                // The line that a snapshot begins with follows all that is in it.
+                let gap = follows > before && follows < own;
+                if self.begun.as_ref().is_some_and(|before| before.state != begun.state || gap) {
                     *self = State { seq: self.seq, last: own, ..State::default() };
                 }
+                self.gap |= gap;
                 (self.begun, self.ended) = (Some(begun), None);
             }
             "run_end" => {
@@ -158,8 +172,14 @@ impl State {
             "container" => drop(self.containers.insert(told.id?.as_str()?.to_owned(), told.acls)),
             "also" if told.also.as_ref()?.is_empty() => drop(self.also.remove(&told.address?)),
             "also" => drop(self.also.insert(told.address?, told.also?)),
-            "put" => self.put(key()?, Entry { part, at, access: None }),
-            "access" => self.access(key()?, reference),
+            "put" => {
+                let version = Digest::of(told.version?.as_bytes());
+                self.put(
+                    Digest::of(told.id.as_ref()?.as_str()?.as_bytes()),
+                    Entry { part, at, version, access: None },
+                );
+            }
+            "access" => self.access(key()?, told.version.as_deref(), reference),
             "delete" => self.delete(key()?),
             _ => return None,
         }
@@ -172,14 +192,19 @@ impl State {
         self.entries.insert(key, entry);
     }
 
-    fn access(&mut self, key: Digest, reference: Reference) {
-        if let Some(entry) = self.entries.get_mut(&key) {
-            entry.access = Some(reference);
-            return;
+    fn access(&mut self, key: Digest, version: Option<&str>, reference: Reference) {
+        let mut is_missing = reference.acl.is_some() && reference.container.is_some();
+        match self.entries.get_mut(&key) {
+            Some(entry) if version.is_none_or(|version| Digest::of(version.as_bytes()) == entry.version) => {
+                entry.access = Some(reference);
+                is_missing = false;
+            }
+            // The put of what is spoken of was lost: what there is instead is nobody's until it comes.
+            Some(entry) => entry.access = Some(Reference { acl: None, container: None }),
+            // After a kill what may be there is hidden, and what may have been put out is told of once more: nothing is missing for that.
+            None => is_missing &= !self.deleted.contains(&key),
         }
-        // After a kill what may be there is hidden, and what may have been put out is told of once more: nothing is missing for that.
-        let shows = reference.acl.is_some() && reference.container.is_some();
-        if shows && !self.deleted.contains(&key) {
+        if is_missing {
             self.missing.insert(key);
         } else {
             self.missing.remove(&key);
@@ -236,14 +261,15 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
     for (number, part) in parts.iter().enumerate() {
         state.read(number, part)?;
     }
-    let State { begun, ended, seq, acls, containers, also, entries, missing, .. } = state;
+    let State { begun, ended, seq, acls, containers, also, entries, missing, gap, .. } = state;
     let Some(begun) = begun else {
         let sentence = "no `run` line is in it: the journal is empty, or of an earlier version; run `ingather sync` first";
         return Err(Fault::refused("journal", sentence));
     };
     let mut entries: Vec<Entry> = entries.into_values().collect();
     entries.sort_unstable_by_key(|entry| (entry.part, entry.at));
-    let summary = Summary { entries: entries.len(), seq, unknown: missing.len(), ended: ended.is_some() };
+    let (unknown, is_over) = (missing.len(), ended.is_some());
+    let summary = Summary { entries: entries.len(), seq, unknown, gap, ended: is_over };
     let lines = 1 + acls.len() + containers.len() + also.len() + entries.len() + usize::from(ended.is_some());
     // Numbers grow up to that of the last line of the files; there are enough, for each of these lines had one there.
     let mut last = seq - lines as i64;
@@ -257,8 +283,9 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
             .and_then(|()| writeln!(out))
             .map_err(|error| Fault::passing("output", format!("the snapshot cannot be written: {error}")))
     };
-    let Begun { state, job, run, work } = begun;
-    write(Line::Run { seq: number(), format: FORMAT, state, job: &job, run, work: &work })?;
+    let Begun { state, opening, job, run, work } = begun;
+    let (job, work, follows) = (job.as_str(), work.as_str(), Some(seq));
+    write(Line::Run { seq: number(), format: FORMAT, state, opening, follows, job, run, work })?;
     // Also those that no entry refers to: what follows may, and does not define them again.
     for (id, level) in &acls {
         write(Line::Acl { seq: number(), id: *id, level })?;
@@ -270,7 +297,7 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
         write(Line::Also { seq: number(), address, also })?;
     }
     let mut texts: Vec<BufReader<&File>> = parts.iter().map(|part| BufReader::new(&part.file)).collect();
-    for Entry { part, at, access } in entries {
+    for Entry { part, at, access, .. } in entries {
         let Put { id, address, job, uri, version, fields, acl, container } =
             put_at(&mut texts[part], at).map_err(|error| trouble(&parts[part].name, &error))?;
         let access = access.unwrap_or(Reference { acl, container });

@@ -61,7 +61,7 @@ fn each_change_is_one_line() {
     let put = Op::Put { record: Arc::new(record), version: Digest(-1), class: access.0, place: access.1 };
     let batch = [
         change("file:///a#x", put),
-        change("file:///a#x", Op::Access { class: access.0, place: Some(PlaceId(4)) }),
+        change("file:///a#x", Op::Access { version: None, class: access.0, place: Some(PlaceId(4)) }),
         change("file:///a#x", Op::Delete),
     ];
     assert_eq!(journal.apply(&call(), &batch), vec![Ok(()); 3]);
@@ -91,7 +91,17 @@ fn who_may_see_is_told_in_lines_of_their_own() {
     let mut journal = open_at(&path).unwrap();
     let id = Container { place: PlaceId(4), job: 1 };
     let statements = [
-        statement(5, Says::Begin { state: 10, job: "notes".into(), run: Some(2), work: "full" }),
+        statement(
+            5,
+            Says::Begin {
+                state: 10,
+                job: "notes".into(),
+                run: Some(2),
+                work: "full",
+                opening: 11,
+                follows: 4,
+            },
+        ),
         statement(6, Says::Acl { id: ClassId(3), level: Level::open() }),
         statement(7, Says::Container { id, acls: Some(vec![ClassId(3)]) }),
         statement(8, Says::Also { address: 1, references: vec![(None, Some(id))] }),
@@ -105,7 +115,7 @@ fn who_may_see_is_told_in_lines_of_their_own() {
     assert_eq!(
         told[..4],
         [
-            json!({"op": "run", "seq": 5, "format": 2, "state": "000000000000000a", "job": "notes", "run": 2, "work": "full"}),
+            json!({"op": "run", "seq": 5, "format": 2, "state": "000000000000000a", "opening": "000000000000000b", "follows": 4, "job": "notes", "run": 2, "work": "full"}),
             json!({"op": "acl", "seq": 6, "id": 3, "level": {"flat": {"allow": [], "deny": []}}}),
             json!({"op": "container", "seq": 7, "id": "4-1", "acls": [3]}),
             json!({"op": "also", "seq": 8, "address": "0000000000000001", "also": [{"acl": null, "container": "4-1"}]}),
@@ -115,36 +125,100 @@ fn who_may_see_is_told_in_lines_of_their_own() {
     assert_eq!((&told[4]["outcome"], &told[4]["counts"]["added"]), (&json!("done"), &json!(0)));
 }
 
+/// A run of an opening begins.
+fn begins(seq: i64, opening: i64) -> Statement {
+    let job = "n".into();
+    statement(seq, Says::Begin { state: 1, job, run: None, work: "full", opening, follows: 0 })
+}
+
+/// How the file at a path stands to an identity, when `opening` was the last one.
+fn continuity(path: &Path, identity: &str, opening: i64) -> Continuity {
+    open_at(path).unwrap().continuity(identity, opening).unwrap()
+}
+
 #[test]
-fn a_journal_stands_at_its_first_line_and_its_last_number() {
+fn a_journal_is_known_by_the_line_that_its_last_opening_began_with() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let mut journal = open_at(&path).unwrap();
     assert_eq!((journal.generation().identity.as_str(), journal.generation().number), ("", 0));
-    let begins = |seq| statement(seq, Says::Begin { state: 1, job: "n".into(), run: None, work: "full" });
-    journal.tell(&call(), &[begins(5), begins(7)]).unwrap();
+    journal.tell(&call(), &[begins(5, 20)]).unwrap();
+    journal.apply(&call(), &[change("a", Op::Delete)]);
+    let first = journal.generation().identity;
+    drop(journal);
+    let kept = std::fs::read(&path).unwrap();
+    let mut journal = open_at(&path).unwrap();
+    assert_eq!(journal.continuity(&first, 20).unwrap(), Continuity::Same);
+    journal.tell(&call(), &[begins(7, 21)]).unwrap();
     let stands = journal.generation();
     assert_eq!((stands.number, stands.seq), (7, 7));
     drop(journal);
-    assert_eq!(open_at(&path).unwrap().generation(), stands, "as it was left");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let first = text.find('\n').unwrap() + 1;
-    std::fs::write(&path, &text[..first]).unwrap();
-    assert_eq!(open_at(&path).unwrap().generation(), Generation { number: 5, seq: 5, ..stands.clone() });
-    std::fs::write(&path, &text[first..]).unwrap();
-    assert_ne!(open_at(&path).unwrap().generation().identity, stands.identity, "another first line");
-    // Cut while it is written: it is another one for the next run.
-    let mut journal = open_at(&path).unwrap();
-    let before = journal.generation();
-    File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-    journal.tell(&call(), &[begins(9)]).unwrap();
-    assert_eq!(journal.generation(), Generation { number: 9, seq: 9, ..before.clone() });
-    drop(journal);
-    assert_ne!(open_at(&path).unwrap().generation().identity, before.identity);
+    assert_eq!(continuity(&path, &stands.identity, 21), Continuity::Same, "as it was left");
+    assert_eq!(continuity(&path, &first, 21), Continuity::Same, "nobody confirmed what the last one wrote");
+    assert_eq!(continuity(&path, &first, 22), Continuity::Other, "who wrote on is none of this history");
+    let whole = std::fs::read(&path).unwrap();
+    let is = |bytes: &[u8], identity: &str, opening| {
+        std::fs::write(&path, bytes).unwrap();
+        continuity(&path, identity, opening)
+    };
+    assert_eq!(is(&kept, &stands.identity, 21), Continuity::Other, "of an earlier day");
+    assert_eq!(
+        is(&whole[kept.len()..], &first, 21),
+        Continuity::Anew,
+        "the last opening began it, and nobody confirmed that"
+    );
+    assert_eq!(is(&whole[kept.len()..], &stands.identity, 21), Continuity::Other, "its beginning is gone");
+    let snapshot =
+        String::from_utf8(whole[kept.len()..].to_vec()).unwrap().replace("\"follows\":0", "\"follows\":7");
+    assert_eq!(is(snapshot.as_bytes(), &stands.identity, 21), Continuity::Anew, "a snapshot");
+    let longer = snapshot.clone() + &snapshot.replace("\"seq\":7", "\"seq\":8");
+    assert_eq!(is(longer.as_bytes(), &stands.identity, 21), Continuity::Other, "somebody wrote to it");
+    assert_eq!(is(b"", &stands.identity, 21), Continuity::Anew, "rotated");
+    assert_eq!(is(b"", LOST, 21), Continuity::Other);
+    // As long, with as many lines and the same numbers.
+    let text = String::from_utf8(whole).unwrap();
+    let other = text.replace("0000000000000015", "0000000000000017");
+    assert_eq!(is(other.as_bytes(), &stands.identity, 21), Continuity::Other, "another history");
+    // Of an earlier version, which tells of no openings.
+    let old = "{\"op\":\"run\",\"seq\":5}\n";
+    let digest = first_line(old.as_bytes());
+    assert_eq!(is(old.as_bytes(), &digest, 0), Continuity::Same);
+    assert_eq!(is(text.as_bytes(), &digest, 0), Continuity::Other);
     // Of format 1: it is gone on with, and no line of it has a number.
     let old = "{\"op\":\"delete\",\"id\":\"a\",\"x\":\",\\\"seq\\\":4\"}\n";
     std::fs::write(&path, old).unwrap();
     assert_eq!(open_at(&path).unwrap().generation().number, 0);
+}
+
+#[test]
+fn a_journal_that_others_cut_or_write_to_while_it_is_open_takes_no_more_lines() {
+    let whole = format!("{}\n", json!({"op": "delete", "seq": 1, "id": "a"})).repeat(200);
+    let bytes = whole.as_bytes();
+    let last = bytes.len() / 200;
+    let shorter = bytes[..bytes.len() - last].to_vec();
+    let other = whole.replace("\"a\"", "\"b\"").into_bytes();
+    let longer = [bytes, &bytes[..last]].concat();
+    for (now, why) in
+        [(Vec::new(), "cut"), (shorter, "put back"), (other, "of the same length"), (longer, "written to")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        let mut journal = open_at(&path).unwrap();
+        // In place: it stays the same file.
+        std::fs::write(&path, &now).unwrap();
+        for _ in 0..2 {
+            let answers = journal.apply(&call(), &[change("c", Op::Delete)]);
+            assert!(
+                matches!(&answers[..], [Err(fault)] if fault.reason().code == "lost"),
+                "{why}: {answers:?}"
+            );
+        }
+        assert!(journal.commit(&call()).is_err(), "{why}");
+        assert_eq!(journal.generation().identity, LOST, "{why}");
+        assert_eq!(std::fs::read(&path).unwrap(), now, "{why}: what is there stays as it is");
+    }
 }
 
 #[test]
@@ -196,17 +270,18 @@ fn one_process_holds_it_and_odd_files_are_refused() {
 
 #[test]
 fn a_full_disk_confirms_nothing_and_leaves_no_torn_line() {
-    let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-    let mut journal =
-        Journal { file, name: "j".into(), identity: String::new(), seq: 0, end: 0, torn: false };
+    let file = OpenOptions::new().read(true).append(true).open("/dev/full").unwrap();
+    let (first, tail) = (String::new(), Vec::new());
+    let (name, begun) = ("j".into(), None);
+    let mut journal = Journal { file, name, first, begun, seq: 0, end: 0, tail, torn: false, lost: false };
     let answers = journal.apply(&call(), &[change("a", Op::Delete), change("b", Op::Delete)]);
     assert!(answers.iter().all(|answer| matches!(answer, Err(Fault::Passing { .. }))), "{answers:?}");
     assert!(journal.torn, "what may have been written is cut off before the next line");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     std::fs::write(&path, "{}\n{\"half").unwrap();
-    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    let mut journal = Journal { file, end: 3, torn: true, ..journal };
+    let file = OpenOptions::new().read(true).append(true).open(&path).unwrap();
+    let mut journal = Journal { file, end: 3, tail: b"{}\n".to_vec(), torn: true, ..journal };
     assert_eq!(journal.apply(&call(), &[change("a", Op::Delete)]), [Ok(())]);
     assert_eq!(lines(&path).len(), 2);
 }

@@ -4,9 +4,7 @@
 //! The inventory is what a search goes by; whatever it says may be told at any time. What was told and not confirmed is told again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
@@ -14,17 +12,16 @@ use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Container, Generation, Says, Statement};
-use ingather_store::connections::{self, Connection};
+use ingather_connector::output::{Container, LOST, Says, Statement};
+use ingather_store::connections;
 use ingather_store::definitions::{self, Defined, Pending, Subject};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::places::{self, Narrow, Ruled};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 
-use super::witness::Witness;
 use crate::error::{self, EngineError};
-use crate::outputs::{Opened, new_session};
+use crate::outputs::Opened;
 use crate::run::{Run, lock};
 use crate::visit::access_digest;
 use crate::who::CHAIN_MAX;
@@ -38,6 +35,8 @@ pub(crate) type Reference = (Option<ClassId>, Option<PlaceId>, i64);
 pub(crate) struct Definitions {
     /// Number that is told with every beginning.
     pub(crate) state: i64,
+    /// Number of the last thing that was told in it before.
+    follows: i64,
     told: HashMap<Subject, Digest>,
     /// The changes of places up to which containers are told.
     judged: Option<i64>,
@@ -66,7 +65,12 @@ impl Draft {
 
 impl Definitions {
     /// What is known of an output that was just opened. `anew`: it was cut, or begins otherwise.
-    fn load(sql: &mut Sql<'_>, output: ConnectionId, state: i64, anew: bool) -> Result<Definitions> {
+    pub(super) fn load(
+        sql: &mut Sql<'_>,
+        output: ConnectionId,
+        (state, follows): (i64, i64),
+        anew: bool,
+    ) -> Result<Definitions> {
         let (mut told, mut untold) = (HashMap::new(), Vec::new());
         for (subject, sent, held) in definitions::list(sql, output)? {
             let is_told = held == Some(sent);
@@ -87,7 +91,7 @@ impl Definitions {
                 Subject::Entries(_) => {}
             }
         }
-        Ok(Definitions { state, told, judged: None, begins: None, untold })
+        Ok(Definitions { state, follows, told, judged: None, begins: None, untold })
     }
 
     /// Whether the entries of a job are known to refer to what is told.
@@ -235,8 +239,9 @@ impl Opened {
     /// A run of a job, or what a person asked of it, begins: told with what is told first.
     pub(crate) fn begin(&mut self, job: &Arc<str>, run: Option<i64>, work: &'static str) {
         if let Some(definitions) = &mut self.definitions {
-            let (state, job) = (definitions.state, job.clone());
-            definitions.begins = Some(Says::Begin { state, job, run, work });
+            let Definitions { state, follows, .. } = **definitions;
+            let (job, opening) = (job.clone(), self.session.unwrap_or_default());
+            definitions.begins = Some(Says::Begin { state, job, run, work, opening, follows });
         }
     }
 
@@ -303,6 +308,7 @@ pub(crate) fn tell(
         return Ok(Ok(()));
     }
     if let Err(fault) = opened.tell(desk.call, &draft) {
+        note_loss(desk, id, opened)?;
         return Ok(Err(fault));
     }
     let stands = opened.told_stands();
@@ -313,6 +319,15 @@ pub(crate) fn tell(
         stands.iter().try_for_each(|s| connections::settle(sql, id, &s.identity, s.number, s.session))
     })?;
     Ok(Ok(()))
+}
+
+/// Writes down that an output has lost something that it was told, so that the next opening tells it everything anew.
+pub(crate) fn note_loss(desk: Desk<'_>, id: ConnectionId, opened: &Opened) -> Result<()> {
+    let Some(stands) = opened.told_stands().filter(|stands| stands.identity == LOST) else { return Ok(()) };
+    desk.store.write(Durability::Synced, |sql| {
+        desk.lease.fence(sql)?;
+        connections::settle(sql, id, &stands.identity, stands.number, stands.session)
+    })
 }
 
 /// What ends when a run, or what a person asked of a job, is over.
@@ -333,94 +348,6 @@ pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether an output was told by another store, or by this one on a later day.
-fn is_of_another_day(known: &Connection, stands: &Generation, witness: &Witness) -> Result<bool> {
-    // More than this store ever sent.
-    let newer = stands.seq > known.ceiling;
-    // Another opening has written since, to this file or to one that took its place.
-    let here = witness.knows(known.next_session).map_err(unusable)?;
-    let parted = !here.unwrap_or(known.identity.is_none()) && !planted(Mutation::PutBackUnwitnessed);
-    // It begins, and has lost what was confirmed: a copy of an earlier day, or another one. A new file is what a rotation leaves.
-    let older = stands.number < known.generation
-        && !stands.identity.is_empty()
-        && !planted(Mutation::OlderTakenForCut);
-    Ok(newer || parted || older)
-}
-
-/// Numbers of a new state begin here: they are larger than those of any other history that a reader may have followed, in which less
-/// than one number was given out in each of these; and none of them is the last one of such a history.
-fn micros() -> i64 {
-    // clock: histories are told apart by the machine's time, whatever a run's clock says.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_micros()).unwrap_or_default()
-}
-
-fn unusable(error: std::io::Error) -> StoreError {
-    StoreError::Refused(format!("the data directory cannot be used: {error}; make room in it or free it"))
-}
-
-/// Loads what an output that was just opened was told. One that the inventory does not speak of begins a new state, which voids all
-/// that it was told before, and `forget` makes all that it holds count as lost; of one that was cut or begins otherwise, as after a
-/// log rotation, definitions are told again.
-pub(crate) fn load(
-    (store, lease): (&Store, &Lease),
-    data: &Path,
-    known: &Connection,
-    opened: &mut Opened,
-    forget: impl FnOnce() -> error::Result<()>,
-) -> error::Result<()> {
-    let stands = opened.stands.clone();
-    let witness = Witness::of(data, known.id);
-    let of_another_day = is_of_another_day(known, &stands, &witness)?;
-    if of_another_day {
-        tracing::warn!(
-            "{} is not as the store left it, or the store is of an earlier day; filling it again",
-            known.name
-        );
-        forget()?;
-    }
-    let is_known = known.identity.is_some() && !of_another_day;
-    let lost = known.identity.as_ref() != Some(&stands.identity) || stands.number < known.generation;
-    let lost = lost && !planted(Mutation::CutNotNoticed);
-    let state = if is_known { known.session } else { new_session() };
-    // On disk before the store names it.
-    let session = witness.begin(new_session()).map_err(unusable)?;
-    let definitions = store.write(Durability::Synced, |sql| {
-        lease.fence(sql)?;
-        if of_another_day {
-            connections::pass_number(sql, stands.seq.min(limits::SEQ_MAX).max(micros()))?;
-        }
-        if lost || !is_known {
-            if is_known {
-                definitions::lose(sql, known.id)?;
-                // As if somebody had begun to tell all that entries refer to, also those of an earlier format.
-                let in_use = definitions::in_use(sql, known.id)?;
-                definitions::intend(sql, known.id, &untold(&in_use))?;
-            } else {
-                definitions::forget(sql, known.id)?;
-            }
-            connections::settle(sql, known.id, &stands.identity, stands.number, state)?;
-        }
-        // The store knows who opened the output, which is not ahead of it any more.
-        connections::take_numbers(sql, known.id, Some(session), 1)?;
-        Definitions::load(sql, known.id, state, lost)
-    })?;
-    // Before anything is sent: whoever puts the store of before back names an opening that is gone.
-    witness.end_others(session).map_err(unusable)?;
-    opened.session = Some(session);
-    opened.definitions = Some(Box::new(definitions));
-    Ok(())
-}
-
-/// Definitions that these references need, as begun.
-fn untold(in_use: &[Reference]) -> Vec<Defined> {
-    let subjects = in_use.iter().flat_map(|(class, place, job)| {
-        [class.map(Subject::Acl), place.map(|place| Subject::Container(place, *job))]
-    });
-    let subjects: BTreeSet<Subject> = subjects.flatten().collect();
-    subjects.into_iter().map(|subject| Defined { subject, seq: 0, sent: Digest::NONE }).collect()
 }
 
 /// Places, by what is needed to judge them.

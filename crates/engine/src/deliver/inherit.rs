@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, ConnectionId, JobId, PlaceId};
+use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
 use ingather_connector::output::{Change, Op, OutputCan};
 use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
@@ -34,6 +34,7 @@ struct Adopter {
     job: JobId,
     job_name: Arc<str>,
     name: String,
+    version: Option<Digest>,
     class: Option<ClassId>,
     place: Option<PlaceId>,
 }
@@ -61,14 +62,16 @@ impl Heir {
     /// What is sent in place of a removal.
     pub(crate) fn change(&self, can: OutputCan, removal: Change) -> Change {
         match &self.adopts {
-            Some(Adopter { job, job_name, name, class, place }) => Change {
+            Some(Adopter { job, job_name, name, version, class, place }) => Change {
                 job: job.0,
                 job_name: job_name.clone(),
                 document: name.clone(),
-                op: Op::Access { class: *class, place: *place },
+                op: Op::Access { version: *version, class: *class, place: *place },
                 ..removal
             },
-            None if can.access => Change { op: Op::Access { class: None, place: None }, ..removal },
+            None if can.access => {
+                Change { op: Op::Access { version: None, class: None, place: None }, ..removal }
+            }
             None => removal,
         }
     }
@@ -131,7 +134,7 @@ fn adopter(sql: &mut Sql<'_>, heir: &Owner) -> Result<Option<Adopter>> {
     let (class, place) = (stored.known.class, stored.known.place);
     // A document whose visit is not settled does not know yet what its entry says.
     let is_sent = access_digest(class, place) == heir.holding.sent_access;
-    let adopter =
-        Adopter { job: job.id, job_name: job.name.as_str().into(), name: stored.name, class, place };
+    let (job_name, version) = (job.name.as_str().into(), heir.holding.known());
+    let adopter = Adopter { job: job.id, job_name, name: stored.name, version, class, place };
     Ok(Some(adopter).filter(|_| is_sent))
 }

@@ -16,7 +16,7 @@ use ingather_store::documents::Stored;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
 
-use super::{Deliverer, Sent};
+use super::{Deliverer, Sent, Step};
 use crate::deliver::definitions::{self as engine, Desk, Draft, Reference};
 use crate::error::Result;
 use crate::visit::access_digest;
@@ -24,7 +24,7 @@ use crate::visit::access_digest;
 /// What an entry will refer to; none when it goes.
 pub(crate) fn reference(change: &Change) -> Option<Reference> {
     match change.op {
-        Op::Put { class, place, .. } | Op::Access { class, place } => Some((class, place, change.job)),
+        Op::Put { class, place, .. } | Op::Access { class, place, .. } => Some((class, place, change.job)),
         Op::Delete => None,
     }
 }
@@ -44,6 +44,22 @@ impl Deliverer<'_> {
             && let Err(fault) = engine::tell(desk, self.slot.id, opened, None)?
         {
             tracing::debug!(output = self.slot.name, fault = %fault, "not told");
+        }
+        Ok(())
+    }
+
+    /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.
+    pub(super) fn speak(&self, sql: &mut Sql<'_>, sent: &mut [Sent]) -> std::result::Result<(), StoreError> {
+        let is_access = |entry: &Sent| matches!(entry.prepared.step, Step::Access { .. });
+        let ids: Vec<i64> = sent.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
+        if !self.slot.can.told || ids.is_empty() {
+            return Ok(());
+        }
+        let held = deliveries::holdings(sql, &ids)?.into_iter().filter(|one| one.output == self.slot.id);
+        let known: HashMap<(i64, i64), Option<Digest>> =
+            held.map(|one| ((one.document, one.component), one.holding.known())).collect();
+        for entry in sent.iter_mut().filter(|entry| is_access(entry)) {
+            entry.speaks_of = known.get(&(entry.intent.document, entry.intent.component)).copied().flatten();
         }
         Ok(())
     }
@@ -155,7 +171,11 @@ impl Deliverer<'_> {
                 job_name: run.job_name.clone(),
                 document: stored.name.clone(),
                 seq: 0,
-                op: Op::Access { class: class.filter(|_| access != NOBODY), place },
+                op: Op::Access {
+                    version: delivery.holding.known(),
+                    class: class.filter(|_| access != NOBODY),
+                    place,
+                },
             })
         };
         let held = held.into_iter().filter(|delivery| delivery.output == self.slot.id);

@@ -1,5 +1,6 @@
 //! Why outputs hold nothing of something in a document: the stage that left it out, or what else became of it.
 
+use ingather_connector::model::balance::counted;
 use ingather_connector::model::document::{EXTRACTION, INSIDE};
 use ingather_connector::model::fault::{Fault, Reason};
 
@@ -67,10 +68,8 @@ fn left_out(steps: &[Step]) -> Option<(usize, &Step)> {
 }
 
 fn leaves(step: &Step) -> String {
-    match step.seen.as_ref().map_or(0, |seen| seen.parts_count) {
-        1 => "leaves only the one entry that is in it".to_owned(),
-        count => format!("leaves only the {count} entries that are in it"),
-    }
+    let parts = step.seen.as_ref().map_or(0, |seen| seen.parts_count);
+    format!("leaves only the {} in it", counted(parts as u64, "entry"))
 }
 
 fn not_found(job: &str, document: &str, part: &str, of_document: &[Step]) -> Reason {

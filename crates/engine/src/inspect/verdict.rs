@@ -1,5 +1,6 @@
 //! The sentences of an explanation: which fact decides, and how it is said.
 
+use ingather_connector::model::balance::counted;
 use ingather_connector::model::document::EXTRACTION;
 use ingather_connector::model::fault::Reason;
 use ingather_connector::repository::Standing;
@@ -178,7 +179,7 @@ fn there(case: &Case<'_>, row: &Row) -> Reason {
     let inside = match row.inside {
         0 => String::new(),
         1 => "; one part of it has an entry of its own".to_owned(),
-        count => format!("; {count} parts of it have entries of their own"),
+        count => format!("; {} of it have entries of their own", counted(count, "part")),
     };
     match (outputs.is_empty(), row.inside) {
         (true, 0) => Reason::new("undelivered", format!("`{name}` is known, and no output was sent it")),

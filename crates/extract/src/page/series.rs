@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 
+use ingather_model::balance::counted;
+
 use super::{Outcome, Page};
 
 /// Ends a series, also when its reader panics.
@@ -33,9 +35,9 @@ impl<'b> Page<'b> {
         }
         if !room {
             self.broken_off(format!(
-                "only the first {} of what is in it are read: one document may have {} parts and {} MiB of text",
+                "only the first {} of what is in it are read: one document may have {} and {} MiB of text",
                 self.out.parts.len(),
-                budget.limits.parts,
+                counted(budget.limits.parts as u64, "part"),
                 budget.limits.text_bytes >> 20
             ));
         }

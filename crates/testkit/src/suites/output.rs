@@ -55,7 +55,7 @@ impl Changes {
     }
 
     fn access(&mut self, name: &str, class: i64) -> Change {
-        self.one(name, Op::Access { class: Some(ClassId(class)), place: None })
+        self.one(name, Op::Access { version: None, class: Some(ClassId(class)), place: None })
     }
 }
 

@@ -248,11 +248,14 @@ pub(in crate::commands) fn keep_word(keep: Keep) -> &'static str {
     }
 }
 
+/// Refuses outputs that there cannot be: nobody has to add a flag before that is said.
+pub(super) fn check_outputs(wanted: &Wanted) -> Result<()> {
+    let kind = |name: &String| outputs::builtin(&ingather_connectors::ALL, name).map(|_| ());
+    Ok(wanted.definition.outputs.iter().try_for_each(kind)?)
+}
+
 /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
 pub(super) fn check(wanted: &Wanted) -> Result<()> {
-    for name in &wanted.definition.outputs {
-        outputs::builtin(&ingather_connectors::ALL, name)?;
-    }
     let kind = ingather_connectors::ALL
         .repository(FILES.0)
         .ok_or_else(|| Failure::unable("this program was built without the filesystem connector"))?;

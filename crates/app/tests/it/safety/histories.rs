@@ -218,6 +218,6 @@ fn a_snapshot_of_a_whole_journal_misses_nothing_that_was_only_hidden() {
     // One that is shown was put in a file that is missing, until it is hidden or gone.
     let missing = [&whole[..], &[line("access", "x", 1_003, shown)]].concat();
     let answer = snapshot(&missing).exits(1);
-    assert!(answer.err.contains("put in none of them: 1;"), "{answer:?}");
+    assert!(answer.err.contains("put is in none of them: 1;"), "{answer:?}");
     snapshot(&[&missing[..], &[line("delete", "x", 1_004, "")]].concat()).exits(0);
 }

@@ -31,13 +31,10 @@ def look(line=None):
         now[user] = sorted(key for key, entry in journal.entries.items() if journal.may_see(entry, set(tokens)))
         for key in now[user]:
             shown.add((user, key, journal.entries[key]["fields"].get("body")))
-last = 0
 for file in sys.argv[1:]:
     for line in journal.lines(file):
-        if line["seq"] > last:
-            last = line["seq"]
-            journal.take(line)
-            look()
+        journal.take(line)
+        look()
 look()
 print(json.dumps({"shown": sorted(shown, key=str), "now": now, "entries": len(journal.entries)}))
 "#;
@@ -60,7 +57,7 @@ fn tokens(sandbox: &Sandbox, people: &[Person]) -> BTreeMap<String, Value> {
 }
 
 /// What the reader makes of journals that follow each other.
-fn read(sandbox: &Sandbox, people: &[Person], journals: &[&str]) -> Value {
+pub(super) fn read(sandbox: &Sandbox, people: &[Person], journals: &[&str]) -> Value {
     std::fs::write(sandbox.path().join("journal.py"), reader()).unwrap();
     std::fs::write(sandbox.path().join("watch.py"), WATCH).unwrap();
     let mut command = Command::new("python3");

@@ -17,7 +17,7 @@ const SECRET: &str = "topsecret";
 
 /// Runs `sync root`; the stage that reads documents gives each back as its text, and calls `met` with the number of the call,
 /// counted from 1, and the text before it answers.
-fn sync(sandbox: &Sandbox, flags: &[&str], met: impl Fn(usize, &str) + Send) -> Answer {
+pub(super) fn sync(sandbox: &Sandbox, flags: &[&str], met: impl Fn(usize, &str) + Send) -> Answer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stages = json!([{"transform": "tika", "settings": {"url": format!("http://{address}")}}]);

@@ -6,6 +6,7 @@ mod fuzz;
 mod histories;
 mod images;
 mod journal;
+mod lost_lines;
 mod meanwhile;
 mod modes;
 pub(crate) mod mounts;

@@ -137,3 +137,22 @@ fn a_dry_run_is_refused_what_the_run_is_refused() {
     }
     assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).json().len(), 1, "no job was made");
 }
+
+#[test]
+fn what_is_held_is_no_second_problem_where_an_output_has_lost_it() {
+    let sandbox = synced(60);
+    std::fs::create_dir(sandbox.path().join("away")).unwrap();
+    for n in 0..30 {
+        let name = format!("f{n:03}.txt");
+        std::fs::rename(sandbox.root().join(&name), sandbox.path().join("away").join(&name)).unwrap();
+    }
+    sandbox.run(&["sync", "root"]).exits(1);
+    std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+    sandbox.run(&["sync", "root"]).exits(1);
+    // No run sends what is not there any more.
+    let told = sandbox.run(&["doctor"]).exits(1);
+    assert!(told.out.contains("30 removals are held") && told.err.contains("1 problem found"), "{told:?}");
+    assert!(!told.out.contains("sent again"), "{told:?}");
+    let found = sandbox.run(&["search", "*", "--limit", "100"]).exits(0);
+    assert!(!found.err.contains("sent again"), "{found:?}");
+}

@@ -6,6 +6,7 @@ mod guard;
 mod keep;
 mod lookup;
 mod odd;
+mod patterns;
 mod people;
 mod sources;
 mod stores;

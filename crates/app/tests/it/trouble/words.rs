@@ -352,3 +352,39 @@ fn the_manual_quotes_the_sentences_of_the_program() {
     }
     assert!(quoted > 40, "only {quoted} sentences are quoted");
 }
+
+#[test]
+fn wrong_arguments_are_said_in_one_sentence_that_says_where_to_look() {
+    let sandbox = Sandbox::sqlite();
+    for (command, words) in [
+        (&["sync"][..], &["ingather: ", "<SOURCE>", "; see `ingather sync --help`"][..]),
+        (&["job", "confirm", "a"], &["--run <N>", "; see `ingather job confirm --help`"]),
+        (&["sync", "root", "--exlude", "x"], &["'--exlude'", "; a similar argument exists: '--exclude'"]),
+        (
+            &["sync", "root", "--no-exclude", "--exclude-from", "x"],
+            &["'--no-exclude'", "cannot be used with"],
+        ),
+        (&["sync", "root", "--threads", "many"], &["it must be a whole number from 1 to 256"]),
+        (&["serch"], &["'serch'", "'search'"]),
+    ] {
+        sandbox.run(command).refuses(2, words);
+    }
+    sandbox.run(&[]).refuses(2, &["requires a subcommand but one was not provided; see `ingather --help`"]);
+}
+
+#[test]
+fn what_an_ordinary_first_hour_meets_names_what_was_typed() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("sub/a.txt", "wombat");
+    sandbox.synced(&[]);
+    // No flag makes an output of it.
+    sandbox
+        .run(&["sync", "root", "--to", "index:foo"])
+        .refuses(2, &["`index:foo` cannot be", "write `index`"]);
+    sandbox.run(&["backup", "nowhere/x.tar"]).refuses(3, &["ingather: nowhere/x.tar: ", "check the path"]);
+    let folder = sandbox.run(&["document", "explain", "root", "sub"]).exits(0);
+    assert!(
+        folder.out.contains("is a folder, not a file") && !folder.out.contains("there is nothing at"),
+        "{folder:?}"
+    );
+}
