@@ -1,5 +1,7 @@
 //! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
 
+mod stands;
+
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -248,14 +250,6 @@ impl Shelf {
             self.stand_at(backup);
             self.rules = rules;
         }
-    }
-
-    /// Where it stands; `told`: it has no commits, and judges by what it was told.
-    pub fn generation(&self, told: bool) -> Generation {
-        let Commit { identity, number, seq, session, .. } = self.committed;
-        let (number, seq) = if told { (self.seq, self.seq) } else { (number, seq) };
-        let identity = if told && seq == 0 { String::new() } else { format!("shelf {identity}") };
-        Generation { identity, number, seq, session }
     }
 
     /// It stands as before its last commit: a backup was restored.
