@@ -325,7 +325,7 @@ impl Engine {
                 run.progress.waits_for("looking for what is gone");
                 failing(run, || {
                     let found = sweep::judge(run, &mut lister.shown, known)?;
-                    visit::held::narrow(run, &found)?;
+                    visit::left_out::narrow(run, &found)?;
                     judged = Some(found);
                     Ok(())
                 });

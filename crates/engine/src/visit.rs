@@ -3,8 +3,8 @@
 pub(crate) mod audience;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
-pub(crate) mod held;
 pub(crate) mod holdings;
+pub(crate) mod left_out;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
 pub(crate) mod steady;
