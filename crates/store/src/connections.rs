@@ -127,7 +127,7 @@ pub fn settle(
     session: i64,
 ) -> Result<()> {
     let values = [Value::Int(id.0), Value::Text(identity), Value::Int(generation), Value::Int(session)];
-    sql.execute(&queries::CONNECTION_SETTLE, &values)?;
+    sql.execute(&queries::CONNECTION_RECORD_GENERATION, &values)?;
     Ok(())
 }
 

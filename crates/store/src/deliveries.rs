@@ -95,7 +95,7 @@ fn holding(row: &Row<'_>, first: usize) -> Result<Holding> {
 
 /// What outputs hold of documents, in no order.
 pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
-    sql.query(&queries::DELIVERY_HOLDINGS, &[Value::Ints(ids)], |row| {
+    sql.query(&queries::DELIVERY_STATES, &[Value::Ints(ids)], |row| {
         Ok(Delivery {
             document: row.int(0)?,
             component: row.int(1)?,
@@ -332,16 +332,16 @@ pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, int
     ];
     if access_only {
         values.push(Value::Int(intent.sent_access.0));
-        return sql.execute(&queries::DELIVERY_OVERWRITE_ACCESS, &values);
+        return sql.execute(&queries::DELIVERY_SUPERSEDE_ACCESS, &values);
     }
     values.extend([Value::Int(intent.sent.0), Value::Int(intent.sent_access.0)]);
-    sql.execute(&queries::DELIVERY_OVERWRITE, &values)
+    sql.execute(&queries::DELIVERY_SUPERSEDE, &values)
 }
 
 /// How many documents of `job` stand in an output as `other` sent them.
 pub fn overwritten(sql: &mut Sql<'_>, output: ConnectionId, job: JobId, other: JobId) -> Result<u64> {
     let values = [Value::Int(job.0), Value::Int(other.0), Value::Int(output.0)];
-    Ok(sql.one(&queries::DELIVERY_OVERWRITTEN, &values, |row| row.int(0))?.unwrap_or_default() as u64)
+    Ok(sql.one(&queries::DELIVERY_SUPERSEDED, &values, |row| row.int(0))?.unwrap_or_default() as u64)
 }
 
 /// Documents of a job of which an output holds something, after `after`; found among at most `most` deliveries.
@@ -361,7 +361,7 @@ pub fn of_output(
 /// Marks deliveries of an output as not confirmed, for documents in `(after, until]`.
 pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until: i64) -> Result<u64> {
     sql.execute(
-        &queries::DELIVERY_FORGET_OUTPUT,
+        &queries::DELIVERY_RESET_OUTPUT,
         &[Value::Int(output.0), Value::Int(after), Value::Int(until)],
     )
 }
@@ -370,7 +370,7 @@ pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until:
 pub fn forget_one(sql: &mut Sql<'_>, output: ConnectionId, row: Answered) -> Result<u64> {
     let values =
         [Value::Int(output.0), Value::Int(row.document), Value::Int(row.component), Value::Int(row.seq)];
-    sql.execute(&queries::DELIVERY_FORGET_ONE, &values)
+    sql.execute(&queries::DELIVERY_RESET_ONE, &values)
 }
 
 /// Every document of an output after `after`: `(document, job)`; found among at most `most` deliveries.
@@ -421,7 +421,7 @@ pub struct Booked {
 /// What the books say about an output, by address, after `after`, at most `most` rows.
 pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: usize) -> Result<Vec<Booked>> {
     let values = [Value::Int(output.0), Value::Int(after.0), Value::Int(after.1), Value::Int(most as i64)];
-    sql.query(&queries::DELIVERY_BOOKS, &values, |row| {
+    sql.query(&queries::DELIVERY_LOG, &values, |row| {
         Ok(Booked {
             address: (row.int(0)?, row.int(1)?),
             document: row.int(2)?,
@@ -438,7 +438,7 @@ pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: u
 /// What outputs are said to hold is not known any more: `(document, output)`. The documents have to be visited.
 pub fn lose(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, outputs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    sql.execute_many(&queries::DELIVERY_LOSE, &[Column::Ints(&documents), Column::Ints(&outputs)])?;
+    sql.execute_many(&queries::DELIVERY_UNCONFIRM, &[Column::Ints(&documents), Column::Ints(&outputs)])?;
     Ok(())
 }
 

@@ -74,7 +74,7 @@ pub struct Listed {
     pub trouble: Option<(String, String, String)>,
 }
 
-/// Takes `count` fresh numbers of a sort (`document`, `place`, `class`, `handle`); the first of them.
+/// Takes `count` fresh numbers of a sort (`document`, `container`, `acl`, `handle`); the first of them.
 ///
 /// # Errors
 /// What the database says.
@@ -165,7 +165,7 @@ pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
     let places: Vec<Option<i64>> = visited.iter().map(|v| v.place.map(|place| place.0)).collect();
     let raws: Vec<Option<i64>> = visited.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
     sql.execute_many(
-        &queries::DOCUMENT_SETTLE,
+        &queries::DOCUMENT_COMPLETE,
         &[
             Column::Ints(&ints(|v| v.id.0)),
             Column::Ints(&ints(|v| v.version.0)),
@@ -243,8 +243,8 @@ pub fn identities(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64)>> {
 pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
     let gone = held_nowhere(sql, ids)?;
     let values = [Value::Ints(&gone)];
-    sql.execute(&queries::WORK_REMOVE, &values)?;
-    sql.execute(&queries::TROUBLE_OVER, &values)?;
+    sql.execute(&queries::QUEUE_REMOVE, &values)?;
+    sql.execute(&queries::FAILURE_OVER, &values)?;
     sql.execute(&queries::DELIVERY_URI_REMOVE, &values)?;
     sql.execute(&queries::COMPONENT_REMOVE, &values)?;
     crate::extracts::forget(sql, &gone)?;
@@ -287,7 +287,7 @@ pub fn unproven(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(i64, PlaceId)>> {
 
 /// Places that documents of a job are in.
 pub fn places(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<PlaceId>> {
-    sql.query(&queries::DOCUMENT_PLACES, &[Value::Int(job.0)], |row| Ok(PlaceId(row.int(0)?)))
+    sql.query(&queries::DOCUMENT_CONTAINERS, &[Value::Int(job.0)], |row| Ok(PlaceId(row.int(0)?)))
 }
 
 /// Whether an output may hold a document of a job with other access than it was told last.

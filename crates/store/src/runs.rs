@@ -41,7 +41,7 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) ->
     let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind), Value::Int(now)];
     sql.execute(&queries::RUN_OPEN, &values)?;
     if !planted(Mutation::InterruptedListingContinued) {
-        sql.execute(&queries::SEEN_DROP, &[Value::Int(job.0), Value::Int(number)])?;
+        sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
     sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - RUNS_KEPT)])?;
     Ok(())
@@ -75,13 +75,13 @@ pub fn blind_spots(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<(St
 /// Writes ids that a page met, as bytes of a bitmap.
 pub fn mark(sql: &mut Sql<'_>, job: JobId, number: i64, page: i64, ids: &[u8]) -> Result<()> {
     let values = [Value::Int(job.0), Value::Int(number), Value::Int(page), Value::OptBytes(Some(ids))];
-    sql.execute(&queries::SEEN_ADD, &values)?;
+    sql.execute(&queries::LISTED_IDS_ADD, &values)?;
     Ok(())
 }
 
 /// Bitmaps of a run, as they were written.
 pub fn marks(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<u8>>> {
-    sql.query(&queries::SEEN_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
+    sql.query(&queries::LISTED_IDS_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
         Ok(row.opt_bytes(0)?.unwrap_or_default())
     })
 }

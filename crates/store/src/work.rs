@@ -97,26 +97,26 @@ pub fn want(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[Wanted]) -> Resul
         Column::Same(run),
         Column::Texts(&causes),
     ];
-    sql.execute_many(&queries::WORK_WANT, &columns)?;
+    sql.execute_many(&queries::QUEUE_ENQUEUE, &columns)?;
     Ok(())
 }
 
 /// How often visits of documents are wanted, and why: `(document, wanted, cause)`.
 pub fn wanted(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, Cause)>> {
-    sql.query(&queries::WORK_GET, &[Value::Ints(ids)], |row| {
+    sql.query(&queries::QUEUE_GET, &[Value::Ints(ids)], |row| {
         Ok((row.int(0)?, row.int(1)?, Cause::parse(&row.text(2)?)))
     })
 }
 
 /// Documents of a job that wait for a visit.
 pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
-    sql.query(&queries::WORK_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
+    sql.query(&queries::QUEUE_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
 }
 
 /// How many documents of a job wait to be sent again because an output lost them; of very many so many are counted.
 pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
     let values = [Value::Int(job.0), Value::Int(limits::RESENDS_COUNTED_MAX)];
-    Ok(sql.query(&queries::WORK_RESENDS, &values, |row| row.int(0))?.len() as u64)
+    Ok(sql.query(&queries::QUEUE_RESENDS, &values, |row| row.int(0))?.len() as u64)
 }
 
 /// Documents of a job of which a removal was sent and not confirmed.
@@ -132,14 +132,14 @@ pub fn done(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
             *wanted = self::wanted(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
         }
     }
-    sql.execute_many(&queries::WORK_DONE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
+    sql.execute_many(&queries::QUEUE_COMPLETE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
     Ok(())
 }
 
 /// Puts work off: `(document, due)`.
 pub fn again(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    sql.execute_many(&queries::WORK_AGAIN, &[Column::Ints(&documents), Column::Ints(&due)])?;
+    sql.execute_many(&queries::QUEUE_RESCHEDULE, &[Column::Ints(&documents), Column::Ints(&due)])?;
     Ok(())
 }
 
@@ -150,7 +150,7 @@ pub fn trouble(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Trouble]) -> Res
     let codes: Vec<&str> = rows.iter().map(|t| t.code.as_str()).collect();
     let messages: Vec<&str> = rows.iter().map(|t| t.message.as_str()).collect();
     sql.execute_many(
-        &queries::TROUBLE_PUT,
+        &queries::FAILURE_PUT,
         &[
             Column::Ints(&ints(|t| t.document)),
             Column::Same(job.0),
@@ -167,7 +167,7 @@ pub fn trouble(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Trouble]) -> Res
 
 /// What was wrong with these documents is over.
 pub fn trouble_over(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
-    sql.execute(&queries::TROUBLE_OVER, &[Value::Ints(ids)])?;
+    sql.execute(&queries::FAILURE_OVER, &[Value::Ints(ids)])?;
     Ok(())
 }
 
@@ -180,7 +180,7 @@ pub fn troubled(
     most: usize,
 ) -> Result<Vec<(i64, i64, String, String)>> {
     let values = [Value::Int(job.0), Value::Text(kind), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::TROUBLE_OF_JOB, &values, |row| {
+    sql.query(&queries::FAILURE_OF_JOB, &values, |row| {
         Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?))
     })
 }
@@ -188,12 +188,13 @@ pub fn troubled(
 /// How many documents of a job have trouble of one kind.
 pub fn count_troubled(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
     let counted =
-        sql.one(&queries::TROUBLE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
+        sql.one(&queries::FAILURE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
     Ok(counted.unwrap_or_default() as u64)
 }
 
 /// How many visits of a job were due by `now` and were not made.
 pub fn count_overdue(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<u64> {
-    let counted = sql.one(&queries::WORK_OVERDUE, &[Value::Int(job.0), Value::Int(now)], |row| row.int(0))?;
+    let counted =
+        sql.one(&queries::QUEUE_OVERDUE, &[Value::Int(job.0), Value::Int(now)], |row| row.int(0))?;
     Ok(counted.unwrap_or_default() as u64)
 }

@@ -109,12 +109,12 @@ fn with_columns(
 
 /// Nothing is known to be defined in an output any more.
 pub fn forget(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
-    sql.execute(&queries::DEFINITION_FORGET, &[Value::Int(output.0)]).map(|_| ())
+    sql.execute(&queries::DEFINITION_RESET, &[Value::Int(output.0)]).map(|_| ())
 }
 
 /// An output was cut: what it was told of acls and containers is not confirmed any more.
 pub fn lose(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
-    sql.execute(&queries::DEFINITION_LOSE, &[Value::Int(output.0)]).map(|_| ())
+    sql.execute(&queries::DEFINITION_UNCONFIRM, &[Value::Int(output.0)]).map(|_| ())
 }
 
 /// References that entries of an output have, or may have: class, place, handle of the job.
@@ -160,7 +160,7 @@ pub fn access_generation(sql: &mut Sql<'_>) -> Result<i64> {
 
 /// Places with all that are above them, in no order.
 pub fn above(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Ruled>> {
-    sql.query(&queries::PLACE_ABOVE, &[Value::Ints(places)], |row| {
+    sql.query(&queries::CONTAINER_ABOVE, &[Value::Ints(places)], |row| {
         let (id, level) = (PlaceId(row.int(0)?), ClassId(row.int(1)?));
         Ok(Ruled { id, level, parent: row.opt_int(2)?.map(PlaceId) })
     })
@@ -168,15 +168,14 @@ pub fn above(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Ruled>> {
 
 /// What rules beside the levels of some places.
 pub fn narrow_at(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Narrow>> {
-    sql.query(&queries::PLACE_NARROW_AT, &[Value::Ints(places)], |row| {
+    sql.query(&queries::CONTAINER_PENDING_AT, &[Value::Ints(places)], |row| {
         Ok(Narrow { place: PlaceId(row.int(0)?), job: row.int(1)?, class: ClassId(row.int(2)?) })
     })
 }
 
 /// Levels of some classes; one that cannot be read admits nobody and is left out.
 pub fn levels(sql: &mut Sql<'_>, classes: &[i64]) -> Result<Vec<(ClassId, Level)>> {
-    let rows = sql.query(&queries::ACCESS_CLASS_SOME, &[Value::Ints(classes)], |row| {
-        Ok((ClassId(row.int(0)?), row.text(1)?))
-    })?;
+    let rows = sql
+        .query(&queries::ACL_SOME, &[Value::Ints(classes)], |row| Ok((ClassId(row.int(0)?), row.text(1)?)))?;
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
 }
