@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, DocumentId, JobId};
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
@@ -103,8 +103,8 @@ fn list_new(store: &Store, count: usize) -> Result<()> {
         let new: Vec<NewDocument> = numbers
             .into_iter()
             .enumerate()
-            .map(|(place, number)| NewDocument {
-                id: DocumentId(id(first + place)),
+            .map(|(container, number)| NewDocument {
+                id: DocumentId(id(first + container)),
                 key: DocumentKey { parent: folder(number), own: scattered(number) },
                 name: format!(
                     "some/folder/of/the/source/folder-{:06}/document-{number:08}.txt",
@@ -113,7 +113,7 @@ fn list_new(store: &Store, count: usize) -> Result<()> {
                 version: Digest(scattered(number) ^ 1),
                 access: Digest(scattered(number) ^ 2),
                 identity: scattered(number) ^ 3,
-                place: Some(PlaceId(1)),
+                container: Some(ContainerId(1)),
             })
             .collect();
         store.write(Durability::Relaxed, |sql| documents::add(sql, JOB, 1, &new))?;
@@ -151,8 +151,8 @@ fn confirm(store: &Store, count: usize) -> Result<()> {
                 raw: Some(Digest(scattered(number) ^ 6)),
                 settings: Digest(7),
                 identity: scattered(number) ^ 3,
-                class: Some(ClassId(1)),
-                place: Some(PlaceId(1)),
+                acl_id: Some(AclId(1)),
+                container: Some(ContainerId(1)),
             })
             .collect();
         store.write(Durability::Synced, |sql| {

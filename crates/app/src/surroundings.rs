@@ -9,7 +9,7 @@ pub(crate) use outputs::{of_outputs, refuse_unusable};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ingather_store::{Reader, doctor, places};
+use ingather_store::{Reader, containers, doctor};
 use rustix::process::Resource;
 
 use crate::exit::Result;
@@ -227,7 +227,7 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 /// The store's own file, and the clock beside the newest time in it.
 pub(crate) fn of_store(reader: &Reader) -> Result<Vec<Look>> {
     let (damage, newest, unreadable) = reader.read(|sql| {
-        Ok((doctor::integrity(sql)?, doctor::newest_time(sql)?, places::unreadable_levels(sql)?))
+        Ok((doctor::integrity(sql)?, doctor::newest_time(sql)?, containers::unreadable_acls(sql)?))
     })?;
     let now = wiring::now();
     let whole = match damage {

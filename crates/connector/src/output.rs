@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ingather_model::access::Level;
+use ingather_model::access::Acl;
 use ingather_model::balance::Balance;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
-use ingather_model::ids::{ClassId, Digest, PlaceId};
+use ingather_model::ids::{AclId, ContainerId, Digest};
 
 use crate::call::Call;
 use crate::settings::Schema;
@@ -25,19 +25,19 @@ pub struct OutputKind {
     ///
     /// # Errors
     /// A fault that says who holds it, or that it belongs to another store.
-    pub open: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Box<dyn Output>, Fault>,
+    pub open: fn(settings: &serde_json::Value, context: &OutputContext) -> Result<Box<dyn Output>, Fault>,
     /// Whether [`OutputKind::open`] could open it, asked without making, locking or changing anything. Who holds it is not
     /// asked: it may be let go by then.
     ///
     /// # Errors
     /// What `open` would answer.
-    pub check: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>,
+    pub check: fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>,
     /// Opens it for looking, also beside a writer and where nothing can be written; makes nothing. None where it can list
     /// nothing ([`OutputCan::list`]).
     pub look: Option<Look>,
     /// Takes everything that it holds away, as it is, so that opening it makes it anew: the cure for damage. None where
     /// nothing can be damaged that is not somebody's own.
-    pub discard: Option<fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>>,
+    pub discard: Option<fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>>,
 }
 
 /// Opens an output for looking; none when it is not there yet.
@@ -45,7 +45,7 @@ pub struct OutputKind {
 /// # Errors
 /// A fault that says what is wrong with it, or that it belongs to another store.
 pub type Look =
-    fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Option<Box<dyn Holdings>>, Fault>;
+    fn(settings: &serde_json::Value, context: &OutputContext) -> Result<Option<Box<dyn Holdings>>, Fault>;
 
 /// Abilities of an output; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct OutputCan {
 
 /// Where a local output keeps its state.
 #[derive(Clone, Debug)]
-pub struct OutputPlace {
+pub struct OutputContext {
     /// The data directory.
     pub data: std::path::PathBuf,
     /// Identity of the store that keeps the books; an output that belongs to another one refuses to open.
@@ -101,36 +101,36 @@ pub enum Op {
         record: Arc<Record>,
         /// Digest of record and settings.
         version: Digest,
-        /// Its class; none hides it from everybody.
-        class: Option<ClassId>,
-        /// Its place; none hides it from everybody.
-        place: Option<PlaceId>,
+        /// Its acl; none hides it from everybody.
+        acl_id: Option<AclId>,
+        /// Its container; none hides it from everybody.
+        container: Option<ContainerId>,
     },
     /// Change the access of the entry that is there, and whose it is: [`Change::job`], [`Change::job_name`] and
     /// [`Change::document`].
     Access {
-        /// Its class.
-        class: Option<ClassId>,
-        /// Its place.
-        place: Option<PlaceId>,
+        /// Its acl.
+        acl_id: Option<AclId>,
+        /// Its container.
+        container: Option<ContainerId>,
     },
     /// Take the entry out; it is no error when there is none.
     Delete,
 }
 
-/// Who may see what is at a place, as the runs of one job have proven it: entries refer to it by [`Change::job`] and the
-/// place of [`Op`]. Within one state of an output ([`Says::Begin`]) it is never another one.
+/// Who may see what is below a container, as the runs of one job have proven it: entries refer to it by [`Change::job`] and the
+/// container of [`Op`]. Within one state of an output ([`Says::Begin`]) it is never another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Container {
-    /// The place.
-    pub place: PlaceId,
+pub struct JobContainer {
+    /// The container.
+    pub container: ContainerId,
     /// Handle of the job.
     pub job: i64,
 }
 
-impl std::fmt::Display for Container {
+impl std::fmt::Display for JobContainer {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "{}-{}", self.place.0, self.job)
+        write!(to, "{}-{}", self.container.0, self.job)
     }
 }
 
@@ -158,19 +158,19 @@ pub enum Says {
         /// `full`, `minimal`, `confirm`, `delete`.
         work: &'static str,
     },
-    /// What a class admits; it never changes.
+    /// What an acl admits; it never changes.
     Acl {
-        /// The class.
-        id: ClassId,
+        /// The acl.
+        id: AclId,
         /// Whom it admits.
-        level: Level,
+        acl: Acl,
     },
-    /// All that must admit at a place and above it, in place of what was told of it before.
+    /// All that must admit at a container and above it, in place of what was told of it before.
     Container {
         /// Which.
-        id: Container,
-        /// Classes; none: the inventory does not know all of them.
-        acls: Option<Vec<ClassId>>,
+        id: JobContainer,
+        /// Acls; none: the inventory does not know all of them.
+        acls: Option<Vec<AclId>>,
     },
     /// What has to admit to the entry at an address beside what the entry says, whatever it is put as meanwhile: access of it is
     /// known and on its way. In place of what was told of it before; at last nothing.
@@ -178,7 +178,7 @@ pub enum Says {
         /// As [`Change::address`].
         address: i64,
         /// Class and container of each.
-        references: Vec<(Option<ClassId>, Option<Container>)>,
+        references: Vec<(Option<AclId>, Option<JobContainer>)>,
     },
     /// What began last ends: what was told is what a search would go by.
     End {
@@ -206,9 +206,9 @@ pub struct Held {
     /// As in [`Op::Put`].
     pub version: Digest,
     /// Class.
-    pub class: Option<ClassId>,
+    pub acl_id: Option<AclId>,
     /// Place.
-    pub place: Option<PlaceId>,
+    pub container: Option<ContainerId>,
 }
 
 /// Where a committing output stands.
@@ -222,7 +222,7 @@ pub struct Generation {
     /// Largest [`Change::seq`] that it has seen; 0 when it does not keep any. One above what the store has
     /// noted as sent to this output tells that the store was restored from an earlier day.
     pub seq: i64,
-    /// [`OutputPlace::session`] of the opening that wrote it last; 0 before there was one. After store and output were both
+    /// [`OutputContext::session`] of the opening that wrote it last; 0 before there was one. After store and output were both
     /// put back to an earlier day, numbers are given out again: the session tells one commit of a number from another.
     pub session: i64,
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ingather_model::ids::{ClassId, JobId, PlaceId};
+use ingather_model::ids::{AclId, ContainerId, JobId};
 
-/// A set of small numbers such as class and place ids, which are given densely from 1 on.
+/// A set of small numbers such as acl and container ids, which are given densely from 1 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdSet(Vec<u64>);
 
@@ -32,28 +32,28 @@ impl FromIterator<i64> for IdSet {
     }
 }
 
-/// Places that admit the user, but for what some jobs have not looked at since they opened.
+/// Containers that admit the user, but for what some jobs have not looked at since they opened.
 #[derive(Clone, Debug, Default)]
-pub struct Narrow {
+pub struct PendingContainers {
     /// Handles of the jobs that there are.
     pub jobs: IdSet,
-    /// Places that do not admit the user yet for documents of a job; 0: of jobs that are not there any more.
+    /// Containers that do not admit the user yet for documents of a job; 0: of jobs that are not there any more.
     pub closed: HashMap<i64, IdSet>,
 }
 
-impl Narrow {
-    /// Whether nothing is narrower than places say.
+impl PendingContainers {
+    /// Whether nothing is narrower than containers say.
     pub fn is_empty(&self) -> bool {
         self.closed.is_empty()
     }
 
-    fn closes(&self, job: Option<JobId>, place: PlaceId) -> bool {
+    fn closes(&self, job: Option<JobId>, container: ContainerId) -> bool {
         if self.closed.is_empty() {
             return false;
         }
         let job = job.map_or(0, |job| job.0);
         let job = if self.jobs.contains(job) { job } else { 0 };
-        self.closed.get(&job).is_some_and(|closed| closed.contains(place.0))
+        self.closed.get(&job).is_some_and(|closed| closed.contains(container.0))
     }
 }
 
@@ -62,10 +62,10 @@ impl Narrow {
 pub struct Reference {
     /// The job whose reading it is.
     pub job: Option<JobId>,
-    /// Its class.
-    pub class: Option<ClassId>,
-    /// Its place.
-    pub place: Option<PlaceId>,
+    /// Its acl.
+    pub acl_id: Option<AclId>,
+    /// Its container.
+    pub container: Option<ContainerId>,
 }
 
 /// What a search may return.
@@ -73,30 +73,30 @@ pub struct Reference {
 pub enum Permitted {
     /// Everything: for the owner of the data directory only.
     All,
-    /// Entries whose class and place are both in these sets.
+    /// Entries whose acl and container are both in these sets.
     Only {
-        /// Classes that admit the user.
-        classes: IdSet,
-        /// Places that admit the user, together with every place above them.
-        places: IdSet,
+        /// Acls that admit the user.
+        acl_ids: IdSet,
+        /// Containers that admit the user, together with every container above them.
+        containers: IdSet,
         /// What is not open yet for some jobs.
-        narrow: Narrow,
+        pending_containers: PendingContainers,
         /// Addresses whose new access is not confirmed yet: it must admit as well.
         pending: HashMap<i64, Vec<Reference>>,
     },
 }
 
 impl Permitted {
-    /// Whether an entry at `address` that refers to a class and a place may be returned; unknown ones never.
+    /// Whether an entry at `address` that refers to an acl and a container may be returned; unknown ones never.
     pub fn permits(&self, address: i64, entry: Reference) -> bool {
         match self {
             Permitted::All => true,
-            Permitted::Only { classes, places, narrow, pending } => {
+            Permitted::Only { acl_ids, containers, pending_containers, pending } => {
                 let admits = |of: &Reference| {
-                    of.class.is_some_and(|class| classes.contains(class.0))
-                        && of
-                            .place
-                            .is_some_and(|place| places.contains(place.0) && !narrow.closes(of.job, place))
+                    of.acl_id.is_some_and(|acl_id| acl_ids.contains(acl_id.0))
+                        && of.container.is_some_and(|container| {
+                            containers.contains(container.0) && !pending_containers.closes(of.job, container)
+                        })
                 };
                 admits(&entry) && pending.get(&address).is_none_or(|new| new.iter().all(admits))
             }
@@ -110,38 +110,42 @@ mod tests {
 
     #[test]
     fn unknown_references_and_pending_narrowings_shut_out() {
-        let of = |class: Option<i64>, place: Option<i64>| Reference {
+        let of = |acl_id: Option<i64>, container: Option<i64>| Reference {
             job: Some(JobId(1)),
-            class: class.map(ClassId),
-            place: place.map(PlaceId),
+            acl_id: acl_id.map(AclId),
+            container: container.map(ContainerId),
         };
         let permitted = Permitted::Only {
-            classes: [1].into_iter().collect(),
-            places: [1, 200].into_iter().collect(),
-            narrow: Narrow::default(),
+            acl_ids: [1].into_iter().collect(),
+            containers: [1, 200].into_iter().collect(),
+            pending_containers: PendingContainers::default(),
             pending: HashMap::from([(7, vec![of(Some(2), Some(1))])]),
         };
         assert!(permitted.permits(5, of(Some(1), Some(200))));
         assert!(!permitted.permits(5, of(None, Some(1))));
         assert!(!permitted.permits(5, of(Some(1), None)));
         assert!(!permitted.permits(5, of(Some(-1), Some(1))));
-        assert!(!permitted.permits(7, of(Some(1), Some(1))), "the new class does not admit");
+        assert!(!permitted.permits(7, of(Some(1), Some(1))), "the new acl does not admit");
         assert!(Permitted::All.permits(7, Reference::default()));
     }
 
     #[test]
-    fn a_place_that_opened_stays_closed_for_what_a_job_has_not_looked_at() {
+    fn a_container_that_opened_stays_closed_for_what_a_job_has_not_looked_at() {
         let permitted = Permitted::Only {
-            classes: [1].into_iter().collect(),
-            places: [1, 2].into_iter().collect(),
-            narrow: Narrow {
+            acl_ids: [1].into_iter().collect(),
+            containers: [1, 2].into_iter().collect(),
+            pending_containers: PendingContainers {
                 jobs: [4, 5].into_iter().collect(),
                 closed: HashMap::from([(4, [1].into_iter().collect()), (0, [2].into_iter().collect())]),
             },
             pending: HashMap::new(),
         };
-        let permits = |job: Option<i64>, place| {
-            let of = Reference { job: job.map(JobId), class: Some(ClassId(1)), place: Some(PlaceId(place)) };
+        let permits = |job: Option<i64>, container| {
+            let of = Reference {
+                job: job.map(JobId),
+                acl_id: Some(AclId(1)),
+                container: Some(ContainerId(container)),
+            };
             permitted.permits(9, of)
         };
         assert!(!permits(Some(4), 1), "this job has not looked since");

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use ingather_model::access::Level;
+use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::Stamp;
@@ -36,7 +36,7 @@ pub struct RepositoryCan {
     pub access: bool,
     /// Two keys never share a URI, so that no other document of the job can own an address.
     pub unique_uris: bool,
-    /// Two looks at a document or a place can be compared ([`PlaceReport::stamp`], [`Repository::stamps`]): nothing is shown
+    /// Two looks at a document or a container can be compared ([`ContainerReport::stamp`], [`Repository::stamps`]): nothing is shown
     /// that was read while either changed (design 4.20). One that cannot gives access and content in one answer, or its word
     /// is taken.
     pub looks: bool,
@@ -80,20 +80,20 @@ pub trait Repository: Send + Sync {
     /// returned.
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
 
-    /// Looks once more at places that it has reported, by name: each stamp as in [`PlaceReport::stamp`], but for the age of what
-    /// it tells, which only the first of two looks needs. [`Stamp::NONE`] for a place that is not there. Asked for few places at
+    /// Looks once more at containers that it has reported, by name: each stamp as in [`ContainerReport::stamp`], but for the age of what
+    /// it tells, which only the first of two looks needs. [`Stamp::NONE`] for a container that is not there. Asked for few containers at
     /// a time, before anything is sent that was read in them.
-    fn stamps(&self, call: &Call, places: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, call: &Call, containers: &[&str]) -> Vec<Stamp> {
         let _ = call;
-        vec![Stamp::NONE; places.len()]
+        vec![Stamp::NONE; containers.len()]
     }
 
-    /// Looks again at all places above the document `key`, from the top down, as a listing would report them now. Asked when a
-    /// place was not the same in two looks; from now on its stamp should hold still while others come and go in it.
+    /// Looks again at all containers above the document `key`, from the top down, as a listing would report them now. Asked when a
+    /// container was not the same in two looks; from now on its stamp should hold still while others come and go in it.
     ///
     /// # Errors
     /// Those of [`Repository::look`].
-    fn places_of(&self, call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         let _ = (call, key);
         Ok(Vec::new())
     }
@@ -137,9 +137,9 @@ pub trait Repository: Send + Sync {
     }
 }
 
-/// Consumes the content of one document and completes its record. The level is the document's own as it is opened, the same
+/// Consumes the content of one document and completes its record. The acl is the document's own as it is opened, the same
 /// that the answer has when nothing changes meanwhile: content goes only where what is read for such documents goes.
-pub type ReadContent<'a> = dyn FnMut(&mut Record, &Level, &mut dyn Read) -> Result<(), Fault> + 'a;
+pub type ReadContent<'a> = dyn FnMut(&mut Record, &Acl, &mut dyn Read) -> Result<(), Fault> + 'a;
 
 /// A listing under way. Dropping it ends it.
 pub trait Listing: Send {
@@ -151,8 +151,8 @@ pub trait Listing: Send {
 /// A piece of a listing. A parent's items may come in several pages; its scope is in `proven` of the last one.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Places, parents before children; each is known before an item names it.
-    pub places: Vec<PlaceReport>,
+    /// Containers, parents before children; each is known before an item names it.
+    pub containers: Vec<ContainerReport>,
     /// Items by parent.
     pub groups: Vec<Group>,
     /// Ranges of which all items have now been told.
@@ -176,19 +176,19 @@ pub struct Skipped {
 
 /// A folder or share that rules access to what is in it (design 4.20).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaceReport {
+pub struct ContainerReport {
     /// Absolute, unique in the connection, such as `/srv/share/notes`.
     pub name: String,
-    /// Name of the place above; none at the top.
+    /// Name of the container above; none at the top.
     pub parent: Option<String>,
-    /// What makes it another place when it is replaced under the same name: device and inode.
+    /// What makes it another container when it is replaced under the same name: device and inode.
     pub identity: String,
     /// Who may pass (for folders: the execute right).
-    pub level: Level,
+    pub acl: Acl,
     /// The folder of keys that it rules directly, as in [`Scope::Folder`]; none when it stands above the source.
     pub folder: Option<String>,
-    /// Equal in two looks: between them it was this place, under this name, and nobody else might pass. Told of a time before
-    /// `level` was asked for. [`Stamp::NONE`] when this look proves nothing: it changed too lately, or the source has none.
+    /// Equal in two looks: between them it was this container, under this name, and nobody else might pass. Told of a time before
+    /// `acl` was asked for. [`Stamp::NONE`] when this look proves nothing: it changed too lately, or the source has none.
     pub stamp: Stamp,
 }
 
@@ -197,8 +197,8 @@ pub struct PlaceReport {
 pub struct Group {
     /// Parent part of the keys, such as `notes/`; empty at the root.
     pub parent: String,
-    /// Name of the place that rules them.
-    pub place: Option<String>,
+    /// Name of the container that rules them.
+    pub container: Option<String>,
     /// The items, each once.
     pub items: Vec<Item>,
 }
@@ -225,8 +225,8 @@ pub struct Observed {
     pub access: Stamp,
     /// As in [`Item::identity`].
     pub identity: i64,
-    /// Its own level; [`Level::open`] when the repository knows no access.
-    pub level: Level,
+    /// Its own acl; [`Acl::open`] when the repository knows no access.
+    pub acl: Acl,
     /// Fields, and the body when it was read.
     pub record: Record,
 }

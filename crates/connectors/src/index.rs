@@ -7,7 +7,9 @@ use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    Change, Generation, Held, Op, Output, OutputCan, OutputContext, OutputKind,
+};
 use ingather_connector::settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,16 +57,18 @@ pub const OUTPUT: OutputKind = OutputKind {
     about: "The built-in search index, in the data directory; searched with `ingather search`.",
     can: OutputCan { commits: true, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
-    open: |value, place| {
+    open: |value, context| {
         let settings = settings::read::<Settings>(value)?;
-        trouble::guarded(&Home::of(&place.data).path, || Ok(Box::new(Opened::open(&settings, place)?) as _))
+        trouble::guarded(&Home::of(&context.data).path, || {
+            Ok(Box::new(Opened::open(&settings, context)?) as _)
+        })
     },
-    check: |value, place| {
+    check: |value, context| {
         settings::read::<Settings>(value)?;
-        check(place)
+        check(context)
     },
-    look: Some(|_, place| Ok(Holding::open(place)?.map(|holding| Box::new(holding) as _))),
-    discard: Some(|_, place| Home::of(&place.data).discard()),
+    look: Some(|_, context| Ok(Holding::open(context)?.map(|holding| Box::new(holding) as _))),
+    discard: Some(|_, context| Home::of(&context.data).discard()),
 };
 
 /// Code of faults of an index that a program of an earlier day wrote.
@@ -138,9 +142,9 @@ enum State {
 }
 
 /// Whether the index could be opened for writing; one that is not there yet is made.
-fn check(place: &OutputPlace) -> Result<(), Fault> {
-    let path = Home::of(&place.data).path;
-    match Searcher::open(&place.data, &place.store) {
+fn check(context: &OutputContext) -> Result<(), Fault> {
+    let path = Home::of(&context.data).path;
+    match Searcher::open(&context.data, &context.store) {
         Ok(Some(searcher)) => trouble::guarded(&path, || {
             // The first thing that is read of it for writing.
             HeldAddresses::of(searcher.snapshot().searcher())
@@ -155,14 +159,14 @@ fn check(place: &OutputPlace) -> Result<(), Fault> {
 }
 
 impl Opened {
-    fn open(settings: &Settings, place: &OutputPlace) -> Result<Opened, Fault> {
-        let home = Home::of(&place.data);
+    fn open(settings: &Settings, context: &OutputContext) -> Result<Opened, Fault> {
+        let home = Home::of(&context.data);
         home.finish_swap()?;
         if !home.exists() {
-            home.create(&home.path, schema::schema().0, &Payload::new(&place.store))?;
+            home.create(&home.path, schema::schema().0, &Payload::new(&context.store))?;
         }
         let (index, payload) = home.open()?;
-        if payload.store != place.store {
+        if payload.store != context.store {
             return Err(home.foreign());
         }
         if payload.format < schema::FORMAT {
@@ -170,9 +174,9 @@ impl Opened {
                 tracing::info!(done, all, "rebuilding the search index for its new format");
             })?;
             let (index, payload) = home.open()?;
-            return Opened::write(settings, place.session, home, &index, payload);
+            return Opened::write(settings, context.session, home, &index, payload);
         }
-        Opened::write(settings, place.session, home, &index, payload)
+        Opened::write(settings, context.session, home, &index, payload)
     }
 
     fn write(
@@ -237,8 +241,8 @@ impl Opened {
         let state = match &change.op {
             Op::Put { .. } => self.put(change, folded, held)?,
             Op::Access { .. } if !held => return Err(Fault::Gone),
-            Op::Access { class, place } => {
-                self.change_access(change, class.map(|id| id.0), place.map(|id| id.0))?
+            Op::Access { acl_id, container } => {
+                self.change_access(change, acl_id.map(|id| id.0), container.map(|id| id.0))?
             }
             Op::Delete => {
                 if held {
@@ -264,10 +268,10 @@ impl Opened {
     }
 
     fn put(&mut self, change: &Change, folded: Option<&Change>, replaces: bool) -> Result<State, Fault> {
-        let Op::Put { record, version, class, place } = &change.op else { return Ok(State::Deleted) };
-        let (class, place) = match folded.map(|folded| &folded.op) {
-            Some(Op::Access { class, place }) => (class, place),
-            _ => (class, place),
+        let Op::Put { record, version, acl_id, container } = &change.op else { return Ok(State::Deleted) };
+        let (acl_id, container) = match folded.map(|folded| &folded.op) {
+            Some(Op::Access { acl_id, container }) => (acl_id, container),
+            _ => (acl_id, container),
         };
         let text = record.body.as_deref();
         let detected = match record.language {
@@ -282,8 +286,8 @@ impl Opened {
             job: folded.unwrap_or(change).job,
             seq: folded.unwrap_or(change).seq,
             version: version.0,
-            class: class.map(|id| id.0),
-            place: place.map(|id| id.0),
+            acl_id: acl_id.map(|id| id.0),
+            container: container.map(|id| id.0),
             size: record.size,
             modified: record.modified,
             created: record.created,
@@ -295,13 +299,13 @@ impl Opened {
     fn change_access(
         &mut self,
         change: &Change,
-        class: Option<i64>,
-        place: Option<i64>,
+        acl_id: Option<i64>,
+        container: Option<i64>,
     ) -> Result<State, Fault> {
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
         let Some(found) = found else { return Err(Fault::Gone) };
         let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.home.path)?;
-        let numbers = Numbers { job: change.job, class, place, seq: change.seq, ..numbers };
+        let numbers = Numbers { job: change.job, acl_id, container, seq: change.seq, ..numbers };
         let kept = stored.kept.taken_over(change);
         self.add(&kept, &numbers, stored.body.as_deref(), true)?;
         Ok(State::Moved)
@@ -424,7 +428,7 @@ impl Output for Opened {
     }
 }
 
-/// For puts that access changes of the same batch follow: the place of the last such change, which goes into the put.
+/// For puts that access changes of the same batch follow: the container of the last such change, which goes into the put.
 fn folded(batch: &[Change]) -> HashMap<usize, usize> {
     let mut folded = HashMap::new();
     if !batch.iter().any(|change| matches!(change.op, Op::Access { .. })) {

@@ -20,7 +20,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::{limits, names};
 use ingather_connector::output::{
-    Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace, Statement,
+    Change, Generation, Held, Output, OutputCan, OutputContext, OutputKind, Statement,
 };
 use ingather_connector::settings;
 use rustix::fs::{Access, FlockOperation, OFlags};
@@ -61,7 +61,7 @@ struct JournalSettings {
     file: String,
 }
 
-fn open(value: &Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+fn open(value: &Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {
     let (path, name) = named(value)?;
     Ok(Box::new(Journal::open(&path, name)?))
 }
@@ -77,7 +77,7 @@ fn named(value: &Value) -> Result<(PathBuf, String), Fault> {
     Ok((path, settings.file))
 }
 
-fn check(value: &Value, _place: &OutputPlace) -> Result<(), Fault> {
+fn check(value: &Value, _context: &OutputContext) -> Result<(), Fault> {
     let (path, name) = named(value)?;
     let closed = |errno: Errno| unusable(&name, &errno.into());
     let facts = match path.metadata() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, OutputContext, OutputKind};
 use ingather_connector::settings::{self, NoSettings};
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
@@ -21,7 +21,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
 };
 
-fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {
     settings::read::<NoSettings>(value)?;
     Ok(Box::new(Null))
 }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn it_keeps_what_an_output_promises() {
-        let place = OutputPlace { data: std::env::temp_dir(), store: "s".into(), session: 1 };
-        suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), place, local: false });
+        let context = OutputContext { data: std::env::temp_dir(), store: "s".into(), session: 1 };
+        suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), context, local: false });
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ingather_connector::model::ids::{Digest, PlaceId};
+use ingather_connector::model::ids::{ContainerId, Digest};
 use ingather_connector::model::limits;
 use ingather_connector::model::merge::Known;
 use ingather_store::work::Cause;
@@ -22,8 +22,8 @@ pub(crate) struct Task {
     pub(crate) own: i64,
     /// What the inventory holds; none for a new one.
     pub(crate) known: Option<Known>,
-    /// The place that rules it now.
-    pub(crate) place: Option<PlaceId>,
+    /// The container that rules it now.
+    pub(crate) container: Option<ContainerId>,
     /// Why.
     pub(crate) cause: Cause,
     /// As often as it was wanted when it was taken; 0 for a new one, which waits without a row in `work`.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op, OutputCan};
 use ingather_store::definitions::Defined;
@@ -58,8 +58,8 @@ pub(crate) struct Prepared {
     pub(crate) uri: String,
     pub(crate) step: Step,
     pub(crate) record: Option<Arc<Record>>,
-    pub(crate) class: Option<ClassId>,
-    pub(crate) place: Option<PlaceId>,
+    pub(crate) acl_id: Option<AclId>,
+    pub(crate) container: Option<ContainerId>,
     pub(crate) first: bool,
 }
 
@@ -265,12 +265,12 @@ impl<'r> Deliverer<'r> {
     }
 
     fn change(&self, entry: &Sent) -> Change {
-        let Prepared { class, place, .. } = entry.prepared;
+        let Prepared { acl_id, container, .. } = entry.prepared;
         let op = match (entry.prepared.step, &entry.prepared.record) {
             (Step::Put { version, .. }, Some(record)) => {
-                Op::Put { record: record.clone(), version, class, place }
+                Op::Put { record: record.clone(), version, acl_id, container }
             }
-            (Step::Access { .. }, _) => Op::Access { class, place },
+            (Step::Access { .. }, _) => Op::Access { acl_id, container },
             (Step::Delete | Step::Put { .. }, _) => Op::Delete,
         };
         let change = Change {
@@ -378,16 +378,17 @@ pub(crate) fn intent_durability() -> Durability {
 }
 
 /// Known documents that other people may see from now on.
-fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
+fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<AclId>, Option<ContainerId>)> {
     let known = sent
         .iter()
         .filter(|entry| entry.prepared.step != Step::Delete)
         .map(|entry| (&entry.prepared, entry.intent.document))
         .filter(|(prepared, _)| {
             let known = prepared.visit.task.known.as_ref();
-            known.is_some_and(|known| known.class != prepared.class || known.place != prepared.place)
+            known
+                .is_some_and(|known| known.acl_id != prepared.acl_id || known.container != prepared.container)
         })
-        .map(|(prepared, document)| (document, prepared.class, prepared.place));
+        .map(|(prepared, document)| (document, prepared.acl_id, prepared.container));
     let mut rows: Vec<_> = known.collect();
     // What is in one document has its access.
     rows.dedup();

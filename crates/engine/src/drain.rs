@@ -56,7 +56,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             id: stored.known.id.0,
             name: stored.name,
             own: stored.known.own,
-            place: run.place_of_waiting(stored.known.id.0).or(stored.known.place),
+            container: run.container_of_waiting(stored.known.id.0).or(stored.known.container),
             cause,
             wanted,
             version: stored.known.version,

@@ -17,12 +17,12 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::board::Board;
+use crate::containers::{Acls, Containers};
 use crate::deliver::{Deliverer, definitions};
 use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
 use crate::lister::{Lister, Shown};
 use crate::outputs::{self, OutputSlot};
-use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
@@ -193,8 +193,8 @@ impl Engine {
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let known = self.reader.read(|sql| Known::load(sql, job))?;
-        let (classes, places) = self.reader.read(|sql| {
-            Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository, job.id)?))
+        let (acl_ids, containers) = self.reader.read(|sql| {
+            Ok((Acls::load(sql, job.repository)?, Containers::load(sql, job.repository, job.id)?))
         })?;
         Ok(Run {
             store: writer.map(|(store, _)| store.clone()),
@@ -229,8 +229,8 @@ impl Engine {
             unseen: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
-            classes: Mutex::new(classes),
-            places: Mutex::new(places),
+            acl_ids: Mutex::new(acl_ids),
+            containers: Mutex::new(containers),
             audiences: Audiences::default(),
             balance: Mutex::default(),
             aborted: Mutex::default(),

@@ -5,6 +5,7 @@
 //! [`jobs`] finds and defines jobs · [`who`] says what a user may see · [`inspect`] answers what is, and why.
 
 mod board;
+mod containers;
 mod deliver;
 mod drain;
 mod engine;
@@ -14,7 +15,6 @@ pub mod jobs;
 mod lister;
 mod marks;
 pub mod outputs;
-mod places;
 pub mod progress;
 pub mod remove;
 mod run;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_connector::model::ids::{DocumentId, PlaceId};
+use ingather_connector::model::ids::{ContainerId, DocumentId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
 use ingather_connector::model::merge::{Known, Listed, Met, merge};
@@ -15,9 +15,9 @@ use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
 use crate::board::Task;
+use crate::containers::looks;
 use crate::error::Result;
 use crate::marks;
-use crate::places::looks;
 use crate::run::Run;
 use crate::visit::earlier::Older;
 
@@ -145,7 +145,7 @@ impl<'r> Lister<'r> {
     }
 
     fn page(&mut self, page: &Page) -> Result<()> {
-        self.places(page)?;
+        self.containers(page)?;
         for scope in &page.proven {
             match scope {
                 Scope::Folder(name) if self.is_foreign(name) => {}
@@ -179,8 +179,8 @@ impl<'r> Lister<'r> {
         !self.foreign.is_empty() && self.foreign.iter().any(|other| folder.starts_with(other.as_str()))
     }
 
-    fn places(&mut self, page: &Page) -> Result<()> {
-        let foreign = looks::meet(self.run, &page.places, self.listing)?;
+    fn containers(&mut self, page: &Page) -> Result<()> {
+        let foreign = looks::meet(self.run, &page.containers, self.listing)?;
         for report in foreign {
             let Some(folder) = &report.folder else { continue };
             self.foreign.insert(folder.clone());
@@ -197,7 +197,7 @@ impl<'r> Lister<'r> {
         Ok(())
     }
 
-    fn hash<'p>(&self, group: &'p Group, place: Option<PlaceId>) -> Vec<Hashed<'p>> {
+    fn hash<'p>(&self, group: &'p Group, container: Option<ContainerId>) -> Vec<Hashed<'p>> {
         let parent = self.hasher.hash(group.parent.as_bytes());
         let mut name = group.parent.clone();
         let mut hashed: Vec<Hashed<'p>> = group
@@ -211,7 +211,7 @@ impl<'r> Lister<'r> {
                     own,
                     version: self.hasher.version(own, &item.content),
                     access: self.hasher.version(own, &item.access),
-                    place,
+                    container,
                 };
                 Hashed { key: DocumentKey { parent, own }, listed, item, parent: &group.parent }
             })
@@ -232,11 +232,14 @@ impl<'r> Lister<'r> {
     }
 
     fn hash_all<'p>(&self, groups: &'p [Group]) -> Vec<Vec<Hashed<'p>>> {
-        let places: Vec<Option<PlaceId>> = {
-            let places = self.run.places();
-            groups.iter().map(|group| group.place.as_deref().and_then(|name| places.id(name))).collect()
+        let containers: Vec<Option<ContainerId>> = {
+            let containers = self.run.containers();
+            groups
+                .iter()
+                .map(|group| group.container.as_deref().and_then(|name| containers.id(name)))
+                .collect()
         };
-        groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect()
+        groups.iter().zip(containers).map(|(group, container)| self.hash(group, container)).collect()
     }
 
     fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, tasks: &mut Vec<Task>) -> Result<()> {
@@ -262,7 +265,7 @@ impl<'r> Lister<'r> {
             name: new.name,
             own: new.key.own,
             known: None,
-            place: new.place,
+            container: new.container,
             cause: Cause::New,
             wanted: 0,
             version: new.version,
@@ -345,7 +348,7 @@ impl<'r> Lister<'r> {
             version: listed.version,
             access: listed.access,
             identity: item.item.identity,
-            place: listed.place,
+            container: listed.container,
         })
     }
 
@@ -380,7 +383,7 @@ impl<'r> Lister<'r> {
         if self.run.rereads {
             return self.changed(item, known, Cause::Changed, tasks);
         }
-        if self.older.opens_over(self.run, id, item.listed.place) {
+        if self.older.opens_over(self.run, id, item.listed.container) {
             return self.changed(item, known, Cause::Access, tasks);
         }
         if self.meet_id(known.id.0) {
@@ -404,7 +407,7 @@ impl<'r> Lister<'r> {
                 name: format!("{}{}", item.parent, item.item.name),
                 own: known.own,
                 known: Some(known),
-                place: item.listed.place,
+                container: item.listed.container,
                 cause,
                 wanted: 0,
                 version: item.listed.version,
@@ -482,8 +485,8 @@ fn as_if_visited(task: &Task) -> Option<documents::Visited> {
         access: task.access,
         settings: known.settings,
         identity: task.identity,
-        class: known.class,
-        place: known.place,
+        acl_id: known.acl_id,
+        container: known.container,
         raw: None,
     })
 }

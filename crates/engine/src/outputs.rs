@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Generation, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{Generation, Output, OutputCan, OutputContext, OutputKind};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
@@ -154,9 +154,12 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
 pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
     let (kind, settings) = builtin(registry, name)?;
     let Some(kind) = registry.output(kind) else { return Ok(()) };
-    let place =
-        OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session: new_session() };
-    match (kind.open)(&settings, &place) {
+    let context = OutputContext {
+        data: data.to_owned(),
+        store: store.reader().id().to_owned(),
+        session: new_session(),
+    };
+    match (kind.open)(&settings, &context) {
         Ok(_) => Ok(()),
         Err(fault) => Err(EngineError::Output { name: name.to_owned(), fault }),
     }
@@ -411,8 +414,8 @@ pub(crate) fn open_as_it_is(
 ) -> Result<Opened> {
     let kind = kind(registry, connection)?;
     let session = new_session();
-    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session };
-    let output = (kind.open)(&connection.settings, &place)
+    let context = OutputContext { data: data.to_owned(), store: store.reader().id().to_owned(), session };
+    let output = (kind.open)(&connection.settings, &context)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
     let stands = output.generation();
     let numbers = kind.can.commits || kind.can.told;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
-use ingather_connector::model::ids::{Digest, PlaceId};
+use ingather_connector::model::ids::{ContainerId, Digest};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::key::Hasher;
 use ingather_connector::model::limits;
@@ -18,10 +18,10 @@ use ingather_store::{Durability, Reader, Sql, Store, StoreError, runs, work};
 use roaring::RoaringTreemap;
 
 use crate::board::Board;
+use crate::containers::{Acls, Containers};
 use crate::error::{EngineError, Result};
 use crate::marks;
 use crate::outputs::OutputSlot;
-use crate::places::{Classes, Places};
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
@@ -39,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) definition: Definition,
     pub(crate) number: i64,
     pub(crate) repository: Arc<dyn Repository>,
-    /// Looks at its documents and places can be compared.
+    /// Looks at its documents and containers can be compared.
     pub(crate) looks: bool,
     pub(crate) pipeline: Pipeline,
     pub(crate) outputs: Vec<OutputSlot>,
@@ -60,15 +60,15 @@ pub(crate) struct Run {
     pub(crate) unreadable: RoaringTreemap,
     pub(crate) reader_changed: bool,
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
-    /// Documents that are tried again, when, and the place that this run has met them in.
-    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<PlaceId>)>>,
+    /// Documents that are tried again, when, and the container that this run has met them in.
+    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<ContainerId>)>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
     pub(crate) unseen: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
-    pub(crate) classes: Mutex<Classes>,
-    pub(crate) places: Mutex<Places>,
+    pub(crate) acl_ids: Mutex<Acls>,
+    pub(crate) containers: Mutex<Containers>,
     pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
@@ -93,12 +93,12 @@ impl Run {
         self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn classes(&self) -> MutexGuard<'_, Classes> {
-        lock(&self.classes)
+    pub(crate) fn acl_ids(&self) -> MutexGuard<'_, Acls> {
+        lock(&self.acl_ids)
     }
 
-    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
-        lock(&self.places)
+    pub(crate) fn containers(&self) -> MutexGuard<'_, Containers> {
+        lock(&self.containers)
     }
 
     pub(crate) fn tally(&self, change: impl FnOnce(&mut Balance)) {
@@ -127,10 +127,10 @@ impl Run {
     }
 
     /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
-    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, place: Option<PlaceId>) -> bool {
+    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, container: Option<ContainerId>) -> bool {
         let mut waiting = lock(&self.waiting);
         match again_at {
-            Some(at) => waiting.insert(id, (at, place)),
+            Some(at) => waiting.insert(id, (at, container)),
             None => waiting.remove(&id),
         }
         .is_some()
@@ -150,9 +150,9 @@ impl Run {
         (due.take(limits::CLAIM_MAX).collect(), soonest)
     }
 
-    /// The place of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
-    pub(crate) fn place_of_waiting(&self, id: i64) -> Option<PlaceId> {
-        lock(&self.waiting).get(&id).and_then(|(_, place)| *place)
+    /// The container of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
+    pub(crate) fn container_of_waiting(&self, id: i64) -> Option<ContainerId> {
+        lock(&self.waiting).get(&id).and_then(|(_, container)| *container)
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::balance;
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, BlindSpot};
@@ -14,10 +14,10 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
+use crate::containers::{looks, openings};
 use crate::error::Result;
 use crate::lister::Shown;
 use crate::marks;
-use crate::places::{looks, openings};
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 
@@ -34,7 +34,7 @@ pub(crate) struct Judged {
     /// There, but a rule of the job leaves it out now.
     filtered: RoaringTreemap,
     /// One of them in each place.
-    filtered_in: HashMap<PlaceId, String>,
+    filtered_in: HashMap<ContainerId, String>,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
 }
@@ -79,9 +79,10 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
         Presence::Present | Presence::Unknown => keep(judged),
         Presence::Excluded => {
             judged.filtered.insert(id);
-            let place = stored.known.place.filter(|_| judged.filtered_in.len() < limits::FOLDERS_WAITING_MAX);
-            if let Some(place) = place {
-                judged.filtered_in.entry(place).or_insert_with(|| stored.name.clone());
+            let container =
+                stored.known.container.filter(|_| judged.filtered_in.len() < limits::FOLDERS_WAITING_MAX);
+            if let Some(container) = container {
+                judged.filtered_in.entry(container).or_insert_with(|| stored.name.clone());
             }
         }
         Presence::Absent => {
@@ -95,7 +96,7 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     }
 }
 
-/// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run. Places that
+/// Removes what is proven to be gone, unless the guard holds it. `known` counts the job's documents before the run. Containers that
 /// do not open because they never stood still.
 pub(crate) fn sweep(
     run: &Run,

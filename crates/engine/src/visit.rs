@@ -16,7 +16,7 @@ use std::sync::Arc;
 use ingather_connector::model::decision::{Found, Holding, NOBODY};
 use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest, DocumentId};
 use ingather_connector::model::key::Stamp;
 use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
@@ -62,7 +62,7 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
     // What the same people may see follows each other: the stages read it with one process.
     reading.sort_by_key(|visiting| {
         let task = &visiting.task;
-        (task.place, task.known.as_ref().and_then(|known| known.class))
+        (task.container, task.known.as_ref().and_then(|known| known.acl_id))
     });
     // No change of access waits for the content of another document.
     for visiting in reading {
@@ -97,10 +97,10 @@ pub(crate) fn settle(run: &Run, visits: Vec<&Visit>) -> Result<()> {
 }
 
 /// Digest of what decides about access: equal references are equal access.
-pub(crate) fn access_digest(class: Option<ClassId>, place: Option<PlaceId>) -> Digest {
-    let place = place.map_or(0, |place| place.0);
-    let mixed = class.map_or(0, |class| class.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
-        ^ place.rotate_left(32);
+pub(crate) fn access_digest(acl_id: Option<AclId>, container: Option<ContainerId>) -> Digest {
+    let container = container.map_or(0, |container| container.0);
+    let mixed = acl_id.map_or(0, |acl_id| acl_id.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
+        ^ container.rotate_left(32);
     if mixed == 0 { NOBODY } else { Digest(mixed) }
 }
 
@@ -169,11 +169,11 @@ impl<'r> Visiting<'r> {
         };
         self.steady = is_steady(&observed);
         self.looked = Some(self.run.hasher.version(self.task.own, &observed.content));
-        let class = self.class(&observed)?;
-        if self.by_reference() && self.content_is_as_known(&observed, class) {
-            return self.show_as_known(&observed, class).map(Looked::Over);
+        let acl_id = self.acl_id(&observed)?;
+        if self.by_reference() && self.content_is_as_known(&observed, acl_id) {
+            return self.show_as_known(&observed, acl_id).map(Looked::Over);
         }
-        self.send_access_ahead(&observed, class)?;
+        self.send_access_ahead(&observed, acl_id)?;
         Ok(Looked::Reads(Box::new(self)))
     }
 
@@ -190,8 +190,8 @@ impl<'r> Visiting<'r> {
             match self.read_raw() {
                 Ok((observed, raw)) if self.is_as_known(&observed, raw) => {
                     self.steady = is_steady(&observed);
-                    let class = self.class(&observed)?;
-                    return self.show_as_known(&observed, class);
+                    let acl_id = self.acl_id(&observed)?;
+                    return self.show_as_known(&observed, acl_id);
                 }
                 // It is another one, or cannot be read: what follows finds that as well.
                 _ => {}
@@ -200,8 +200,8 @@ impl<'r> Visiting<'r> {
         match self.read() {
             Ok(Read { observed, passed }) => {
                 self.steady = is_steady(&observed);
-                let class = self.class(&observed)?;
-                let visited = Visited { raw: Some(passed.content), ..self.visited(&observed, class) };
+                let acl_id = self.acl_id(&observed)?;
+                let visited = Visited { raw: Some(passed.content), ..self.visited(&observed, acl_id) };
                 self.made(visited, observed.record, passed)
             }
             Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
@@ -209,29 +209,29 @@ impl<'r> Visiting<'r> {
         }
     }
 
-    /// The class of what is seen of it, after the stages had their say.
-    fn class(&self, observed: &Observed) -> Result<ClassId> {
-        let level = self.run.pipeline.access(&observed.level);
-        let mut classes = self.run.classes();
-        if let Some(id) = classes.find(&level) {
+    /// The acl of what is seen of it, after the stages had their say.
+    fn acl_id(&self, observed: &Observed) -> Result<AclId> {
+        let acl = self.run.pipeline.access(&observed.acl);
+        let mut acl_ids = self.run.acl_ids();
+        if let Some(id) = acl_ids.find(&acl) {
             return Ok(id);
         }
-        let Some(store) = &self.run.store else { return Ok(classes.pretend(&level)) };
+        let Some(store) = &self.run.store else { return Ok(acl_ids.pretend(&acl)) };
         Ok(store.write(Durability::Relaxed, |sql| {
             self.run.fence(sql)?;
-            classes.intern(sql, &level)
+            acl_ids.intern(sql, &acl)
         })?)
     }
 
-    fn visited(&self, observed: &Observed, class: ClassId) -> Visited {
+    fn visited(&self, observed: &Observed, acl_id: AclId) -> Visited {
         Visited {
             id: DocumentId(self.task.id),
             version: self.run.hasher.version(self.task.own, &observed.content),
             access: self.run.hasher.version(self.task.own, &observed.access),
             settings: self.run.settings,
             identity: observed.identity,
-            class: Some(class),
-            place: self.task.place,
+            acl_id: Some(acl_id),
+            container: self.task.container,
             raw: None,
         }
     }
@@ -239,9 +239,9 @@ impl<'r> Visiting<'r> {
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
         let observed =
-            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, level, content| {
+            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, acl, content| {
                 let run = self.run;
-                let audience = || run.audiences.of(self.task.place, &run.pipeline.access(level));
+                let audience = || run.audiences.of(self.task.container, &run.pipeline.access(acl));
                 passed = Some(run.pipeline.pass(&run.call, &audience, record, content)?);
                 Ok(())
             })?;
@@ -259,7 +259,7 @@ impl<'r> Visiting<'r> {
         // What could not be read is tried first, where it is listed: filled from what is kept, it would not count as failed.
         let is_out_of_reach = self.run.unreadable.contains(id) && !self.task.is_met;
         let failed = self.run.failed.contains(id) && !is_out_of_reach;
-        if self.run.rereads || !same || known.class.is_none() || failed {
+        if self.run.rereads || !same || known.acl_id.is_none() || failed {
             return Ok(None);
         }
         let visited = Visited {
@@ -268,8 +268,8 @@ impl<'r> Visiting<'r> {
             access: known.access,
             settings: self.run.settings,
             identity: self.task.identity,
-            class: known.class,
-            place: self.task.place,
+            acl_id: known.acl_id,
+            container: self.task.container,
             raw: None,
         };
         let kept = extracts::kept(self.run, self.task.id, known.version)?;
@@ -288,7 +288,7 @@ impl<'r> Visiting<'r> {
         passed: Passed,
         outcome: Option<Outcome>,
     ) -> Result<Done<'r>> {
-        let access = access_digest(visited.class, self.task.place);
+        let access = access_digest(visited.acl_id, self.task.container);
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(visited, reason);
         }
@@ -383,8 +383,8 @@ impl<'r> Visiting<'r> {
             access: self.task.access,
             settings: self.run.settings,
             identity: self.task.identity,
-            class: known.and_then(|known| known.class),
-            place: known.map_or(self.task.place, |known| known.place),
+            acl_id: known.and_then(|known| known.acl_id),
+            container: known.map_or(self.task.container, |known| known.container),
             raw: None,
         })
     }
@@ -415,8 +415,8 @@ impl<'r> Visiting<'r> {
             part,
             step,
             record,
-            class: visited.class.filter(|_| !hidden),
-            place: visited.place,
+            acl_id: visited.acl_id.filter(|_| !hidden),
+            container: visited.container,
             first: self.held.is_first(),
         }
     }
@@ -441,8 +441,8 @@ impl<'r> Visiting<'r> {
         let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).with(made);
         let visit = Arc::new(visit);
         for telling in tellings {
-            let place = telling.place;
-            self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));
+            let output_index = telling.output_index;
+            self.run.outputs[output_index].push(self.run, self.prepared(&visit, telling, &visited));
         }
         Ok(Done::Handed)
     }

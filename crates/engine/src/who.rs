@@ -1,19 +1,19 @@
-//! Who may see what: a user's tokens become sets of classes and places that an output filters by (design 4.20).
+//! Who may see what: a user's tokens become sets of acls and containers that an output filters by (design 4.20).
 
 use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::access::Tokens;
-use ingather_connector::model::ids::{ClassId, ConnectionId, PlaceId};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId};
 use ingather_connector::model::limits;
-use ingather_connector::permitted::{IdSet, Narrow, Permitted, Reference};
-use ingather_store::{Reader, Sql, StoreError, deliveries, jobs, places};
+use ingather_connector::permitted::{IdSet, PendingContainers, Permitted, Reference};
+use ingather_store::{Reader, Sql, StoreError, containers, deliveries, jobs};
 
 use crate::error::{EngineError, Result};
 
 /// Longer than any path can be.
 pub(crate) const CHAIN_MAX: usize = 100_000;
 
-/// Judges every class and every place once; `output` names the entries whose access may be on its way.
+/// Judges every acl and every container once; `output` names the entries whose access may be on its way.
 ///
 /// # Errors
 /// When more access changes are on their way than can be taken into account: nothing is answered then.
@@ -30,17 +30,14 @@ pub fn permitted_in(
     output: Option<ConnectionId>,
     tokens: &Tokens,
 ) -> std::result::Result<Option<Permitted>, StoreError> {
-    let admits: HashSet<ClassId> = places::levels(sql)?
-        .into_iter()
-        .filter(|(_, level)| level.admits(tokens))
-        .map(|(id, _)| id)
-        .collect();
+    let admits: HashSet<AclId> =
+        containers::acls(sql)?.into_iter().filter(|(_, acl)| acl.admits(tokens)).map(|(id, _)| id).collect();
     let mut judged = Judged::new();
-    for place in places::all(sql)? {
-        judged.insert(place.id, (admits.contains(&place.level), place.parent));
+    for container in containers::all(sql)? {
+        judged.insert(container.id, (admits.contains(&container.acl), container.parent));
     }
-    let places = judged.keys().filter(|id| open(&judged, **id)).map(|id| id.0).collect::<IdSet>();
-    let narrow = narrow(sql, &admits, &judged)?;
+    let containers = judged.keys().filter(|id| open(&judged, **id)).map(|id| id.0).collect::<IdSet>();
+    let pending_containers = pending_containers(sql, &admits, &judged)?;
     let rows = match output {
         Some(output) => deliveries::pending_access(sql, output, limits::PENDING_ACCESS_MAX + 1)?,
         None => Vec::new(),
@@ -49,11 +46,11 @@ pub fn permitted_in(
         return Ok(None);
     }
     let mut pending: HashMap<i64, Vec<Reference>> = HashMap::new();
-    for (address, job, class, place) in rows {
-        pending.entry(address).or_default().push(Reference { job: Some(job), class, place });
+    for (address, job, acl_id, container) in rows {
+        pending.entry(address).or_default().push(Reference { job: Some(job), acl_id, container });
     }
-    let classes = admits.into_iter().map(|id| id.0).collect::<IdSet>();
-    Ok(Some(Permitted::Only { classes, places, narrow, pending }))
+    let acl_ids = admits.into_iter().map(|id| id.0).collect::<IdSet>();
+    Ok(Some(Permitted::Only { acl_ids, containers, pending_containers, pending }))
 }
 
 /// More access changes are on their way than can be taken into account.
@@ -64,33 +61,33 @@ pub fn too_many() -> EngineError {
     )
 }
 
-/// Places: whether each admits by itself, and the place above it.
-type Judged = HashMap<PlaceId, (bool, Option<PlaceId>)>;
+/// Containers: whether each admits by itself, and the container above it.
+type Judged = HashMap<ContainerId, (bool, Option<ContainerId>)>;
 
 /// What opened and was not looked at since by some jobs.
-fn narrow(
+fn pending_containers(
     sql: &mut Sql<'_>,
-    admits: &HashSet<ClassId>,
+    admits: &HashSet<AclId>,
     judged: &Judged,
-) -> std::result::Result<Narrow, StoreError> {
-    let mut shut: HashMap<i64, HashSet<PlaceId>> = HashMap::new();
-    for narrow in places::all_narrow(sql)?.into_iter().filter(|narrow| !admits.contains(&narrow.class)) {
-        shut.entry(narrow.job).or_default().insert(narrow.place);
+) -> std::result::Result<PendingContainers, StoreError> {
+    let mut shut: HashMap<i64, HashSet<ContainerId>> = HashMap::new();
+    for one in containers::all_pending(sql)?.into_iter().filter(|one| !admits.contains(&one.acl_id)) {
+        shut.entry(one.job).or_default().insert(one.container);
     }
     if shut.is_empty() {
-        return Ok(Narrow::default());
+        return Ok(PendingContainers::default());
     }
     let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
     let closed = shut.into_iter().map(|(job, shut)| {
         let above: Judged = judged.iter().map(|(id, (_, p))| (*id, (!shut.contains(id), *p))).collect();
         (job, above.keys().filter(|id| !open(&above, **id)).map(|id| id.0).collect::<IdSet>())
     });
-    Ok(Narrow { jobs, closed: closed.collect() })
+    Ok(PendingContainers { jobs, closed: closed.collect() })
 }
 
-/// Whether a place and every place above it admit; a chain that is broken or longer than any path does not.
-fn open(judged: &Judged, place: PlaceId) -> bool {
-    let mut at = Some(place);
+/// Whether a container and every container above it admit; a chain that is broken or longer than any path does not.
+fn open(judged: &Judged, container: ContainerId) -> bool {
+    let mut at = Some(container);
     for _ in 0..CHAIN_MAX {
         let Some(id) = at else { return true };
         match judged.get(&id) {

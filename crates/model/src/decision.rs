@@ -34,17 +34,17 @@ pub enum Found {
     Made {
         /// Digest of the record and the settings.
         record: Digest,
-        /// Digest of class and place.
+        /// Digest of acl and container.
         access: Digest,
     },
     /// Only its access was looked at: content is as it was or cannot be read now.
     Looked {
-        /// Digest of class and place.
+        /// Digest of acl and container.
         access: Digest,
     },
     /// It could not be read this time, and may still be there: what is in a document whose other parts could be read.
     Unread {
-        /// Digest of class and place, as the document has them now.
+        /// Digest of acl and container, as the document has them now.
         access: Digest,
     },
     /// The pipeline or a rule of the job does not want it in this output.

@@ -1,6 +1,6 @@
 //! A listing page meets the inventory: one pure function says for each item whether anything has to be done.
 
-use crate::ids::{ClassId, Digest, DocumentId, PlaceId};
+use crate::ids::{AclId, ContainerId, Digest, DocumentId};
 
 /// What a page says about one item, hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct Listed {
     pub version: Digest,
     /// Digest of key and access stamp; [`Digest::NONE`] when racy.
     pub access: Digest,
-    /// The place that rules it now.
-    pub place: Option<PlaceId>,
+    /// The container that rules it now.
+    pub container: Option<ContainerId>,
 }
 
 /// What the inventory holds of one item.
@@ -28,10 +28,10 @@ pub struct Known {
     pub access: Digest,
     /// Settings it went through last; [`Digest::NONE`] until its first visit was settled.
     pub settings: Digest,
-    /// Its own interned level; none until it was visited.
-    pub class: Option<ClassId>,
-    /// The place that rules it.
-    pub place: Option<PlaceId>,
+    /// Its own interned acl; none until it was visited.
+    pub acl_id: Option<AclId>,
+    /// The container that rules it.
+    pub container: Option<ContainerId>,
     /// A removal waits or is half done: it counts as changed (design 4.3).
     pub leaving: bool,
 }
@@ -61,10 +61,10 @@ pub enum Met {
 /// Compares one item with what is known of it (design 4.18); `settings` is the digest of the run's settings.
 pub fn meet(listed: &Listed, known: Option<&Known>, settings: Digest) -> Met {
     let Some(known) = known.copied() else { return Met::New };
-    let moved = !listed.access.same(known.access) || listed.place != known.place;
-    // A document that was never read has no class yet: its first visit brings it. When its access changed it may be
+    let moved = !listed.access.same(known.access) || listed.container != known.container;
+    // A document that was never read has no acl yet: its first visit brings it. When its access changed it may be
     // readable now.
-    let access = known.class.is_some() && moved;
+    let access = known.acl_id.is_some() && moved;
     let content = !listed.version.same(known.version) || known.leaving || moved;
     if access {
         Met::Access(known)
@@ -105,19 +105,19 @@ mod tests {
             version: Digest(1),
             access: Digest(2),
             settings: SETTINGS,
-            class: Some(ClassId(1)),
-            place: Some(PlaceId(1)),
+            acl_id: Some(AclId(1)),
+            container: Some(ContainerId(1)),
             leaving: false,
         }
     }
 
     fn listed(own: i64) -> Listed {
-        Listed { own, version: Digest(1), access: Digest(2), place: Some(PlaceId(1)) }
+        Listed { own, version: Digest(1), access: Digest(2), container: Some(ContainerId(1)) }
     }
 
     #[test]
     fn what_could_not_be_read_is_read_when_its_access_changed() {
-        let row = Known { class: None, ..known(5) };
+        let row = Known { acl_id: None, ..known(5) };
         assert_eq!(meet(&listed(5), Some(&row), SETTINGS), Met::Same(row));
         assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
     }
@@ -137,11 +137,11 @@ mod tests {
         );
         assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Access(row));
         assert_eq!(
-            meet(&Listed { place: Some(PlaceId(2)), ..listed(5) }, Some(&row), SETTINGS),
+            meet(&Listed { container: Some(ContainerId(2)), ..listed(5) }, Some(&row), SETTINGS),
             Met::Access(row)
         );
         assert_eq!(meet(&listed(5), Some(&row), Digest(8)), Met::Settings(row));
-        let unsettled = Known { settings: Digest::NONE, class: None, ..row };
+        let unsettled = Known { settings: Digest::NONE, acl_id: None, ..row };
         assert_eq!(meet(&listed(5), Some(&unsettled), SETTINGS), Met::Settings(unsettled));
         let leaving = Known { leaving: true, ..row };
         assert_eq!(meet(&listed(5), Some(&leaving), SETTINGS), Met::Content(leaving));

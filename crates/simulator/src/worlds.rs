@@ -366,25 +366,25 @@ impl World {
 
     fn dying_run(&mut self) {
         let here = self.some_told && self.dice.once_in(2);
-        let place = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
+        let point = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
         let nth = 1 + self.dice.below(3);
         match self.dice.below(8) {
             0 | 1 => {
                 let keep = self.dice.below(9);
-                self.tell(&format!("crash {place} {nth} power {keep}"));
+                self.tell(&format!("crash {point} {nth} power {keep}"));
             }
-            2 => self.tell(&format!("stop {place} {nth}")),
+            2 => self.tell(&format!("stop {point} {nth}")),
             3 => {
-                let place = self.dice.one(&[
+                let point = self.dice.one(&[
                     "after write",
                     "after intent",
                     "after confirm",
                     "after listing",
                     "after begin",
                 ]);
-                self.tell(&format!("takeover {place} {nth}"));
+                self.tell(&format!("takeover {point} {nth}"));
             }
-            _ => self.tell(&format!("crash {place} {nth}")),
+            _ => self.tell(&format!("crash {point} {nth}")),
         }
         let job = self.some_job();
         match self.dice.below(12) {

@@ -1,7 +1,7 @@
 //! Deliveries: what each output holds of each document, as claimed by one owner (design 4.7).
 
 use ingather_model::decision::Holding;
-use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 
 use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
@@ -387,13 +387,13 @@ pub fn all_of_output(
     Ok(documents)
 }
 
-/// Access that is on its way: address, job, class, place.
-pub type Pending = (i64, JobId, Option<ClassId>, Option<PlaceId>);
+/// Access that is on its way: address, job, acl, container.
+pub type Pending = (i64, JobId, Option<AclId>, Option<ContainerId>);
 
 /// Addresses of an output whose new access is known and not confirmed, at most `most`.
 pub fn pending_access(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
     sql.query(&queries::DELIVERY_PENDING_ACCESS, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
-        Ok((row.int(0)?, JobId(row.int(1)?), row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId)))
+        Ok((row.int(0)?, JobId(row.int(1)?), row.opt_int(2)?.map(AclId), row.opt_int(3)?.map(ContainerId)))
     })
 }
 
@@ -410,10 +410,10 @@ pub struct Booked {
     pub holding: Holding,
     /// `refused`, `overwritten`, `lost`.
     pub outcome: Option<String>,
-    /// Its class.
-    pub class: Option<ClassId>,
-    /// Its place.
-    pub place: Option<PlaceId>,
+    /// Its acl.
+    pub acl_id: Option<AclId>,
+    /// Its container.
+    pub container: Option<ContainerId>,
     /// Its job; none when document, name or job are not there, and the row says nothing.
     pub job: Option<JobId>,
 }
@@ -428,8 +428,8 @@ pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: u
             component: row.int(3)?,
             holding: holding(row, 4)?,
             outcome: row.opt_text(8)?,
-            class: row.opt_int(9)?.map(ClassId),
-            place: row.opt_int(10)?.map(PlaceId),
+            acl_id: row.opt_int(9)?.map(AclId),
+            container: row.opt_int(10)?.map(ContainerId),
             job: row.opt_int(11)?.map(JobId),
         })
     })

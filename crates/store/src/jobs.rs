@@ -3,10 +3,10 @@
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::Definition;
 
+use crate::containers;
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
-use crate::places;
 use crate::queries;
 
 /// A job as stored.
@@ -162,5 +162,5 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
     for statement in [&queries::LISTED_IDS_DROP, &queries::BLIND_SPOT_DROP] {
         sql.execute(statement, &[Value::Int(id.0), Value::Int(i64::MAX)])?;
     }
-    places::changed(sql)
+    containers::changed(sql)
 }

@@ -50,11 +50,11 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) ->
 /// Notes that the listing of a run is over, with what it could not read.
 pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, blind: &[BlindSpot]) -> Result<()> {
     sql.execute(&queries::BLIND_SPOT_DROP, &[Value::Int(job.0), Value::Int(number)])?;
-    for (place, spot) in blind.iter().enumerate() {
+    for (position, spot) in blind.iter().enumerate() {
         let values = [
             Value::Int(job.0),
             Value::Int(number),
-            Value::Int(place as i64),
+            Value::Int(position as i64),
             Value::Text(&spot.scope.label()),
             Value::Text(&spot.cause),
             Value::Text(&spot.message),

@@ -1,7 +1,7 @@
 //! Kinds of outputs in memory, by what they are able to do.
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{AsOpened, Holdings, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{AsOpened, Holdings, OutputCan, OutputContext, OutputKind};
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::memory_output::open;
@@ -12,9 +12,9 @@ pub static MEMORY: OutputKind = OutputKind {
     about: "Entries in memory.",
     can: OutputCan { commits: false, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, MEMORY.can),
-    check: |settings, place| open(settings, place, MEMORY.can).map(drop),
-    look: Some(|settings, place| look(&MEMORY, settings, place)),
+    open: |settings, context| open(settings, context, MEMORY.can),
+    check: |settings, context| open(settings, context, MEMORY.can).map(drop),
+    look: Some(|settings, context| look(&MEMORY, settings, context)),
     discard: None,
 };
 
@@ -24,9 +24,9 @@ pub static COMMITTING: OutputKind = OutputKind {
     about: "Entries in memory, kept from a commit on.",
     can: OutputCan { commits: true, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, COMMITTING.can),
-    check: |settings, place| open(settings, place, COMMITTING.can).map(drop),
-    look: Some(|settings, place| look(&COMMITTING, settings, place)),
+    open: |settings, context| open(settings, context, COMMITTING.can),
+    check: |settings, context| open(settings, context, COMMITTING.can).map(drop),
+    look: Some(|settings, context| look(&COMMITTING, settings, context)),
     discard: None,
 };
 
@@ -36,8 +36,8 @@ pub static PLAIN: OutputKind = OutputKind {
     about: "Entries in memory, without access by reference.",
     can: OutputCan { commits: false, access: false, list: false, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, PLAIN.can),
-    check: |settings, place| open(settings, place, PLAIN.can).map(drop),
+    open: |settings, context| open(settings, context, PLAIN.can),
+    check: |settings, context| open(settings, context, PLAIN.can).map(drop),
     look: None,
     discard: None,
 };
@@ -48,16 +48,16 @@ pub static TOLD: OutputKind = OutputKind {
     about: "Entries in memory, with who may see them.",
     can: OutputCan { commits: false, access: true, list: true, told: true },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, TOLD.can),
-    check: |settings, place| open(settings, place, TOLD.can).map(drop),
-    look: Some(|settings, place| look(&TOLD, settings, place)),
+    open: |settings, context| open(settings, context, TOLD.can),
+    check: |settings, context| open(settings, context, TOLD.can).map(drop),
+    look: Some(|settings, context| look(&TOLD, settings, context)),
     discard: None,
 };
 
 fn look(
     kind: &OutputKind,
     settings: &serde_json::Value,
-    place: &OutputPlace,
+    context: &OutputContext,
 ) -> Result<Option<Box<dyn Holdings>>, Fault> {
-    Ok(Some(Box::new(AsOpened((kind.open)(settings, place)?))))
+    Ok(Some(Box::new(AsOpened((kind.open)(settings, context)?))))
 }

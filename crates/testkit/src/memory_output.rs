@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    Change, Generation, Held, Op, Output, OutputCan, OutputPlace, Says, Statement,
+    Change, Generation, Held, Op, Output, OutputCan, OutputContext, Says, Statement,
 };
 
 use crate::clock::HandClock;
@@ -26,10 +26,10 @@ pub struct Entry {
     pub mark: Option<String>,
     /// Digest of record and settings.
     pub version: Digest,
-    /// Its class.
-    pub class: Option<ClassId>,
-    /// Its place.
-    pub place: Option<PlaceId>,
+    /// Its acl.
+    pub acl_id: Option<AclId>,
+    /// Its container.
+    pub container: Option<ContainerId>,
     /// The job that sent it.
     pub job: i64,
 }
@@ -268,7 +268,7 @@ impl Shelf {
     fn take(&mut self, change: &Change) -> Result<(), Fault> {
         self.seq = self.seq.max(change.seq);
         match &change.op {
-            Op::Put { record, version, class, place } => {
+            Op::Put { record, version, acl_id, container } => {
                 self.calls.put += 1;
                 self.told.push(format!("put {}", change.id));
                 let entry = Entry {
@@ -276,17 +276,17 @@ impl Shelf {
                     text: record.body.clone().unwrap_or_else(|| record.title.clone()),
                     mark: record.fields.get("mark").and_then(|marks| marks.first().cloned()),
                     version: *version,
-                    class: *class,
-                    place: *place,
+                    acl_id: *acl_id,
+                    container: *container,
                     job: change.job,
                 };
                 self.entries.insert(change.id.clone(), entry);
             }
-            Op::Access { class, place } => {
+            Op::Access { acl_id, container } => {
                 self.calls.access += 1;
                 self.told.push(format!("access {}", change.id));
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.class, entry.place, entry.job) = (*class, *place, change.job);
+                (entry.acl_id, entry.container, entry.job) = (*acl_id, *container, change.job);
             }
             Op::Delete => {
                 self.calls.delete += 1;
@@ -326,7 +326,7 @@ pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub(crate) fn open(
     settings: &serde_json::Value,
-    place: &OutputPlace,
+    context: &OutputContext,
     can: OutputCan,
 ) -> Result<Box<dyn Output>, Fault> {
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
@@ -335,7 +335,7 @@ pub(crate) fn open(
         let mut shelf = locked(&shelf);
         (shelf.commits, shelf.told_of_access) = (can.commits, can.told);
         shelf.fits = true;
-        shelf.session = place.session;
+        shelf.session = context.session;
         shelf.lose_uncommitted();
     }
     Ok(Box::new(MemoryOutput { shelf, can }))
@@ -491,8 +491,8 @@ impl Output for MemoryOutput {
             address: entry.address,
             job: entry.job,
             version: entry.version,
-            class: entry.class,
-            place: entry.place,
+            acl_id: entry.acl_id,
+            container: entry.container,
         };
         Ok(later.take(most).map(held).collect())
     }

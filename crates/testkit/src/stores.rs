@@ -84,8 +84,8 @@ fn found(reader: &Reader) -> BTreeSet<String> {
                     && delivery.holding.held.is_some_and(|held| held.is_some())
                     && delivery.holding.held_access != Some(NOBODY)
             });
-            let (class, place) = (stored.known.class, stored.known.place);
-            if shown && permitted.permits(0, Reference { job: Some(JobId(job.id.0)), class, place }) {
+            let (acl_id, container) = (stored.known.acl_id, stored.known.container);
+            if shown && permitted.permits(0, Reference { job: Some(JobId(job.id.0)), acl_id, container }) {
                 let root = job.definition.source["root"].as_str().unwrap_or_default();
                 let below = root.strip_prefix("/srv/documents").unwrap_or(root);
                 found.insert(format!("{below}/{}", stored.name).trim_start_matches('/').to_owned());

@@ -41,7 +41,7 @@ pub static REGISTRY: Registry = Registry {
 /// A call that takes longer than this hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// Longest random delay of a thread at one place: of the order of a transaction.
+/// Longest random delay of a thread at one container: of the order of a transaction.
 const DELAY_US_MAX: u64 = 300;
 
 /// One world.
@@ -365,7 +365,7 @@ impl World {
         let entries = self.entries(output).into_iter();
         entries
             .filter(|(_, e)| {
-                let of = Reference { job: Some(JobId(e.job)), class: e.class, place: e.place };
+                let of = Reference { job: Some(JobId(e.job)), acl_id: e.acl_id, container: e.container };
                 permitted.permits(e.address, of)
             })
             .map(|(name, _)| name)

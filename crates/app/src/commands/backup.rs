@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Generation, OutputPlace};
+use ingather_connector::output::{Generation, OutputContext};
 use ingather_connectors::index;
 use ingather_engine::outputs::misfit;
 use ingather_store::connections::{self, Role};
@@ -144,8 +144,8 @@ fn damage(folder: &Path, store: &str) -> Result<Option<String>> {
     let Some(look) = ingather_connectors::ALL.output(INDEX).and_then(|kind| kind.look) else {
         return Ok(None);
     };
-    let place = OutputPlace { data: folder.to_owned(), store: store.to_owned(), session: 0 };
-    match look(&serde_json::json!({}), &place) {
+    let context = OutputContext { data: folder.to_owned(), store: store.to_owned(), session: 0 };
+    match look(&serde_json::json!({}), &context) {
         Ok(Some(mut holdings)) => Ok(holdings.damage(&wiring::call(), false)?.into_iter().next()),
         Ok(None) => Ok(None),
         Err(Fault::Broken(_)) => Ok(Some("it cannot be opened".to_owned())),

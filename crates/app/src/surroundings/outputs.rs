@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::OutputPlace;
+use ingather_connector::output::OutputContext;
 use ingather_engine::Engine;
 use ingather_engine::outputs::{self, Misfit, misfit};
 use ingather_store::connections::{self, Connection, Role};
@@ -134,8 +134,9 @@ fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<Stri
 /// Whether a run could open an output.
 fn check(engine: &Engine, connection: &Connection) -> std::result::Result<(), Fault> {
     let Some(kind) = ingather_connectors::ALL.output(&connection.kind) else { return Ok(()) };
-    let place = OutputPlace { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
-    (kind.check)(&connection.settings, &place)
+    let context =
+        OutputContext { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
+    (kind.check)(&connection.settings, &context)
 }
 
 /// Refuses an output that a run could not use, without opening it for writing.

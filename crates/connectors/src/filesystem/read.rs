@@ -11,13 +11,13 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::model::{limits, names};
 use ingather_connector::repository::{Observed, ReadContent};
 
+use super::acls::{self, PosixAcl};
 use super::facts::{Facts, millis};
-use super::levels::{self, Acl};
 use super::{Judged, Source, Taken, root, uri};
 
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
-    look_by(source, call, key, |handle| levels::list_of_path(handle))
+    look_by(source, call, key, |handle| acls::list_of_path(handle))
 }
 
 /// The same by who tells the access list. Facts are asked for before and after it: one of another instant would go with the stamps of
@@ -26,14 +26,14 @@ pub(super) fn look_by(
     source: &Source,
     call: &Call,
     key: &str,
-    list: impl Fn(&OwnedFd) -> Acl,
+    list: impl Fn(&OwnedFd) -> PosixAcl,
 ) -> Result<Observed, Fault> {
     let mut attempt = 1;
     loop {
         let now = call.now();
         let taken = source.take(key, root::PATH)?;
         let list = list(&taken.handle);
-        let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
+        let Judged { acl, content, access, identity } = source.judge(key, now, &taken, &list);
         let still = Facts::of_handle(&taken.handle) == Ok(taken.facts);
         if !still && attempt < limits::READ_ATTEMPTS_MAX {
             attempt += 1;
@@ -41,7 +41,7 @@ pub(super) fn look_by(
         }
         let (content, access) = if still { (content, access) } else { (Stamp::NONE, Stamp::NONE) };
         let record = begin(source, key, &taken.facts, taken.born);
-        return Ok(Observed { content, access, identity, level, record });
+        return Ok(Observed { content, access, identity, acl, record });
     }
 }
 
@@ -75,12 +75,12 @@ fn read_once(
 ) -> Result<(Observed, bool), Fault> {
     let now = call.now();
     let taken = source.take(key, root::READ)?;
-    let list = levels::list_of_handle(&taken.handle);
-    let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
+    let list = acls::list_of_handle(&taken.handle);
+    let Judged { acl, content, access, identity } = source.judge(key, now, &taken, &list);
     let Taken { handle, facts: before, born } = taken;
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
-    let outcome = read(&mut record, &level, &mut bytes);
+    let outcome = read(&mut record, &acl, &mut bytes);
     if call.cancel.cancelled() {
         return Err(Fault::passing("cancelled", "reading was stopped"));
     }
@@ -88,7 +88,7 @@ fn read_once(
         return Err(Fault::passing("io", format!("`{key}` cannot be read to its end: {error}")));
     }
     outcome?;
-    let observed = Observed { content, access, identity, level, record };
+    let observed = Observed { content, access, identity, acl, record };
     Ok((observed, before.still(&bytes.file)))
 }
 

@@ -231,7 +231,7 @@ fn compile<'g>(
     Ok(if written.is_empty() { None } else { Some(Patterns { set: set.build().map_err(refuse)?, written }) })
 }
 
-/// The same pattern, with `/` among what a negated class does not match: the library keeps `*` and `?` within one name,
+/// The same pattern, with `/` among what a negated acl does not match: the library keeps `*` and `?` within one name,
 /// but not `[!a]`.
 fn within_names(glob: &str) -> String {
     let mut out = String::with_capacity(glob.len() + 1);
@@ -243,7 +243,7 @@ fn within_names(glob: &str) -> String {
             '[' => {
                 let negated = characters.next_if(|next| matches!(next, '!' | '^'));
                 out.extend(negated);
-                // The first one is one of the class, not its end.
+                // The first one is one of the acl, not its end.
                 out.extend(characters.next_if(|next| *next == ']'));
                 out.extend(negated.map(|_| '/'));
                 while let Some(member) = characters.next_if(|next| *next != ']') {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Generation, Held, Holdings, OutputPlace};
+use ingather_connector::output::{Generation, Held, Holdings, OutputContext};
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
@@ -93,14 +93,14 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// Opens what `place` has; none when there is no index.
+    /// Opens what `container` has; none when there is no index.
     ///
     /// # Errors
     /// Those of [`Searcher::open`].
-    pub(super) fn open(place: &OutputPlace) -> Result<Option<Holding>, Fault> {
-        let Some(searcher) = Searcher::open(&place.data, &place.store)? else { return Ok(None) };
+    pub(super) fn open(context: &OutputContext) -> Result<Option<Holding>, Fault> {
+        let Some(searcher) = Searcher::open(&context.data, &context.store)? else { return Ok(None) };
         let snapshot = searcher.snapshot();
-        Ok(Some(Holding { home: Home::of(&place.data), searcher, snapshot }))
+        Ok(Some(Holding { home: Home::of(&context.data), searcher, snapshot }))
     }
 
     /// Files of this commit whose content is not the one that was written.

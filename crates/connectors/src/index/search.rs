@@ -258,7 +258,7 @@ impl Searcher {
     /// Answers a query.
     ///
     /// # Errors
-    /// `Refused` with code `query` and a sentence that names the place when the query cannot be understood.
+    /// `Refused` with code `query` and a sentence that names the container when the query cannot be understood.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
         trouble::guarded(&self.home.path, || self.answer(request))
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::permitted::{Narrow, Permitted, Reference};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::permitted::{PendingContainers, Permitted, Reference};
 use tempfile::TempDir;
 
 use super::*;
@@ -30,7 +30,7 @@ pub(super) fn open(data: &Path) -> Result<Opened, Fault> {
 
 pub(super) fn open_for(data: &Path, store: &str) -> Result<Opened, Fault> {
     let settings = Settings { memory_mib: 32, threads: 1 };
-    Opened::open(&settings, &OutputPlace { data: data.to_owned(), store: store.to_owned(), session: 1 })
+    Opened::open(&settings, &OutputContext { data: data.to_owned(), store: store.to_owned(), session: 1 })
 }
 
 pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
@@ -41,8 +41,8 @@ pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
 
 pub(super) fn put_as(id: &str, seq: i64, access: (Option<i64>, Option<i64>), record: Record) -> Change {
     let record = Record { uri: id.split('#').next().unwrap_or(id).to_owned(), ..record };
-    let (class, place) = (access.0.map(ClassId), access.1.map(PlaceId));
-    change(id, seq, Op::Put { record: Arc::new(record), version: Digest(seq), class, place })
+    let (acl_id, container) = (access.0.map(AclId), access.1.map(ContainerId));
+    change(id, seq, Op::Put { record: Arc::new(record), version: Digest(seq), acl_id, container })
 }
 
 pub(super) fn text(body: &str) -> Record {
@@ -53,8 +53,8 @@ pub(super) fn put(id: &str, seq: i64, body: &str) -> Change {
     put_as(id, seq, (Some(1), Some(1)), text(body))
 }
 
-pub(super) fn access(id: &str, seq: i64, class: i64) -> Change {
-    change(id, seq, Op::Access { class: Some(ClassId(class)), place: Some(PlaceId(1)) })
+pub(super) fn access(id: &str, seq: i64, acl_id: i64) -> Change {
+    change(id, seq, Op::Access { acl_id: Some(AclId(acl_id)), container: Some(ContainerId(1)) })
 }
 
 pub(super) fn apply(index: &mut Opened, batch: &[Change]) {
@@ -90,9 +90,14 @@ fn names(results: &SearchResults) -> Vec<String> {
     names
 }
 
-pub(super) fn only(classes: &[i64], places: &[i64]) -> Permitted {
-    let (classes, places) = (classes.iter().copied().collect(), places.iter().copied().collect());
-    Permitted::Only { classes, places, narrow: Narrow::default(), pending: HashMap::new() }
+pub(super) fn only(acl_ids: &[i64], containers: &[i64]) -> Permitted {
+    let (acl_ids, containers) = (acl_ids.iter().copied().collect(), containers.iter().copied().collect());
+    Permitted::Only {
+        acl_ids,
+        containers,
+        pending_containers: PendingContainers::default(),
+        pending: HashMap::new(),
+    }
 }
 
 #[test]
@@ -246,20 +251,20 @@ fn nobody_finds_what_they_may_not_see() {
 #[test]
 fn an_access_change_on_its_way_already_counts() {
     let (data, _index) = filled(&[put("d/a", 1, "word"), put("d/b", 2, "word")]);
-    let see = |class: Option<i64>| {
+    let see = |acl_id: Option<i64>| {
         let address = change("d/a", 1, Op::Delete).address;
-        let place = Some(PlaceId(1));
-        let new = Reference { job: None, class: class.map(ClassId), place };
+        let container = Some(ContainerId(1));
+        let new = Reference { job: None, acl_id: acl_id.map(AclId), container };
         let permitted = Permitted::Only {
-            classes: [1].into_iter().collect(),
-            places: [1].into_iter().collect(),
-            narrow: Narrow::default(),
+            acl_ids: [1].into_iter().collect(),
+            containers: [1].into_iter().collect(),
+            pending_containers: PendingContainers::default(),
             pending: HashMap::from([(address, vec![new])]),
         };
         names(&results(data.path(), &request("word", permitted)))
     };
     assert_eq!(see(Some(1)), ["a", "b"]);
-    assert_eq!(see(Some(2)), ["b"], "the new class does not admit");
+    assert_eq!(see(Some(2)), ["b"], "the new acl does not admit");
     assert_eq!(see(None), ["b"]);
 }
 
@@ -269,14 +274,14 @@ fn an_entry_is_open_for_whose_reading_it_is() {
     let (data, mut index) =
         filled(&[by(1, put("d/a", 1, "word")), by(2, put("d/b", 2, "word")), by(3, put("d/c", 3, "word"))]);
     let see = || {
-        let narrow = Narrow {
+        let pending_containers = PendingContainers {
             jobs: [1, 2].into_iter().collect(),
             closed: HashMap::from([(1, [1].into_iter().collect()), (0, [1].into_iter().collect())]),
         };
         let permitted = Permitted::Only {
-            classes: [1].into_iter().collect(),
-            places: [1].into_iter().collect(),
-            narrow,
+            acl_ids: [1].into_iter().collect(),
+            containers: [1].into_iter().collect(),
+            pending_containers,
             pending: HashMap::new(),
         };
         let found = results(data.path(), &request("word", permitted));
@@ -284,7 +289,7 @@ fn an_entry_is_open_for_whose_reading_it_is() {
     };
     assert_eq!(see().0, ["b"], "job 1 has not looked since the folder opened, job 3 is gone");
     // Another job takes the entry over by a change of access, without its text.
-    let op = Op::Access { class: Some(ClassId(1)), place: Some(PlaceId(1)) };
+    let op = Op::Access { acl_id: Some(AclId(1)), container: Some(ContainerId(1)) };
     let taken = Change { document: "its name".into(), ..by(2, change("d/a", 4, op)) };
     assert_eq!(index.apply(&call(), &[taken]), [Ok(())]);
     index.commit(&call()).unwrap();

@@ -12,14 +12,14 @@ use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Container, Generation, Says, Statement};
+use ingather_connector::output::{Generation, JobContainer, Says, Statement};
 use ingather_store::connections::{self, Connection};
+use ingather_store::containers::{self, PendingAcl, Ruled};
 use ingather_store::definitions::{self, Defined, Pending, Subject};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::places::{self, Narrow, Ruled};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 
 use super::witness::Witness;
@@ -31,20 +31,20 @@ use crate::who::CHAIN_MAX;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What an entry says about who may see it: class, place, handle of the job.
-pub(crate) type Reference = (Option<ClassId>, Option<PlaceId>, i64);
+/// What an entry says about who may see it: acl, container, handle of the job.
+pub(crate) type Reference = (Option<AclId>, Option<ContainerId>, i64);
 
 /// What one output was told, as far as it has answered.
 pub(crate) struct Definitions {
     /// Number that is told with every beginning.
     pub(crate) state: i64,
     told: HashMap<Subject, Digest>,
-    /// The changes of places up to which containers are told.
+    /// Number of the last change of containers that the output was told of.
     judged: Option<i64>,
     /// What is to be told first.
     begins: Option<Says>,
-    /// Classes that the output may not have been told.
-    untold: Vec<ClassId>,
+    /// Acls that the output may not have been told.
+    untold: Vec<AclId>,
 }
 
 /// What is to be said, and what it defines, with its digest.
@@ -83,7 +83,7 @@ impl Definitions {
                 Subject::Container(..) | Subject::Also(_) => {
                     told.insert(subject, Digest::NONE);
                 }
-                Subject::Acl(class) => untold.push(class),
+                Subject::Acl(acl_id) => untold.push(acl_id),
                 Subject::Entries(_) => {}
             }
         }
@@ -116,17 +116,18 @@ impl Definitions {
         let also = if ends.is_some() { self.also(sql, output)? } else { Vec::new() };
         let beside = also.iter().flat_map(|(_, references)| references).copied().collect::<Vec<Reference>>();
         let references = || references.iter().chain(&beside);
-        let mut classes: BTreeSet<ClassId> = references().filter_map(|(class, ..)| *class).collect();
-        classes.extend(&self.untold);
-        let container = |(_, place, job): &Reference| Some(Container { place: (*place)?, job: *job });
-        let mut containers: BTreeSet<Container> = references().filter_map(container).collect();
-        let is_told = |id: &Container| self.told.get(&Subject::Container(id.place, id.job));
+        let mut acl_ids: BTreeSet<AclId> = references().filter_map(|(acl_id, ..)| *acl_id).collect();
+        acl_ids.extend(&self.untold);
+        let container =
+            |(_, container, job): &Reference| Some(JobContainer { container: (*container)?, job: *job });
+        let mut containers: BTreeSet<JobContainer> = references().filter_map(container).collect();
+        let is_told = |id: &JobContainer| self.told.get(&Subject::Container(id.container, id.job));
         containers.retain(|id| !is_told(id).copied().is_some_and(Digest::is_some));
         let is_behind =
             self.judged != Some(generation) && !planted(Mutation::NarrowingToldAtTheEnd) || ends.is_some();
         if is_behind {
             containers.extend(self.told.keys().filter_map(|subject| match *subject {
-                Subject::Container(place, job) => Some(Container { place, job }),
+                Subject::Container(container, job) => Some(JobContainer { container, job }),
                 _ => None,
             }));
         }
@@ -135,24 +136,25 @@ impl Definitions {
             let chains = if is_behind { Chains::all(sql)? } else { Chains::of(sql, &containers)? };
             for id in containers {
                 let acls = chains.acls(id);
-                let (subject, digest) = (Subject::Container(id.place, id.job), digest(acls.as_deref()));
+                let (subject, digest) = (Subject::Container(id.container, id.job), digest(acls.as_deref()));
                 if self.told.get(&subject) != Some(&digest) {
-                    classes.extend(acls.iter().flatten());
+                    acl_ids.extend(acls.iter().flatten());
                     changed.push((Some((subject, digest)), Says::Container { id, acls }));
                 }
             }
         }
-        classes.retain(|class| !self.told.contains_key(&Subject::Acl(*class)));
-        let classes: Vec<i64> = classes.into_iter().map(|class| class.0).collect();
-        let levels = if classes.is_empty() { Vec::new() } else { definitions::levels(sql, &classes)? };
-        let acls = levels.into_iter().map(|(id, level)| {
-            let subject = (Subject::Acl(id), level.digest());
-            (Some(subject), Says::Acl { id, level })
+        acl_ids.retain(|acl_id| !self.told.contains_key(&Subject::Acl(*acl_id)));
+        let acl_ids: Vec<i64> = acl_ids.into_iter().map(|acl_id| acl_id.0).collect();
+        let acls = if acl_ids.is_empty() { Vec::new() } else { definitions::acls(sql, &acl_ids)? };
+        let acls = acls.into_iter().map(|(id, acl)| {
+            let subject = (Subject::Acl(id), acl.digest());
+            (Some(subject), Says::Acl { id, acl })
         });
         let begins = self.begins.iter().map(|begins| (None, begins.clone()));
         let also = also.into_iter().map(|(address, references)| {
-            let container =
-                |(class, place, job): Reference| (class, place.map(|place| Container { place, job }));
+            let container = |(acl_id, container, job): Reference| {
+                (acl_id, container.map(|container| JobContainer { container, job }))
+            };
             let subject = (Subject::Also(address), digest_of_references(&references));
             (
                 Some(subject),
@@ -215,14 +217,14 @@ impl Definitions {
     }
 }
 
-fn digest(acls: Option<&[ClassId]>) -> Digest {
+fn digest(acls: Option<&[AclId]>) -> Digest {
     let Some(acls) = acls else { return NOBODY };
-    Digest::of(&acls.iter().flat_map(|class| class.0.to_le_bytes()).collect::<Vec<u8>>())
+    Digest::of(&acls.iter().flat_map(|acl_id| acl_id.0.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 fn digest_of_references(references: &[Reference]) -> Digest {
-    let number = |(class, place, job): &Reference| {
-        [class.map_or(0, |class| class.0), place.map_or(0, |place| place.0), *job]
+    let number = |(acl_id, container, job): &Reference| {
+        [acl_id.map_or(0, |acl_id| acl_id.0), container.map_or(0, |container| container.0), *job]
     };
     Digest::of(&references.iter().flat_map(number).flat_map(i64::to_le_bytes).collect::<Vec<u8>>())
 }
@@ -416,54 +418,55 @@ pub(crate) fn load(
 
 /// Definitions that these references need, as begun.
 fn untold(in_use: &[Reference]) -> Vec<Defined> {
-    let subjects = in_use.iter().flat_map(|(class, place, job)| {
-        [class.map(Subject::Acl), place.map(|place| Subject::Container(place, *job))]
+    let subjects = in_use.iter().flat_map(|(acl_id, container, job)| {
+        [acl_id.map(Subject::Acl), container.map(|container| Subject::Container(container, *job))]
     });
     let subjects: BTreeSet<Subject> = subjects.flatten().collect();
     subjects.into_iter().map(|subject| Defined { subject, seq: 0, sent: Digest::NONE }).collect()
 }
 
-/// Places, by what is needed to judge them.
+/// Containers, by what is needed to judge them.
 struct Chains {
-    places: HashMap<PlaceId, (ClassId, Option<PlaceId>)>,
-    narrow: HashMap<(PlaceId, i64), Vec<ClassId>>,
+    containers: HashMap<ContainerId, (AclId, Option<ContainerId>)>,
+    pending: HashMap<(ContainerId, i64), Vec<AclId>>,
     jobs: HashSet<i64>,
 }
 
 impl Chains {
     fn all(sql: &mut Sql<'_>) -> Result<Chains> {
-        let (ruled, narrow) = (places::all(sql)?, places::all_narrow(sql)?);
-        Chains::from(sql, ruled, narrow)
+        let (ruled, pending) = (containers::all(sql)?, containers::all_pending(sql)?);
+        Chains::from(sql, ruled, pending)
     }
 
-    fn of(sql: &mut Sql<'_>, containers: &BTreeSet<Container>) -> Result<Chains> {
-        let ids: BTreeSet<i64> = containers.iter().map(|id| id.place.0).collect();
+    fn of(sql: &mut Sql<'_>, containers: &BTreeSet<JobContainer>) -> Result<Chains> {
+        let ids: BTreeSet<i64> = containers.iter().map(|id| id.container.0).collect();
         let ruled = definitions::above(sql, &ids.into_iter().collect::<Vec<i64>>())?;
-        let met: Vec<i64> = ruled.iter().map(|place| place.id.0).collect();
-        let narrow = definitions::narrow_at(sql, &met)?;
-        Chains::from(sql, ruled, narrow)
+        let met: Vec<i64> = ruled.iter().map(|container| container.id.0).collect();
+        let pending = definitions::pending_at(sql, &met)?;
+        Chains::from(sql, ruled, pending)
     }
 
-    fn from(sql: &mut Sql<'_>, ruled: Vec<Ruled>, narrow: Vec<Narrow>) -> Result<Chains> {
-        let places = ruled.into_iter().map(|place| (place.id, (place.level, place.parent))).collect();
-        let mut by_place: HashMap<(PlaceId, i64), Vec<ClassId>> = HashMap::new();
-        for narrow in narrow.into_iter().filter(|_| !planted(Mutation::ContainerToldBeforeItIsProven)) {
-            by_place.entry((narrow.place, narrow.job)).or_default().push(narrow.class);
+    fn from(sql: &mut Sql<'_>, ruled: Vec<Ruled>, pending: Vec<PendingAcl>) -> Result<Chains> {
+        let containers =
+            ruled.into_iter().map(|container| (container.id, (container.acl, container.parent))).collect();
+        let mut by_container: HashMap<(ContainerId, i64), Vec<AclId>> = HashMap::new();
+        for pending in pending.into_iter().filter(|_| !planted(Mutation::ContainerToldBeforeItIsProven)) {
+            by_container.entry((pending.container, pending.job)).or_default().push(pending.acl_id);
         }
         let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
-        Ok(Chains { places, narrow: by_place, jobs })
+        Ok(Chains { containers, pending: by_container, jobs })
     }
 
     /// All that must admit, in order; none when the chain is broken, or longer than any path.
-    fn acls(&self, id: Container) -> Option<Vec<ClassId>> {
+    fn acls(&self, id: JobContainer) -> Option<Vec<AclId>> {
         let job = if self.jobs.contains(&id.job) { id.job } else { 0 };
         let mut acls = BTreeSet::new();
-        let mut at = Some(id.place);
+        let mut at = Some(id.container);
         for _ in 0..CHAIN_MAX {
-            let Some(place) = at else { return Some(acls.into_iter().collect()) };
-            let (level, parent) = self.places.get(&place)?;
-            acls.insert(*level);
-            acls.extend(self.narrow.get(&(place, job)).into_iter().flatten());
+            let Some(container) = at else { return Some(acls.into_iter().collect()) };
+            let (acl, parent) = self.containers.get(&container)?;
+            acls.insert(*acl);
+            acls.extend(self.pending.get(&(container, job)).into_iter().flatten());
             at = *parent;
         }
         None

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, ConnectionId, JobId, PlaceId};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, JobId};
 use ingather_connector::output::{Change, Op, OutputCan};
 use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
@@ -34,8 +34,8 @@ struct Adopter {
     job: JobId,
     job_name: Arc<str>,
     name: String,
-    class: Option<ClassId>,
-    place: Option<PlaceId>,
+    acl_id: Option<AclId>,
+    container: Option<ContainerId>,
 }
 
 impl Heir {
@@ -61,14 +61,14 @@ impl Heir {
     /// What is sent in place of a removal.
     pub(crate) fn change(&self, can: OutputCan, removal: Change) -> Change {
         match &self.adopts {
-            Some(Adopter { job, job_name, name, class, place }) => Change {
+            Some(Adopter { job, job_name, name, acl_id, container }) => Change {
                 job: job.0,
                 job_name: job_name.clone(),
                 document: name.clone(),
-                op: Op::Access { class: *class, place: *place },
+                op: Op::Access { acl_id: *acl_id, container: *container },
                 ..removal
             },
-            None if can.access => Change { op: Op::Access { class: None, place: None }, ..removal },
+            None if can.access => Change { op: Op::Access { acl_id: None, container: None }, ..removal },
             None => removal,
         }
     }
@@ -128,10 +128,10 @@ impl Heir {
 fn adopter(sql: &mut Sql<'_>, heir: &Owner) -> Result<Option<Adopter>> {
     let Some(stored) = documents::get(sql, &[heir.document])?.into_iter().next() else { return Ok(None) };
     let Some(job) = jobs::get(sql, heir.job)? else { return Ok(None) };
-    let (class, place) = (stored.known.class, stored.known.place);
+    let (acl_id, container) = (stored.known.acl_id, stored.known.container);
     // A document whose visit is not settled does not know yet what its entry says.
-    let is_sent = access_digest(class, place) == heir.holding.sent_access;
+    let is_sent = access_digest(acl_id, container) == heir.holding.sent_access;
     let adopter =
-        Adopter { job: job.id, job_name: job.name.as_str().into(), name: stored.name, class, place };
+        Adopter { job: job.id, job_name: job.name.as_str().into(), name: stored.name, acl_id, container };
     Ok(Some(adopter).filter(|_| is_sent))
 }

@@ -265,7 +265,7 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
 
 fn count(run: &Run, balance: &mut Balance, settled: &Settled<'_>) {
     let id = settled.visit.task.id;
-    let waited = run.was_waiting(id, settled.again_at, settled.visit.task.place);
+    let waited = run.was_waiting(id, settled.again_at, settled.visit.task.container);
     if waited {
         balance.waiting -= 1;
     }

@@ -24,7 +24,9 @@ use crate::visit::access_digest;
 /// What an entry will refer to; none when it goes.
 pub(crate) fn reference(change: &Change) -> Option<Reference> {
     match change.op {
-        Op::Put { class, place, .. } | Op::Access { class, place } => Some((class, place, change.job)),
+        Op::Put { acl_id, container, .. } | Op::Access { acl_id, container } => {
+            Some((acl_id, container, change.job))
+        }
         Op::Delete => None,
     }
 }
@@ -133,9 +135,9 @@ impl Deliverer<'_> {
             components.into_iter().map(|one| ((one.document, one.id), one.name)).collect();
         let change = |delivery: Delivery| {
             let stored = stored.get(&delivery.document)?;
-            let (class, place) = (stored.known.class, stored.known.place);
+            let (acl_id, container) = (stored.known.acl_id, stored.known.container);
             let access = delivery.holding.sent_access;
-            let is_told = access == NOBODY || access == access_digest(class, place);
+            let is_told = access == NOBODY || access == access_digest(acl_id, container);
             let is_held = delivery.holding.is_confirmed()
                 && delivery.holding.held != Some(Digest::NONE)
                 && delivery.outcome.is_none();
@@ -155,7 +157,7 @@ impl Deliverer<'_> {
                 job_name: run.job_name.clone(),
                 document: stored.name.clone(),
                 seq: 0,
-                op: Op::Access { class: class.filter(|_| access != NOBODY), place },
+                op: Op::Access { acl_id: acl_id.filter(|_| access != NOBODY), container },
             })
         };
         let held = held.into_iter().filter(|delivery| delivery.output == self.slot.id);

@@ -21,9 +21,9 @@ pub(super) struct Entry {
     pub(super) version: i64,
     pub(super) job: i64,
     /// 0: none.
-    pub(super) class: i64,
+    pub(super) acl_id: i64,
     /// 0: none.
-    pub(super) place: i64,
+    pub(super) container: i64,
     /// It carries an address that only this store can have made.
     pub(super) ours: bool,
 }
@@ -31,9 +31,9 @@ pub(super) struct Entry {
 impl Entry {
     fn bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0u8; BYTES];
-        let words = [self.address.0, self.address.1, self.version, self.job, self.class, self.place];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
+        let words = [self.address.0, self.address.1, self.version, self.job, self.acl_id, self.container];
+        for (slot, word) in bytes.chunks_exact_mut(8).zip(words) {
+            slot.copy_from_slice(&word.to_le_bytes());
         }
         bytes[BYTES - 1] = u8::from(self.ours);
         bytes
@@ -46,8 +46,8 @@ impl Entry {
             eight.copy_from_slice(part);
             *word = i64::from_le_bytes(eight);
         }
-        let [parent, own, version, job, class, place] = words;
-        Entry { address: (parent, own), version, job, class, place, ours: bytes[BYTES - 1] == 1 }
+        let [parent, own, version, job, acl_id, container] = words;
+        Entry { address: (parent, own), version, job, acl_id, container, ours: bytes[BYTES - 1] == 1 }
     }
 
     fn part(&self) -> usize {
@@ -171,7 +171,7 @@ mod tests {
             let mut expected = Vec::new();
             for (parent, own, version, ours) in words {
                 let job = version ^ 3;
-                let entry = Entry { address: (parent, own), version, job, class: own ^ 5, place: parent ^ 7, ours };
+                let entry = Entry { address: (parent, own), version, job, acl_id: own ^ 5, container: parent ^ 7, ours };
                 expected.push(entry);
                 sorted.add(entry).map_err(|error| TestCaseError::fail(error.to_string()))?;
             }

@@ -126,7 +126,7 @@ fn settled(case: &Case<'_>, row: &Row) -> Reason {
             Reason { message: format!("{}; what is known is kept", reason.message), ..reason.clone() }
         }
         Standing::Taken(observed) => {
-            if let Some(sentence) = why::changed(name, row.level.as_ref(), &observed.level, case.imposed) {
+            if let Some(sentence) = why::changed(name, row.acl.as_ref(), &observed.acl, case.imposed) {
                 return Reason::new("access_changed", format!("{sentence}; the next run tells the outputs"));
             }
             there(case, row)

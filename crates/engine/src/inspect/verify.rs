@@ -3,7 +3,7 @@
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::JobId;
 use ingather_connector::model::limits;
-use ingather_connector::output::{Holdings, OutputPlace};
+use ingather_connector::output::{Holdings, OutputContext};
 use ingather_store::connections::{self, Connection};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
@@ -199,8 +199,9 @@ impl Engine {
         let look = kind
             .look
             .ok_or_else(|| failed(Fault::refused("list", "it is append-only and cannot be verified")))?;
-        let place = OutputPlace { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
-        let looking = match look(&connection.settings, &place) {
+        let context =
+            OutputContext { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
+        let looking = match look(&connection.settings, &context) {
             Err(Fault::Broken(reason)) => return Ok((None, vec![reason.message])),
             looking => looking.map_err(failed)?,
         };
@@ -221,8 +222,9 @@ impl Engine {
         let discard = kind
             .discard
             .ok_or_else(|| failed(Fault::refused("damaged", "it is damaged and cannot be made anew")))?;
-        let place = OutputPlace { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
-        discard(&connection.settings, &place).map_err(failed)?;
+        let context =
+            OutputContext { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
+        discard(&connection.settings, &context).map_err(failed)?;
         drop(outputs::open((store, lease), &self.registry, &self.data, connection, &self.call())?);
         let jobs = store.reader().read(jobs::list)?;
         let holds = |job: &Job| job.definition.outputs.contains(&connection.name);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ingather_connector::model::decision::{Decision, NOBODY, decide};
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::repository::Observed;
 use ingather_store::deliveries;
 use ingather_store::documents::Visited;
@@ -31,7 +31,7 @@ impl Older {
     /// Asks for them when the run has met a folder that may open.
     pub(crate) fn note(&mut self, run: &Run) -> Result<()> {
         if self.0.is_none()
-            && run.places().some_may_open()
+            && run.containers().some_may_open()
             && !planted(Mutation::KeptNotLookedAtBelowAnOpening)
         {
             let kept = run.reader.read(|sql| deliveries::with_kept_components(sql, run.job.id))?;
@@ -42,8 +42,9 @@ impl Older {
 
     /// Whether a folder opens over what outputs hold of an unchanged document: its visit hides that, so that the folder opens
     /// for all else at the end of this run.
-    pub(crate) fn opens_over(&self, run: &Run, id: u64, place: Option<PlaceId>) -> bool {
-        self.0.as_ref().is_some_and(|documents| documents.contains(id)) && run.places().may_open(place)
+    pub(crate) fn opens_over(&self, run: &Run, id: u64, container: Option<ContainerId>) -> bool {
+        self.0.as_ref().is_some_and(|documents| documents.contains(id))
+            && run.containers().may_open(container)
     }
 }
 
@@ -59,8 +60,8 @@ impl<'r> Visiting<'r> {
             Err(_) => return self.fault(fault, None),
         };
         self.steady = is_steady(&observed);
-        let class = self.class(&observed)?;
-        let mut visited = self.visited(&observed, class);
+        let acl_id = self.acl_id(&observed)?;
+        let mut visited = self.visited(&observed, acl_id);
         // What is kept was read before its change time moved: it may be of other bytes. It fills outputs, and nobody finds it there.
         let is_moved = self.has_moved(&observed) && !planted(Mutation::KeptTextUnlookedAt);
         if self.task.known.is_some()
@@ -69,7 +70,7 @@ impl<'r> Visiting<'r> {
             && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
         {
             if is_moved {
-                visited = Visited { class: None, ..self.as_read(visited) };
+                visited = Visited { acl_id: None, ..self.as_read(visited) };
             }
             return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
         }
@@ -79,7 +80,7 @@ impl<'r> Visiting<'r> {
             return self.fault(fault, listed);
         }
         // To whom it opens before it was read, nothing is shown of before.
-        let access = self.access_until_read(&observed, class)?.unwrap_or(NOBODY);
+        let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
         visited = self.as_read(visited);
         let tellings = self.access_tellings(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
@@ -108,7 +109,7 @@ impl<'r> Visiting<'r> {
     ) -> Vec<Telling> {
         let mut tellings = Vec::new();
         for part in self.held.parts() {
-            for (place, output) in self.run.outputs.iter().enumerate() {
+            for (output_index, output) in self.run.outputs.iter().enumerate() {
                 let holding = self.held.of(&part, output.id);
                 let looked = part.looked(access, self.access_of_kept(access));
                 let access = match decide(holding.as_ref(), &looked) {
@@ -119,7 +120,7 @@ impl<'r> Visiting<'r> {
                 if let Some(step) = step(output, access)
                     && !is_held(holding, step)
                 {
-                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+                    tellings.push(Telling { output_index, part: part.clone(), record: None, step });
                 }
             }
         }
@@ -128,9 +129,9 @@ impl<'r> Visiting<'r> {
 
     /// Whether a folder above the document may open at the end of this run.
     pub(super) fn may_open(&self) -> bool {
-        let places = self.run.places();
-        let before = self.task.known.as_ref().and_then(|known| known.place);
-        places.may_open(self.task.place) || places.may_open(before)
+        let containers = self.run.containers();
+        let before = self.task.known.as_ref().and_then(|known| known.container);
+        containers.may_open(self.task.container) || containers.may_open(before)
     }
 
     /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
@@ -148,12 +149,12 @@ impl<'r> Visiting<'r> {
     pub(super) fn hidings(&self) -> Vec<Telling> {
         let mut tellings = Vec::new();
         for part in self.held.parts() {
-            for (place, output) in self.run.outputs.iter().enumerate() {
+            for (output_index, output) in self.run.outputs.iter().enumerate() {
                 let holding = self.held.of(&part, output.id);
                 let step = if output.can.access { Step::Access { access: NOBODY } } else { Step::Delete };
                 let is_there = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
                 if is_there && !is_held(holding, step) {
-                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+                    tellings.push(Telling { output_index, part: part.clone(), record: None, step });
                 }
             }
         }
@@ -161,14 +162,14 @@ impl<'r> Visiting<'r> {
     }
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
-    pub(super) fn send_access_ahead(&mut self, observed: &Observed, class: ClassId) -> Result<()> {
+    pub(super) fn send_access_ahead(&mut self, observed: &Observed, acl_id: AclId) -> Result<()> {
         if self.run.store.is_none() {
             return Ok(());
         }
         self.is_ahead = true;
-        let visited = self.visited(observed, class);
-        let Some(access) = self.access_until_read(observed, class)? else { return Ok(()) };
-        let now = access_digest(Some(class), self.task.place);
+        let visited = self.visited(observed, acl_id);
+        let Some(access) = self.access_until_read(observed, acl_id)? else { return Ok(()) };
+        let now = access_digest(Some(acl_id), self.task.container);
         let tellings = self.access_tellings(now, |output, told| {
             // What is not for the old content is for nobody.
             let access = if told == now { access } else { told };
@@ -177,7 +178,7 @@ impl<'r> Visiting<'r> {
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
         for telling in tellings {
-            let output = &self.run.outputs[telling.place];
+            let output = &self.run.outputs[telling.output_index];
             // What follows is decided by what is on its way now.
             if let Step::Access { access } = telling.step {
                 self.held.told(&telling.part, output.id, access);

@@ -187,8 +187,8 @@ impl Finding {
 
 /// What one output has to be told of one part.
 pub(crate) struct Telling {
-    /// The output, by its place in the run.
-    pub(crate) place: usize,
+    /// The output, by its index in the run.
+    pub(crate) output_index: usize,
     pub(crate) part: Part,
     pub(crate) record: Option<Arc<Record>>,
     pub(crate) step: Step,
@@ -203,8 +203,8 @@ pub(crate) fn decide_all(
     let mut tellings = Vec::new();
     let mut outcome = Outcome::Unchanged;
     for Finding { part, record, found } in findings {
-        for (place, output) in outputs.iter().enumerate() {
-            let found = &found[place.min(found.len() - 1)];
+        for (output_index, output) in outputs.iter().enumerate() {
+            let found = &found[output_index.min(found.len() - 1)];
             let step = match (decide(held.of(&part, output.id).as_ref(), found), found) {
                 (Decision::Skip, _) => continue,
                 (Decision::Deliver, Found::Made { record, access }) => {
@@ -241,7 +241,7 @@ pub(crate) fn decide_all(
                     return Err(StoreError::Refused(told).into());
                 }
             };
-            tellings.push(Telling { place, part: part.clone(), record: record.clone(), step });
+            tellings.push(Telling { output_index, part: part.clone(), record: record.clone(), step });
         }
     }
     Ok((tellings, outcome))

@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
-use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::limits;
 use ingather_store::documents::Visited;
 use ingather_store::mutations::{Mutation, planted};
 
 use super::Visiting;
 use super::holdings::Telling;
+use crate::containers::looks;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
-use crate::places::looks;
 use crate::run::Run;
 
 /// The code of documents that changed, or whose folders did, each time that they were looked at.
@@ -49,7 +49,7 @@ pub(crate) struct Held<'r> {
 
 impl<'r> Held<'r> {
     pub(crate) fn new(run: &'r Run) -> Held<'r> {
-        Held { run, ready: Vec::new(), bytes: 0, since: run.places().looks(), quiet: Vec::new() }
+        Held { run, ready: Vec::new(), bytes: 0, since: run.containers().looks(), quiet: Vec::new() }
     }
 
     pub(crate) fn take(&mut self, done: Done<'r>) -> Result<()> {
@@ -73,26 +73,26 @@ impl<'r> Held<'r> {
 
     /// The second look: once for all that is held back.
     pub(crate) fn look(&mut self) -> Result<()> {
-        let places: HashSet<PlaceId> =
-            self.ready.iter().filter_map(|ready| ready.visiting.task.place).collect();
-        let stood = match places.is_empty() {
+        let containers: HashSet<ContainerId> =
+            self.ready.iter().filter_map(|ready| ready.visiting.task.container).collect();
+        let stood = match containers.is_empty() {
             true => HashSet::new(),
-            false => looks::standing(self.run, &places, self.since),
+            false => looks::standing(self.run, &containers, self.since),
         };
-        let mut now: HashMap<PlaceId, Option<PlaceId>> = HashMap::new();
+        let mut now: HashMap<ContainerId, Option<ContainerId>> = HashMap::new();
         for mut ready in std::mem::take(&mut self.ready) {
-            let place = ready.visiting.task.place;
-            let stands = place.is_none_or(|place| stood.contains(&place));
+            let container = ready.visiting.task.container;
+            let stands = container.is_none_or(|container| stood.contains(&container));
             if stands && (ready.visiting.steady || planted(Mutation::NoOneVersion)) {
                 self.hand_over(ready.hand_over()?);
                 continue;
             }
             // Whoever is shut out now is shut out at once.
-            if let Some(place) = place.filter(|_| !stands) {
-                let after = match now.get(&place) {
+            if let Some(container) = container.filter(|_| !stands) {
+                let after = match now.get(&container) {
                     Some(after) => *after,
                     None => match looks::again(self.run, &ready.visiting.task.name)? {
-                        Ok(after) => *now.entry(place).or_insert(after),
+                        Ok(after) => *now.entry(container).or_insert(after),
                         Err(fault) => {
                             let done = ready.visiting.fault(fault, None)?;
                             self.hand_over(done);
@@ -100,13 +100,13 @@ impl<'r> Held<'r> {
                         }
                     },
                 };
-                ready.visiting.task.place = after.or(ready.visiting.task.place);
+                ready.visiting.task.container = after.or(ready.visiting.task.container);
             }
             let done = ready.visiting.unsteady()?;
             self.hand_over(done);
         }
         self.bytes = 0;
-        self.since = self.run.places().looks();
+        self.since = self.run.containers().looks();
         Ok(())
     }
 
@@ -156,8 +156,9 @@ impl<'r> Visiting<'r> {
             when_exhausted: Exhausted::Keep,
         };
         let known = self.task.known.as_ref();
-        let moved =
-            known.is_some_and(|known| !self.task.access.same(known.access) || self.task.place != known.place);
+        let moved = known.is_some_and(|known| {
+            !self.task.access.same(known.access) || self.task.container != known.container
+        });
         let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
         match self.listed() {
             Some(visited) if hides => {

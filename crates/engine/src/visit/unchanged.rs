@@ -3,7 +3,7 @@
 
 use ingather_connector::model::decision::{Holding, NOBODY};
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::model::ids::{AclId, Digest};
 use ingather_connector::model::job::ContentBy;
 use ingather_connector::repository::Observed;
 use ingather_store::mutations::{Mutation, planted};
@@ -44,13 +44,13 @@ impl<'r> Visiting<'r> {
     }
 
     /// Whether what changed cannot be the content: nothing of the document itself did, or the job trusts size and time.
-    pub(super) fn content_is_as_known(&self, observed: &Observed, class: ClassId) -> bool {
+    pub(super) fn content_is_as_known(&self, observed: &Observed, acl_id: AclId) -> bool {
         let Some(known) = &self.task.known else { return false };
         let moved = self.has_moved(observed);
-        let elsewhere = known.place != self.task.place;
-        // What was hidden has no class, and that explains nothing.
-        let other_class = known.class.is_some_and(|known| known != class);
-        let explained = if moved { self.trusts_times() && (other_class || elsewhere) } else { elsewhere };
+        let elsewhere = known.container != self.task.container;
+        // What was hidden has no acl, and that explains nothing.
+        let other_acl = known.acl_id.is_some_and(|known| known != acl_id);
+        let explained = if moved { self.trusts_times() && (other_acl || elsewhere) } else { elsewhere };
         let version = self.run.hasher.version(self.task.own, &observed.content);
         explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
     }
@@ -59,7 +59,7 @@ impl<'r> Visiting<'r> {
     /// sent last is not confirmed: the row then speaks of what nobody holds yet. What was kept of something in it is judged apart.
     fn is_shown_as_known(&self) -> bool {
         let Some(known) = &self.task.known else { return false };
-        let access = access_digest(known.class, known.place);
+        let access = access_digest(known.acl_id, known.container);
         let outputs = &self.run.outputs;
         let holdings = self.held.parts().filter(|part| !part.kept).flat_map(|part| {
             let of = |output: &OutputSlot| self.held.of(&part, output.id);
@@ -70,7 +70,7 @@ impl<'r> Visiting<'r> {
         let shows = |holding: Holding| {
             holding.is_confirmed() && holding.sent_access == access && holding.held_access == Some(access)
         };
-        planted(Mutation::RowStandsForOutputs) || (known.class.is_some() && there.all(shows))
+        planted(Mutation::RowStandsForOutputs) || (known.acl_id.is_some() && there.all(shows))
     }
 
     /// Whether its change time is another one than when it was read.
@@ -110,28 +110,28 @@ impl<'r> Visiting<'r> {
     }
 
     /// A document of which only access may have changed.
-    pub(super) fn show_as_known(self, observed: &Observed, class: ClassId) -> Result<Done<'r>> {
-        let visited = self.visited(observed, class);
-        let access = access_digest(Some(class), self.task.place);
+    pub(super) fn show_as_known(self, observed: &Observed, acl_id: AclId) -> Result<Done<'r>> {
+        let visited = self.visited(observed, acl_id);
+        let access = access_digest(Some(acl_id), self.task.container);
         let kept = self.access_of_kept(access);
         let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
         let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
         self.show(visited, tellings, outcome, Made::default())
     }
 
-    fn audience(&self, class: ClassId) -> Result<Audience> {
+    fn audience(&self, acl_id: AclId) -> Result<Audience> {
         let Some(known) = &self.task.known else { return Ok(Audience::Others) };
-        let Some(before) = known.class.filter(|_| known.place == self.task.place) else {
+        let Some(before) = known.acl_id.filter(|_| known.container == self.task.container) else {
             return Ok(Audience::Others);
         };
-        if before == class {
+        if before == acl_id {
             return Ok(Audience::Same);
         }
-        let mut classes = self.run.classes();
+        let mut acl_ids = self.run.acl_ids();
         Ok(self.run.reader.read(|sql| {
-            Ok(if classes.is_within(sql, class, before)? {
+            Ok(if acl_ids.is_within(sql, acl_id, before)? {
                 Audience::Fewer
-            } else if classes.is_within(sql, before, class)? {
+            } else if acl_ids.is_within(sql, before, acl_id)? {
                 Audience::More
             } else {
                 Audience::Others
@@ -140,14 +140,14 @@ impl<'r> Visiting<'r> {
     }
 
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
-    pub(super) fn access_until_read(&self, observed: &Observed, class: ClassId) -> Result<Option<Digest>> {
-        let now = access_digest(Some(class), self.task.place);
-        if self.holds_old_content(&self.visited(observed, class)) || !self.is_shown_as_known() {
+    pub(super) fn access_until_read(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
+        let now = access_digest(Some(acl_id), self.task.container);
+        if self.holds_old_content(&self.visited(observed, acl_id)) || !self.is_shown_as_known() {
             return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
         }
         let trusts =
             !self.has_moved(observed) || self.trusts_times() || planted(Mutation::AccessBeforeContent);
-        Ok(match if trusts { Audience::Same } else { self.audience(class)? } {
+        Ok(match if trusts { Audience::Same } else { self.audience(acl_id)? } {
             Audience::Same | Audience::Fewer => Some(now),
             Audience::More => None,
             Audience::Others => Some(NOBODY),

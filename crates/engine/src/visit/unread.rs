@@ -35,7 +35,7 @@ impl<'r> Visiting<'r> {
         }
         // What outputs hold was made of nothing but its name and fields.
         visited.raw = Some(Digest::NONE);
-        let access = access_digest(visited.class, self.task.place);
+        let access = access_digest(visited.acl_id, self.task.container);
         let (mut findings, kept) = self.inside(parts, access);
         findings.push(self.finding(Part::whole(), Arc::new(record), content, access));
         let (tellings, _) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;

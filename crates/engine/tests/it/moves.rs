@@ -141,7 +141,7 @@ fn meet(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
         version: Digest(1),
         access: Digest(1),
         identity: 1,
-        place: None,
+        container: None,
     };
     documents::add(sql, row.job, 1, &[new])
 }
@@ -153,7 +153,8 @@ fn wanted(sql: &mut Sql<'_>, row: &Row) -> Result<i64> {
 fn visited(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let id = DocumentId(row.id);
     let (version, access, settings) = (Digest(1), Digest(1), Digest(1));
-    let visited = Visited { id, version, access, settings, identity: 1, class: None, place: None, raw: None };
+    let visited =
+        Visited { id, version, access, settings, identity: 1, acl_id: None, container: None, raw: None };
     documents::settle(sql, 1, &[visited])
 }
 

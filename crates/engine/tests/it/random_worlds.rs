@@ -11,7 +11,7 @@ const NAMES: [&str; 6] = ["a", "b", "s/c", "s/d", "s/t/e", "s/t/f"];
 const FOLDERS: [&str; 2] = ["s/", "s/t/"];
 const CONTENTS: [&str; 4] = ["v1", "v2", "v3", "v-no"];
 const JOBS: [&str; 2] = ["whole", "part"];
-const PLACES: [&str; 8] = [
+const POINTS: [&str; 8] = [
     "before intent",
     "after intent",
     "mid send",
@@ -35,7 +35,7 @@ enum Deed {
     OutputAway(bool, usize),
     Forget,
     Run { job: usize, minimal: bool },
-    Crash { place: usize, nth: u64, job: usize },
+    Crash { point: usize, nth: u64, job: usize },
     BrokenListing { page: usize, job: usize },
 }
 
@@ -53,7 +53,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         2 => (any::<bool>(), name).prop_map(|(two, name)| Deed::OutputAway(two, name)),
         1 => Just(Deed::Forget),
         6 => (0..JOBS.len(), any::<bool>()).prop_map(|(job, minimal)| Deed::Run { job, minimal }),
-        3 => (0..PLACES.len(), 1u64..3, 0..JOBS.len()).prop_map(|(place, nth, job)| Deed::Crash { place, nth, job }),
+        3 => (0..POINTS.len(), 1u64..3, 0..JOBS.len()).prop_map(|(point, nth, job)| Deed::Crash { point, nth, job }),
         1 => (1usize..4, 0..JOBS.len()).prop_map(|(page, job)| Deed::BrokenListing { page, job }),
     ]
 }
@@ -139,8 +139,8 @@ impl Model {
                 writeln!(text, "run {}{}", JOBS[job], if minimal { " minimal" } else { "" })?;
                 writeln!(text, "expect seen: {}", self.listed(job))
             }
-            Deed::Crash { place, nth, job } => {
-                writeln!(text, "crash {} {nth}\nrun {}", PLACES[place], JOBS[job])
+            Deed::Crash { point, nth, job } => {
+                writeln!(text, "crash {} {nth}\nrun {}", POINTS[point], JOBS[job])
             }
             Deed::BrokenListing { page, job } => {
                 writeln!(text, "listing error:{page}\nrun {}\nlisting fine", JOBS[job])

@@ -22,7 +22,7 @@ impl World {
     /// Files change in the middle of a run, and folders close and open, also above the root: one change after the other.
     pub(super) fn meanwhile(&mut self) {
         for _ in 0..1 + self.dice.below(3) {
-            let place = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
+            let point = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
             let nth = 1 + self.dice.below(3);
             let mut deeds = Vec::new();
             for _ in 0..1 + self.dice.below(4) {
@@ -37,7 +37,7 @@ impl World {
                 };
                 deeds.push(deed);
             }
-            self.tell(&format!("meanwhile {place} {nth} {}", deeds.join(", ")));
+            self.tell(&format!("meanwhile {point} {nth} {}", deeds.join(", ")));
         }
         self.run();
     }

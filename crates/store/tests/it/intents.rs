@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ingather_model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, DocumentId, JobId};
 use ingather_model::key::DocumentKey;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::doctor;
@@ -98,16 +98,16 @@ fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
             version: Digest(1),
             access: Digest(1),
             identity: 0,
-            place: None,
+            container: None,
         };
         let known = store.write(Durability::Synced, |sql| {
             documents::add(sql, JobId(1), 1, std::slice::from_ref(&new))?;
-            let rows: Vec<_> = (1..=20).map(|n| (1, Some(ClassId(n)), Some(PlaceId(n)))).collect();
+            let rows: Vec<_> = (1..=20).map(|n| (1, Some(AclId(n)), Some(ContainerId(n)))).collect();
             documents::set_access(sql, &[&[(1, None, None)], &rows[..]].concat())?;
             documents::get(sql, &[1])
         });
         let known = known.unwrap().remove(0).known;
-        assert_eq!((known.class, known.place), (Some(ClassId(20)), Some(PlaceId(20))));
+        assert_eq!((known.acl_id, known.container), (Some(AclId(20)), Some(ContainerId(20))));
     });
 }
 

@@ -1,6 +1,6 @@
 //! Deeds of a scenario: they change the source, the outputs, the time, or ask the engine for something.
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
@@ -17,11 +17,11 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
-fn level(text: &str) -> Level {
+fn acl(text: &str) -> Acl {
     if text == "open" {
-        return Level::open();
+        return Acl::open();
     }
-    Level::Flat { allow: text.split('+').map(str::to_owned).collect(), deny: Vec::new() }
+    Acl::Flat { allow: text.split('+').map(str::to_owned).collect(), deny: Vec::new() }
 }
 
 impl Play {
@@ -148,8 +148,8 @@ impl Play {
     /// `meanwhile read 2 s/ access:anna, s/a v2`: changes of the source when it is read for the second time in the next run.
     fn meanwhile(&mut self, rest: &str) -> Result<(), String> {
         let mut words = rest.splitn(3, ' ');
-        let place = words.next().filter(|place| matches!(*place, "list" | "look" | "read" | "stamps"));
-        let place = place.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
+        let point = words.next().filter(|point| matches!(*point, "list" | "look" | "read" | "stamps"));
+        let point = point.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
         let nth = number(words.next().unwrap_or_default())?;
         let mut deeds = Vec::new();
         for item in words.next().unwrap_or_default().split(", ") {
@@ -165,7 +165,7 @@ impl Play {
                 })));
             }
         }
-        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { place, nth, deeds });
+        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { point, nth, deeds });
         Ok(())
     }
 
@@ -245,7 +245,7 @@ fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
             folder.device = number(number_of_device)?;
             (folder.inode, folder.ctime) = (next, next as i64);
         }
-        Some(("access", who)) => (folder.level, folder.ctime) = (level(who), next as i64),
+        Some(("access", who)) => (folder.acl, folder.ctime) = (acl(who), next as i64),
         None if word == "there" => {}
         None if word == "unreadable" => folder.unreadable = true,
         None if word == "readable" => folder.unreadable = false,
@@ -305,7 +305,7 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         when_exhausted,
     };
     match word.split_once(':') {
-        Some(("access", who)) => (file.level, file.ctime) = (level(who), change),
+        Some(("access", who)) => (file.acl, file.ctime) = (acl(who), change),
         Some(("failing", times)) => file.fault = Some((passing("away", Exhausted::Skip), number(times)?)),
         Some(("keeping", times)) => file.fault = Some((passing("away", Exhausted::Keep), number(times)?)),
         Some(("aborting", times)) => {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use ingather_store::places;
+use ingather_store::containers;
 
 use super::truth;
 use super::watch::{USERS, tokens};
@@ -68,7 +68,7 @@ impl Play {
 
     /// Folders that are not open yet for a job that has looked at everything, or is there no more.
     fn narrow(&self) -> Vec<String> {
-        let rows = self.world.engine().reader.read(places::all_narrow).expect("the store answers");
+        let rows = self.world.engine().reader.read(containers::all_pending).expect("the store answers");
         // What failed stays as it was, and is not shown to whom its folder opens.
         let troubled: Vec<i64> = self
             .live_jobs()

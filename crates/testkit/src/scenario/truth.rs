@@ -1,6 +1,6 @@
 //! The naive model: what outputs must hold and who may find it, from the source and the jobs as they are now.
 
-use ingather_connector::model::access::{Level, Tokens};
+use ingather_connector::model::access::{Acl, Tokens};
 use ingather_connector::model::job::Stage;
 use ingather_store::jobs::Job;
 
@@ -120,7 +120,7 @@ pub(super) fn folders(name: &str) -> impl Iterator<Item = &str> {
 
 /// Whether the source lets somebody with these tokens reach a file.
 pub(super) fn permits(source: &Source, name: &str, file: &File, tokens: &Tokens) -> bool {
-    let admits = |level: &Level| level.admits(tokens);
-    admits(&file.level)
-        && folders(name).all(|folder| source.folders.get(folder).is_none_or(|found| admits(&found.level)))
+    let admits = |acl: &Acl| acl.admits(tokens);
+    admits(&file.acl)
+        && folders(name).all(|folder| source.folders.get(folder).is_none_or(|found| admits(&found.acl)))
 }

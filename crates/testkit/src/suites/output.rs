@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Held, Op, Output, OutputKind, OutputPlace};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::output::{Change, Held, Op, Output, OutputContext, OutputKind};
 
 use super::{Breaches, call, must_be_none};
 
@@ -14,7 +14,7 @@ pub struct OutputSample {
     /// Settings that open it.
     pub settings: serde_json::Value,
     /// Where it keeps its state.
-    pub place: OutputPlace,
+    pub context: OutputContext,
     /// It keeps its state in the data directory: another store must not open it.
     pub local: bool,
 }
@@ -50,12 +50,12 @@ impl Changes {
             media_type: Some("text/plain".to_owned()),
             ..Record::default()
         };
-        let (version, class, place) = (Digest(version), Some(ClassId(version)), Some(PlaceId(7)));
-        self.one(name, Op::Put { record: Arc::new(record), version, class, place })
+        let (version, acl_id, container) = (Digest(version), Some(AclId(version)), Some(ContainerId(7)));
+        self.one(name, Op::Put { record: Arc::new(record), version, acl_id, container })
     }
 
-    fn access(&mut self, name: &str, class: i64) -> Change {
-        self.one(name, Op::Access { class: Some(ClassId(class)), place: None })
+    fn access(&mut self, name: &str, acl_id: i64) -> Change {
+        self.one(name, Op::Access { acl_id: Some(AclId(acl_id)), container: None })
     }
 }
 
@@ -77,7 +77,7 @@ pub fn output_breaches(kind: &OutputKind, sample: &OutputSample) -> Vec<String> 
 
 impl Suite<'_> {
     fn open(&self) -> Result<Box<dyn Output>, Fault> {
-        (self.kind.open)(&self.sample.settings, &self.sample.place)
+        (self.kind.open)(&self.sample.settings, &self.sample.context)
     }
 
     /// Applies a batch in which all must succeed.
@@ -167,7 +167,7 @@ impl Suite<'_> {
             return Ok(());
         };
         let held = self.listed(self.open()?.as_mut())?;
-        let mut looking = look(&self.sample.settings, &self.sample.place)?
+        let mut looking = look(&self.sample.settings, &self.sample.context)?
             .ok_or_else(|| Fault::refused("look", "it is there, and who looks finds nothing"))?;
         let seen = looking.list(&call(), None, held.len() + 1)?;
         self.found.unless(seen == held, || format!("who looks finds {seen:?} instead of {held:?}"));
@@ -209,8 +209,9 @@ impl Suite<'_> {
         if self.kind.can.list {
             let held = self.listed(output)?;
             let a = held.iter().find(|held| held.id == "suite://a");
-            let right =
-                a.is_some_and(|a| a.version == Digest(3) && a.class == Some(ClassId(9)) && a.place.is_none());
+            let right = a.is_some_and(|a| {
+                a.version == Digest(3) && a.acl_id == Some(AclId(9)) && a.container.is_none()
+            });
             self.found.unless(right, || format!("a change of access left {a:?}"));
             self.found.unless(held.iter().all(|held| held.id != "suite://b"), || {
                 "a change of access made an entry".to_owned()
@@ -241,16 +242,16 @@ impl Suite<'_> {
 
     /// Another store's output is refused, also when it is only asked whether it could be opened.
     fn foreign(&mut self) {
-        let OutputSample { settings, place, .. } = self.sample;
-        if let Err(fault) = (self.kind.check)(settings, place) {
+        let OutputSample { settings, context, .. } = self.sample;
+        if let Err(fault) = (self.kind.check)(settings, context) {
             self.found.unless(false, || format!("it opens, and answers that it would not: {fault}"));
         }
         if self.sample.local {
-            let place = OutputPlace { store: "another store".to_owned(), ..place.clone() };
-            let opened = (self.kind.open)(settings, &place);
+            let context = OutputContext { store: "another store".to_owned(), ..context.clone() };
+            let opened = (self.kind.open)(settings, &context);
             self.found
                 .unless(opened.is_err(), || "it opens for a store that it does not belong to".to_owned());
-            let checked = (self.kind.check)(settings, &place);
+            let checked = (self.kind.check)(settings, &context);
             self.found.unless(opened.is_ok() || checked.is_err(), || {
                 "it answers that it would open for a store that it does not belong to".to_owned()
             });
@@ -293,8 +294,8 @@ impl Suite<'_> {
         let told: Vec<(String, Digest)> = held.iter().map(|held| (held.id.clone(), held.version)).collect();
         self.found
             .unless(told == expected, || format!("after {when} it holds {told:?} instead of {expected:?}"));
-        let referred = held.iter().all(|held| held.class.map(|class| class.0) == Some(held.version.0));
-        self.found.unless(referred, || format!("after {when} an entry has another class than it was given"));
+        let referred = held.iter().all(|held| held.acl_id.map(|acl_id| acl_id.0) == Some(held.version.0));
+        self.found.unless(referred, || format!("after {when} an entry has another acl than it was given"));
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ enum Plant {
     LateItems,
     OtherVersionWhenRead,
     SwallowsErrors,
-    PlaceTooLate,
+    ContainerTooLate,
     ForgetsToProve,
     GoesOnAfterATear,
     OldVersions,
@@ -105,8 +105,9 @@ impl Listing for BadListing {
             Plant::LateItems if !page.groups.is_empty() => {
                 self.2.push(Page { groups: std::mem::take(&mut page.groups), ..Page::default() });
             }
-            Plant::PlaceTooLate => {
-                self.2.insert(0, Page { places: std::mem::take(&mut page.places), ..Page::default() });
+            Plant::ContainerTooLate => {
+                self.2
+                    .insert(0, Page { containers: std::mem::take(&mut page.containers), ..Page::default() });
             }
             Plant::ForgetsToProve => page.proven.retain(|scope| *scope != Scope::Folder(String::new())),
             _ => {}
@@ -141,11 +142,11 @@ impl Repository for Bad {
         match self.1 {
             Plant::OldBytes => {
                 let mut observed = self.0.look(call, key)?;
-                read(&mut observed.record, &observed.level, &mut &b"v1"[..])?;
+                read(&mut observed.record, &observed.acl, &mut &b"v1"[..])?;
                 Ok(observed)
             }
-            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, level, content| {
-                let _ = read(record, level, content);
+            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, acl, content| {
+                let _ = read(record, acl, content);
                 Ok(())
             }),
             Plant::OtherVersionWhenRead => {
@@ -206,7 +207,7 @@ plants! {
     items_after_their_proof: LateItems is told by "was proven before its last item came";
     another_version_when_read: OtherVersionWhenRead is told by "has another version than what was listed";
     errors_of_the_reader_swallowed: SwallowsErrors is told by "an error of the reader is not passed on";
-    places_after_their_items: PlaceTooLate is told by "name a place that nobody has told";
+    containers_after_their_items: ContainerTooLate is told by "name a container that nobody has told";
     nothing_proven: ForgetsToProve is told by "is not proven";
     a_listing_that_goes_on_after_a_tear: GoesOnAfterATear is told by "after a listing that was broken off";
     versions_of_an_earlier_listing: OldVersions is told by "changed, and its listed version did not";

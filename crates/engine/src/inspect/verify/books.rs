@@ -65,10 +65,10 @@ pub(super) fn is_confirmed(row: &Booked) -> bool {
 /// In an output of another day (`parted`) equal numbers may mean other jobs and other people: there all of them have to be
 /// those that the inventory has now.
 pub(super) fn is_held(row: &Booked, entry: &Entry, parted: bool) -> bool {
-    let digest = access_digest(row.class, row.place);
+    let digest = access_digest(row.acl_id, row.container);
     let settled = row.holding.held_access == Some(digest) && row.holding.sent_access == digest;
-    let access = row.class.map_or(0, |class| class.0) == entry.class
-        && row.place.map_or(0, |place| place.0) == entry.place;
+    let access = row.acl_id.map_or(0, |acl_id| acl_id.0) == entry.acl_id
+        && row.container.map_or(0, |container| container.0) == entry.container;
     let of_job = row.job.is_some_and(|job| job.0 == entry.job);
     Digest(entry.version) == row.holding.sent && if parted { access && of_job } else { access || !settled }
 }

@@ -169,8 +169,8 @@ impl<'e, 't> Pass<'e, 't> {
                 sorted.add(Entry {
                     address: (hasher.hash(&held.id.as_bytes()[..parent]), own),
                     version: held.version.0,
-                    class: held.class.map_or(0, |class| class.0),
-                    place: held.place.map_or(0, |place| place.0),
+                    acl_id: held.acl_id.map_or(0, |acl_id| acl_id.0),
+                    container: held.container.map_or(0, |container| container.0),
                     job: held.job,
                     ours: held.address == own,
                 })?;
@@ -270,7 +270,7 @@ impl<'e, 't> Pass<'e, 't> {
         }
     }
 
-    /// What differs does not stay until something better is sent: classes, places and jobs that it names may be given out
+    /// What differs does not stay until something better is sent: acls, containers and jobs that it names may be given out
     /// again for others meanwhile, and its source may be away for long.
     fn leaves(&mut self, address: i64, orphaned: bool) {
         self.found.left_over += 1;

@@ -1,21 +1,21 @@
 //! What outputs that judge access by what they were told have been told of who may see (design 4.20, decision 0015).
 
-use ingather_model::access::Level;
-use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_model::access::Acl;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 
+use crate::containers::{ACCESS, PendingAcl, Ruled};
 use crate::db::{Column, Sql, Value};
 use crate::documents::next_id;
 use crate::error::{Result, StoreError};
-use crate::places::{ACCESS, Narrow, Ruled};
 use crate::queries;
 
 /// What one definition is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// A class.
-    Acl(ClassId),
-    /// A place, for documents of the job with this handle.
-    Container(PlaceId, i64),
+    /// An acl.
+    Acl(AclId),
+    /// A container, for documents of the job with this handle.
+    Container(ContainerId, i64),
     /// All entries of a job: they refer to acls and containers.
     Entries(JobId),
     /// What else has to admit to the entry at an address.
@@ -25,8 +25,8 @@ pub enum Subject {
 impl Subject {
     fn columns(self) -> (&'static str, i64, i64) {
         match self {
-            Subject::Acl(class) => ("acl", class.0, 0),
-            Subject::Container(place, job) => ("container", place.0, job),
+            Subject::Acl(acl_id) => ("acl", acl_id.0, 0),
+            Subject::Container(container, job) => ("container", container.0, job),
             Subject::Entries(job) => ("entries", 0, job.0),
             Subject::Also(address) => ("also", address, 0),
         }
@@ -34,8 +34,8 @@ impl Subject {
 
     fn read(kind: &str, id: i64, job: i64) -> Result<Subject> {
         match kind {
-            "acl" => Ok(Subject::Acl(ClassId(id))),
-            "container" => Ok(Subject::Container(PlaceId(id), job)),
+            "acl" => Ok(Subject::Acl(AclId(id))),
+            "container" => Ok(Subject::Container(ContainerId(id), job)),
             "entries" => Ok(Subject::Entries(JobId(job))),
             "also" => Ok(Subject::Also(id)),
             _ => Err(StoreError::Refused(format!("there is no definition of the kind `{kind}`"))),
@@ -117,13 +117,13 @@ pub fn lose(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
     sql.execute(&queries::DEFINITION_UNCONFIRM, &[Value::Int(output.0)]).map(|_| ())
 }
 
-/// References that entries of an output have, or may have: class, place, handle of the job.
+/// References that entries of an output have, or may have: acl, container, handle of the job.
 pub fn in_use(
     sql: &mut Sql<'_>,
     output: ConnectionId,
-) -> Result<Vec<(Option<ClassId>, Option<PlaceId>, i64)>> {
+) -> Result<Vec<(Option<AclId>, Option<ContainerId>, i64)>> {
     sql.query(&queries::DEFINITION_IN_USE, &[Value::Int(output.0)], |row| {
-        Ok((row.opt_int(0)?.map(ClassId), row.opt_int(1)?.map(PlaceId), row.int(2)?))
+        Ok((row.opt_int(0)?.map(AclId), row.opt_int(1)?.map(ContainerId), row.int(2)?))
     })
 }
 
@@ -132,8 +132,8 @@ pub fn in_use(
 pub struct Pending {
     /// The address.
     pub address: i64,
-    /// Class, place, handle of the job.
-    pub reference: (Option<ClassId>, Option<PlaceId>, i64),
+    /// Acl, container, handle of the job.
+    pub reference: (Option<AclId>, Option<ContainerId>, i64),
     /// The access that the output was sent last, where it holds just that, as this owner has sent it.
     pub held: Option<Digest>,
 }
@@ -141,7 +141,7 @@ pub struct Pending {
 /// At most `most` of them.
 pub fn pending(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
     sql.query(&queries::DEFINITION_PENDING, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
-        let reference = (row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId), row.int(1)?);
+        let reference = (row.opt_int(2)?.map(AclId), row.opt_int(3)?.map(ContainerId), row.int(1)?);
         let sent = Some(row.int(4)?);
         let is_held = row.opt_int(5)? == sent && row.opt_text(6)?.is_none();
         Ok(Pending { address: row.int(0)?, reference, held: sent.filter(|_| is_held).map(Digest) })
@@ -153,29 +153,29 @@ pub fn drop_settled(sql: &mut Sql<'_>, output: ConnectionId, nothing: Digest) ->
     sql.execute(&queries::DEFINITION_DROP, &[Value::Int(output.0), Value::Int(nothing.0)]).map(|_| ())
 }
 
-/// Grows with every change of a place that is known, or of what it has opened to.
+/// Grows with every change of a container that is known, or of what it has opened to.
 pub fn access_generation(sql: &mut Sql<'_>) -> Result<i64> {
     next_id(sql, ACCESS)
 }
 
-/// Places with all that are above them, in no order.
-pub fn above(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Ruled>> {
-    sql.query(&queries::CONTAINER_ABOVE, &[Value::Ints(places)], |row| {
-        let (id, level) = (PlaceId(row.int(0)?), ClassId(row.int(1)?));
-        Ok(Ruled { id, level, parent: row.opt_int(2)?.map(PlaceId) })
+/// Containers with all that are above them, in no order.
+pub fn above(sql: &mut Sql<'_>, containers: &[i64]) -> Result<Vec<Ruled>> {
+    sql.query(&queries::CONTAINER_ABOVE, &[Value::Ints(containers)], |row| {
+        let (id, acl) = (ContainerId(row.int(0)?), AclId(row.int(1)?));
+        Ok(Ruled { id, acl, parent: row.opt_int(2)?.map(ContainerId) })
     })
 }
 
-/// What rules beside the levels of some places.
-pub fn narrow_at(sql: &mut Sql<'_>, places: &[i64]) -> Result<Vec<Narrow>> {
-    sql.query(&queries::CONTAINER_PENDING_AT, &[Value::Ints(places)], |row| {
-        Ok(Narrow { place: PlaceId(row.int(0)?), job: row.int(1)?, class: ClassId(row.int(2)?) })
+/// What rules beside the acls of some containers.
+pub fn pending_at(sql: &mut Sql<'_>, containers: &[i64]) -> Result<Vec<PendingAcl>> {
+    sql.query(&queries::CONTAINER_PENDING_AT, &[Value::Ints(containers)], |row| {
+        Ok(PendingAcl { container: ContainerId(row.int(0)?), job: row.int(1)?, acl_id: AclId(row.int(2)?) })
     })
 }
 
-/// Levels of some classes; one that cannot be read admits nobody and is left out.
-pub fn levels(sql: &mut Sql<'_>, classes: &[i64]) -> Result<Vec<(ClassId, Level)>> {
-    let rows = sql
-        .query(&queries::ACL_SOME, &[Value::Ints(classes)], |row| Ok((ClassId(row.int(0)?), row.text(1)?)))?;
+/// Some acls by their ids; one that cannot be read admits nobody and is left out.
+pub fn acls(sql: &mut Sql<'_>, acl_ids: &[i64]) -> Result<Vec<(AclId, Acl)>> {
+    let rows =
+        sql.query(&queries::ACL_SOME, &[Value::Ints(acl_ids)], |row| Ok((AclId(row.int(0)?), row.text(1)?)))?;
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
 }

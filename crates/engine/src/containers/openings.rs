@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
@@ -12,16 +12,16 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store};
 
+use crate::containers::looks;
 use crate::error::Result;
 use crate::lister::{Lister, Shown};
-use crate::places::looks;
 use crate::run::Run;
 
 /// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
 pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindSpot>> {
-    let mut narrow = match run.places().some_may_open() && !planted(Mutation::UnmetOpens) {
+    let mut stays_closed = match run.containers().some_may_open() && !planted(Mutation::UnmetOpens) {
         // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
-        true => places_of(run, |id| !shown.seen.contains(id))?,
+        true => containers_of(run, |id| !shown.seen.contains(id))?,
         false => HashSet::new(),
     };
     let mut again: Option<Shown> = None;
@@ -39,38 +39,39 @@ pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindS
             break moving;
         }
         // What this run has met and the later listing did not find as it is known.
-        narrow.extend(places_of(run, |id| shown.seen.contains(id) && !lister.shown.seen.contains(id))?);
+        stays_closed
+            .extend(containers_of(run, |id| shown.seen.contains(id) && !lister.shown.seen.contains(id))?);
         again = Some(lister.shown);
     };
     let named = named(run, &moving);
-    narrow.extend(moving);
+    stays_closed.extend(moving);
     let coverage = again.as_ref().map_or(&shown.coverage, |shown| &shown.coverage);
     let now = run.call.now();
     store.write(Durability::Relaxed, |sql| {
         run.fence(sql)?;
-        let places = run.places();
-        if places.some_may_open() && !planted(Mutation::OldTextOpens) {
+        let containers = run.containers();
+        if containers.some_may_open() && !planted(Mutation::OldTextOpens) {
             let unproven = documents::unproven(sql, run.job.id)?;
             // The next run looks at them, and hides what it cannot send again.
             let look = |document| Wanted { document, due: now, cause: Cause::Access };
-            let closed = unproven.iter().filter(|(_, place)| places.may_open(Some(*place)));
+            let closed = unproven.iter().filter(|(_, container)| containers.may_open(Some(*container)));
             let wanted: Vec<Wanted> = closed.map(|(document, _)| look(*document)).collect();
             work::want(sql, run.job.id, run.number, &wanted)?;
-            narrow.extend(unproven.into_iter().map(|(_, place)| place));
+            stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
         }
-        places.prove(sql, coverage, &narrow)?;
-        places.forget(sql)?;
-        ingather_store::places::sent_again(sql)
+        containers.prove(sql, coverage, &stays_closed)?;
+        containers.forget(sql)?;
+        ingather_store::containers::sent_again(sql)
     })?;
     Ok(named)
 }
 
-/// Places that would open, or are below one that would, and did not stand since they were judged by that listing.
-fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<PlaceId> {
+/// Containers that would open, or are below one that would, and did not stand since they were judged by that listing.
+fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<ContainerId> {
     if !run.looks || planted(Mutation::ChangedFolderOpens) {
         return HashSet::new();
     }
-    let asked: HashSet<PlaceId> = run.places().opening(coverage);
+    let asked: HashSet<ContainerId> = run.containers().opening(coverage);
     if asked.is_empty() {
         return asked;
     }
@@ -78,28 +79,28 @@ fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<PlaceId> {
     &asked - &stood
 }
 
-/// Places of those documents of the job that there are.
-fn places_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<PlaceId>> {
-    let mut places = HashSet::new();
+/// Containers of those documents of the job that there are.
+fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<ContainerId>> {
+    let mut containers = HashSet::new();
     let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
     loop {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
-        let Some((last, _)) = rows.last() else { return Ok(places) };
+        let Some((last, _)) = rows.last() else { return Ok(containers) };
         after = *last;
         let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).filter(|id| those(*id as u64)).collect();
         for ids in ids.chunks(limits::CLAIM_MAX) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
-            places.extend(stored.iter().filter_map(|stored| stored.known.place));
+            containers.extend(stored.iter().filter_map(|stored| stored.known.container));
         }
     }
 }
 
 /// What does not open, for people.
-fn named(run: &Run, moving: &HashSet<PlaceId>) -> Vec<BlindSpot> {
-    let places = run.places();
+fn named(run: &Run, moving: &HashSet<ContainerId>) -> Vec<BlindSpot> {
+    let containers = run.containers();
     let told = moving.iter().filter_map(|id| {
-        let (name, _) = places.look(*id)?;
-        let folder = places.folder(*id)?.to_owned();
+        let (name, _) = containers.look(*id)?;
+        let folder = containers.folder(*id)?.to_owned();
         Some(BlindSpot {
             scope: Scope::Folder(folder),
             cause: "unsteady".to_owned(),

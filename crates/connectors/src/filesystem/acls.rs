@@ -1,9 +1,9 @@
-//! Access of files and folders as the kernel judges it: owner, group, mode and POSIX access list become one level.
+//! Access of files and folders as the kernel judges it: owner, group, mode and POSIX access list become one acl.
 
 use std::hash::Hasher as _;
 use std::os::fd::{AsFd, AsRawFd};
 
-use ingather_connector::model::access::{Entry, Level, UNIX_EVERYONE, unix_group, unix_user};
+use ingather_connector::model::access::{Acl, Entry, UNIX_EVERYONE, unix_group, unix_user};
 use ingather_connector::model::limits;
 use rustix::io::Errno;
 use siphasher::sip::SipHasher13;
@@ -14,7 +14,7 @@ const ATTRIBUTE: &str = "system.posix_acl_access";
 const VERSION: u32 = 2;
 const GROUP_BITS: u32 = 0o070;
 
-/// The right that a level is about.
+/// The right that an acl is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
     /// Reading a file.
@@ -25,7 +25,7 @@ pub(super) enum Right {
 
 /// What is known of an access list.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Acl {
+pub(super) enum PosixAcl {
     /// There is none, or the file system has none: the mode says everything.
     Absent,
     /// Its entries.
@@ -52,14 +52,14 @@ enum Tag {
     Other = 0x20,
 }
 
-impl Acl {
+impl PosixAcl {
     /// Equal for equal lists, and hardly for others.
     pub(super) fn digest(&self) -> u64 {
         let mut hash = SipHasher13::new();
         match self {
-            Acl::Absent => return 0,
-            Acl::Unknown => return 1,
-            Acl::Entries(list) => {
+            PosixAcl::Absent => return 0,
+            PosixAcl::Unknown => return 1,
+            PosixAcl::Entries(list) => {
                 for entry in list {
                     hash.write_u64(
                         (entry.tag as u64) << 48 | u64::from(entry.bits) << 32 | u64::from(entry.id),
@@ -71,33 +71,33 @@ impl Acl {
     }
 }
 
-/// The level of what only root may see, for nobody can say who else may.
-pub(super) fn of_roots_alone() -> Level {
-    Level::Ordered(vec![Entry::allow(unix_user(0))])
+/// The acl of what only root may see, for nobody can say who else may.
+pub(super) fn of_roots_alone() -> Acl {
+    Acl::Ordered(vec![Entry::allow(unix_user(0))])
 }
 
-/// The level of what is open for reading as `handle`.
-pub(super) fn of_handle(handle: impl AsFd, facts: &Facts, right: Right) -> Level {
-    level(facts, &list_of_handle(handle), right)
+/// The acl of what is open for reading as `handle`.
+pub(super) fn of_handle(handle: impl AsFd, facts: &Facts, right: Right) -> Acl {
+    acl(facts, &list_of_handle(handle), right)
 }
 
-/// The level of what is open as a path only (`O_PATH`), which needs no right to read it.
-pub(super) fn of_path(handle: impl AsFd, facts: &Facts, right: Right) -> Level {
-    level(facts, &list_of_path(handle), right)
+/// The acl of what is open as a path only (`O_PATH`), which needs no right to read it.
+pub(super) fn of_path(handle: impl AsFd, facts: &Facts, right: Right) -> Acl {
+    acl(facts, &list_of_path(handle), right)
 }
 
 /// The list of what is open for reading.
-pub(super) fn list_of_handle(handle: impl AsFd) -> Acl {
+pub(super) fn list_of_handle(handle: impl AsFd) -> PosixAcl {
     read(|buffer| rustix::fs::fgetxattr(handle.as_fd(), ATTRIBUTE, buffer))
 }
 
 /// The list of what is open as a path only.
-pub(super) fn list_of_path(handle: impl AsFd) -> Acl {
+pub(super) fn list_of_path(handle: impl AsFd) -> PosixAcl {
     let path = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
     read(|buffer| rustix::fs::getxattr(path.as_str(), ATTRIBUTE, buffer))
 }
 
-fn read(get: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Acl {
+fn read(get: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> PosixAcl {
     let mut small = [0u8; 1_024];
     let parsed = match get(&mut small) {
         Ok(length) => parse(&small[..length]),
@@ -106,10 +106,10 @@ fn read(get: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Acl {
             get(&mut large).ok().and_then(|length| parse(&large[..length]))
         }
         // No list here, or none anywhere on this file system.
-        Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => return Acl::Absent,
+        Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => return PosixAcl::Absent,
         Err(_) => None,
     };
-    parsed.map_or(Acl::Unknown, Acl::Entries)
+    parsed.map_or(PosixAcl::Unknown, PosixAcl::Entries)
 }
 
 /// Reads the attribute: a version, then entries of tag, bits and id, all little-endian. None when it is anything else.
@@ -139,23 +139,23 @@ fn parse(bytes: &[u8]) -> Option<Vec<AclEntry>> {
 
 /// Judges as the kernel does: the owner by its own bits; then named users; then, of all groups that a user is in, one
 /// that grants is enough and none that grants shuts out; then everybody else.
-pub(super) fn level(facts: &Facts, acl: &Acl, right: Right) -> Level {
+pub(super) fn acl(facts: &Facts, posix: &PosixAcl, right: Right) -> Acl {
     let right = right as u32;
-    if *acl == Acl::Unknown {
+    if *posix == PosixAcl::Unknown {
         return of_roots_alone();
     }
     let mut entries = vec![Entry::allow(unix_user(0))];
     let entry = |who: String, bits: u32| Entry { who, allow: bits & right != 0 };
-    let list = match acl {
+    let list = match posix {
         // Without any group bit (with a list: an empty mask) the kernel does not consult the list.
-        Acl::Entries(list) if facts.mode & GROUP_BITS != 0 => list.as_slice(),
-        Acl::Entries(_) | Acl::Absent | Acl::Unknown => &[],
+        PosixAcl::Entries(list) if facts.mode & GROUP_BITS != 0 => list.as_slice(),
+        PosixAcl::Entries(_) | PosixAcl::Absent | PosixAcl::Unknown => &[],
     };
     if list.is_empty() {
         entries.push(entry(unix_user(facts.uid), facts.mode >> 6));
         entries.push(entry(unix_group(facts.gid), facts.mode >> 3));
         entries.push(entry(UNIX_EVERYONE.to_owned(), facts.mode));
-        return Level::Ordered(entries);
+        return Acl::Ordered(entries);
     }
     let mask = list.iter().find(|e| e.tag == Tag::Mask).map_or(7, |e| e.bits);
     let bits_of = |tag: Tag| list.iter().find(|e| e.tag == tag).map_or(0, |e| e.bits);
@@ -173,7 +173,7 @@ pub(super) fn level(facts: &Facts, acl: &Acl, right: Right) -> Level {
     groups.sort_by_key(|group| !group.allow);
     entries.extend(groups);
     entries.push(entry(UNIX_EVERYONE.to_owned(), bits_of(Tag::Other)));
-    Level::Ordered(entries)
+    Acl::Ordered(entries)
 }
 
 #[cfg(test)]
@@ -196,13 +196,13 @@ mod tests {
         bytes
     }
 
-    fn judge(level: &Level, tokens: &[&str]) -> bool {
-        level.admits(&tokens.iter().copied().collect::<Tokens>())
+    fn judge(acl: &Acl, tokens: &[&str]) -> bool {
+        acl.admits(&tokens.iter().copied().collect::<Tokens>())
     }
 
     #[test]
     fn the_first_class_that_matches_decides_by_mode() {
-        let closed_to_group = level(&facts(0o604), &Acl::Absent, Right::Read);
+        let closed_to_group = acl(&facts(0o604), &PosixAcl::Absent, Right::Read);
         assert!(
             judge(&closed_to_group, &["unix:u:10", "unix:g:20", UNIX_EVERYONE]),
             "the owner, in a denied group"
@@ -210,21 +210,21 @@ mod tests {
         assert!(!judge(&closed_to_group, &["unix:u:11", "unix:g:20", UNIX_EVERYONE]));
         assert!(judge(&closed_to_group, &["unix:u:11", "unix:g:21", UNIX_EVERYONE]));
         assert!(!judge(&closed_to_group, &[]), "nobody anonymous");
-        let closed_to_owner = level(&facts(0o044), &Acl::Absent, Right::Read);
+        let closed_to_owner = acl(&facts(0o044), &PosixAcl::Absent, Right::Read);
         assert!(!judge(&closed_to_owner, &["unix:u:10", "unix:g:20", UNIX_EVERYONE]));
-        assert!(judge(&level(&facts(0), &Acl::Absent, Right::Read), &["unix:u:0"]), "root");
+        assert!(judge(&acl(&facts(0), &PosixAcl::Absent, Right::Read), &["unix:u:0"]), "root");
     }
 
     #[test]
     fn an_access_list_that_cannot_be_read_admits_only_root() {
-        let level = level(&facts(0o777), &Acl::Unknown, Right::Read);
-        assert!(judge(&level, &["unix:u:0"]));
-        assert!(!judge(&level, &["unix:u:10", "unix:g:20", UNIX_EVERYONE]));
+        let acl = acl(&facts(0o777), &PosixAcl::Unknown, Right::Read);
+        assert!(judge(&acl, &["unix:u:0"]));
+        assert!(!judge(&acl, &["unix:u:10", "unix:g:20", UNIX_EVERYONE]));
     }
 
     #[test]
     fn one_group_that_grants_is_enough_and_none_that_grants_shuts_out() {
-        let acl = Acl::Entries(vec![
+        let posix = PosixAcl::Entries(vec![
             AclEntry { tag: Tag::Owner, bits: 7, id: u32::MAX },
             AclEntry { tag: Tag::User, bits: 7, id: 11 },
             AclEntry { tag: Tag::OwningGroup, bits: 0, id: u32::MAX },
@@ -232,11 +232,11 @@ mod tests {
             AclEntry { tag: Tag::Mask, bits: 5, id: u32::MAX },
             AclEntry { tag: Tag::Other, bits: 4, id: u32::MAX },
         ]);
-        let level = level(&facts(0o754), &acl, Right::Read);
-        assert!(judge(&level, &["unix:u:12", "unix:g:20", "unix:g:21", UNIX_EVERYONE]));
-        assert!(!judge(&level, &["unix:u:12", "unix:g:20", UNIX_EVERYONE]));
-        assert!(judge(&level, &["unix:u:12", "unix:g:22", UNIX_EVERYONE]));
-        assert!(judge(&level, &["unix:u:11", "unix:g:20", UNIX_EVERYONE]));
+        let acl = acl(&facts(0o754), &posix, Right::Read);
+        assert!(judge(&acl, &["unix:u:12", "unix:g:20", "unix:g:21", UNIX_EVERYONE]));
+        assert!(!judge(&acl, &["unix:u:12", "unix:g:20", UNIX_EVERYONE]));
+        assert!(judge(&acl, &["unix:u:12", "unix:g:22", UNIX_EVERYONE]));
+        assert!(judge(&acl, &["unix:u:11", "unix:g:20", UNIX_EVERYONE]));
     }
 
     fn any_entry() -> impl Strategy<Value = AclEntry> {

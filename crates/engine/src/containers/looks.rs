@@ -1,0 +1,121 @@
+//! Two looks at containers: what was read between them was read under the access that was judged; whatever was not goes to nobody, and
+//! opens nothing (design 4.20, decision 0013).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::ContainerId;
+use ingather_connector::model::key::Stamp;
+use ingather_connector::model::limits;
+use ingather_connector::repository::ContainerReport;
+use ingather_store::mutations::{Mutation, planted};
+use ingather_store::{Durability, Sql, StoreError};
+
+use crate::containers::Look;
+use crate::error::Result;
+use crate::run::Run;
+
+/// Takes reports of containers in, from a listing (counted from 1) or from a single look (0). Those that are on another device than at
+/// their last complete listing.
+pub(crate) fn meet<'p>(
+    run: &Run,
+    reports: &'p [ContainerReport],
+    listing: u32,
+) -> Result<Vec<&'p ContainerReport>> {
+    let mut acl_ids = run.acl_ids();
+    let mut containers = run.containers();
+    let mut changed = Vec::new();
+    for report in reports {
+        let acl = acl_ids.find(&report.acl);
+        if !changed.is_empty() || !containers.stands(report, acl, listing) {
+            changed.push(report);
+        }
+    }
+    let accept = run.accepts_devices;
+    let now = run.call.now();
+    let mut foreign = Vec::new();
+    let mut meet_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
+        for report in &changed {
+            let acl = match sql.as_deref_mut() {
+                Some(sql) => acl_ids.intern(sql, &report.acl)?,
+                None => acl_ids.pretend(&report.acl),
+            };
+            if containers.meet(sql.as_deref_mut(), report, acl, accept, now)? {
+                foreign.push(*report);
+            }
+            containers.note(report, listing);
+        }
+        Ok(())
+    };
+    if !changed.is_empty() {
+        match &run.store {
+            Some(store) => store.write(Durability::Relaxed, |sql| {
+                run.fence(sql)?;
+                meet_all(Some(sql))
+            })?,
+            None => meet_all(None)?,
+        }
+    }
+    run.audiences.note(reports, |name| containers.acl(name));
+    Ok(foreign)
+}
+
+/// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now.
+pub(crate) fn standing(run: &Run, containers: &HashSet<ContainerId>, since: u64) -> HashSet<ContainerId> {
+    stood(run, containers, |look| look.number <= since || planted(Mutation::JudgedAfterReading))
+}
+
+/// The same for containers whose content the listing of that number has shown since they were looked at.
+pub(crate) fn standing_since(
+    run: &Run,
+    containers: &HashSet<ContainerId>,
+    listing: u32,
+) -> HashSet<ContainerId> {
+    stood(run, containers, |look| look.listing == listing || planted(Mutation::JudgedAfterListing))
+}
+
+fn stood(run: &Run, asked: &HashSet<ContainerId>, counts: impl Fn(&Look) -> bool) -> HashSet<ContainerId> {
+    if planted(Mutation::OneLook) {
+        return asked.clone();
+    }
+    let mut looked: HashMap<ContainerId, (Arc<str>, Stamp)> = HashMap::new();
+    let mut chains: Vec<(ContainerId, Vec<ContainerId>)> = Vec::with_capacity(asked.len());
+    let containers = run.containers();
+    for container in asked {
+        let Some(chain) = containers.chain(*container) else { continue };
+        for id in &chain {
+            if let Some((name, look)) = containers.look(*id)
+                && counts(&look)
+                && look.stamp != Stamp::NONE
+            {
+                looked.entry(*id).or_insert((name, look.stamp));
+            }
+        }
+        chains.push((*container, chain));
+    }
+    drop(containers);
+    let looked: Vec<(ContainerId, (Arc<str>, Stamp))> = looked.into_iter().collect();
+    let mut stood: HashSet<ContainerId> = HashSet::with_capacity(looked.len());
+    for some in looked.chunks(limits::LOOKS_AT_ONCE) {
+        let names: Vec<&str> = some.iter().map(|(_, (name, _))| &**name).collect();
+        let stamps = run.repository.stamps(&run.call, &names);
+        let same = some.iter().zip(stamps).filter(|((_, (_, before)), now)| before == now);
+        stood.extend(same.map(|((id, _), _)| *id));
+    }
+    chains
+        .into_iter()
+        .filter(|(_, chain)| chain.iter().all(|id| stood.contains(id)))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Looks again at all containers above a document: the container that it is in now.
+pub(crate) fn again(run: &Run, key: &str) -> Result<std::result::Result<Option<ContainerId>, Fault>> {
+    let reports = match run.repository.containers_of(&run.call, key) {
+        Ok(reports) => reports,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    meet(run, &reports, 0)?;
+    Ok(Ok(reports.last().and_then(|report| run.containers().id(&report.name))))
+}
