@@ -130,8 +130,8 @@ fn intend(store: &Store, count: usize) -> Result<()> {
                 address_parent: folder(number) ^ 4,
                 address: scattered(number) ^ 4,
                 seq: id(number),
-                sent: Digest(scattered(number) ^ 5),
-                sent_access: Digest(1),
+                intended: Digest(scattered(number) ^ 5),
+                intended_acl: Digest(1),
             })
             .collect();
         store.write(Durability::Synced, |sql| deliveries::intend(sql, OUTPUT, 1, false, &intents))?;

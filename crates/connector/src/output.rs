@@ -1,4 +1,4 @@
-//! An output: holds entries by address. It receives batches and answers per item; the engine keeps the books.
+//! An output: holds entries by address. It receives batches and answers per item; the engine keeps the delivery log.
 
 use std::sync::Arc;
 
@@ -44,8 +44,10 @@ pub struct OutputKind {
 ///
 /// # Errors
 /// A fault that says what is wrong with it, or that it belongs to another store.
-pub type Look =
-    fn(settings: &serde_json::Value, context: &OutputContext) -> Result<Option<Box<dyn Holdings>>, Fault>;
+pub type Look = fn(
+    settings: &serde_json::Value,
+    context: &OutputContext,
+) -> Result<Option<Box<dyn OutputSnapshot>>, Fault>;
 
 /// Abilities of an output; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ pub struct OutputCan {
 pub struct OutputContext {
     /// The data directory.
     pub data: std::path::PathBuf,
-    /// Identity of the store that keeps the books; an output that belongs to another one refuses to open.
+    /// Identity of the store that keeps the delivery log; an output that belongs to another one refuses to open.
     pub store: String,
     /// Number of this opening, which no other has: [`Generation::session`] of whatever it commits.
     pub session: i64,
@@ -195,10 +197,10 @@ pub enum Says {
 
 /// What an output holds at one address, for `verify`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct OutputEntry {
     /// As in [`Change::id`].
     pub id: String,
-    /// As in [`Change::address`], as it was sent; 0 when the entry carries none. Only the store whose books they are can
+    /// As in [`Change::address`], as it was sent; 0 when the entry carries none. Only the store that sent it can
     /// make one that fits the id, so it tells its own entries from foreign ones.
     pub address: i64,
     /// As in [`Change::job`].
@@ -253,9 +255,9 @@ pub trait Output: Send {
     /// Where it stands now: what survived the last end of the process.
     fn generation(&self) -> Generation;
 
-    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again.
+    /// Drops every entry, durably, because the delivery log does not speak of them any more; everything is sent again.
     /// [`Generation::seq`] stays, unless no store gives such numbers out. Outputs without commits have nothing that could
-    /// differ from the books, and do nothing.
+    /// differ from the delivery log, and do nothing.
     ///
     /// # Errors
     /// The entries are still there.
@@ -267,11 +269,11 @@ pub trait Output: Send {
     ///
     /// # Errors
     /// `Refused` when the output cannot list.
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault>;
 }
 
 /// What an output holds, as one commit left it, for somebody who only looks.
-pub trait Holdings: Send {
+pub trait OutputSnapshot: Send {
     /// Where that commit stands.
     fn generation(&self) -> Generation;
 
@@ -279,7 +281,7 @@ pub trait Holdings: Send {
     ///
     /// # Errors
     /// It cannot be read.
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault>;
 
     /// What of it is damaged, a clause each; `every_entry` also reads each entry and follows its id. Bounded in number.
     ///
@@ -291,12 +293,12 @@ pub trait Holdings: Send {
 /// Looks at an output by opening it: for those whose opening makes and changes nothing, and that cannot be damaged.
 pub struct AsOpened(pub Box<dyn Output>);
 
-impl Holdings for AsOpened {
+impl OutputSnapshot for AsOpened {
     fn generation(&self) -> Generation {
         self.0.generation()
     }
 
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         self.0.list(call, after, most)
     }
 

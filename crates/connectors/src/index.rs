@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::output::{
-    Change, Generation, Held, Op, Output, OutputCan, OutputContext, OutputKind,
+    Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -19,12 +19,12 @@ use whatlang::Detector;
 
 use crate::language;
 
+mod address_filter;
 mod build;
 mod entry;
 mod facets;
 mod filter;
 mod flight;
-mod held;
 mod home;
 mod looking;
 mod lookup;
@@ -38,11 +38,11 @@ mod tongue;
 mod trouble;
 mod words;
 
+use address_filter::AddressFilter;
 use entry::{Entry, Kept, Numbers};
 use flight::Flight;
-use held::HeldAddresses;
 use home::{Home, Payload};
-use looking::Holding;
+use looking::IndexSnapshot;
 use lookup::Snapshot;
 use schema::Fields;
 use tongue::Tongue;
@@ -67,7 +67,7 @@ pub const OUTPUT: OutputKind = OutputKind {
         settings::read::<Settings>(value)?;
         check(context)
     },
-    look: Some(|_, context| Ok(Holding::open(context)?.map(|holding| Box::new(holding) as _))),
+    look: Some(|_, context| Ok(IndexSnapshot::open(context)?.map(|snapshot| Box::new(snapshot) as _))),
     discard: Some(|_, context| Home::of(&context.data).discard()),
 };
 
@@ -112,7 +112,7 @@ struct Opened {
     payload: Payload,
     /// Addresses that were changed since the last commit, as it stands with them.
     recent: HashMap<String, Recent>,
-    held: HeldAddresses,
+    addresses: AddressFilter,
     /// Largest number of a change that was applied.
     seq: i64,
     /// This opening.
@@ -147,7 +147,7 @@ fn check(context: &OutputContext) -> Result<(), Fault> {
     match Searcher::open(&context.data, &context.store) {
         Ok(Some(searcher)) => trouble::guarded(&path, || {
             // The first thing that is read of it for writing.
-            HeldAddresses::of(searcher.snapshot().searcher())
+            AddressFilter::of(searcher.snapshot().searcher())
                 .map_err(|error| trouble::fault(error, &path))
                 .map(drop)
         }),
@@ -195,7 +195,7 @@ impl Opened {
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let snapshot = Snapshot::of(&reader);
-        let held = HeldAddresses::of(snapshot.searcher()).map_err(fault)?;
+        let addresses = AddressFilter::of(snapshot.searcher()).map_err(fault)?;
         Ok(Opened {
             fields: schema::schema().1,
             writer,
@@ -205,7 +205,7 @@ impl Opened {
             session,
             payload,
             recent: HashMap::new(),
-            held,
+            addresses,
             flight: Flight::new(limits::INDEX_WAITING_BYTES_MAX),
             detector: Detector::new(),
             damaged: None,
@@ -258,7 +258,7 @@ impl Opened {
 
     /// Sequence number of the committed entry, if any; cheap for addresses that were never held.
     fn committed_seq(&self, change: &Change) -> Result<Option<i64>, Fault> {
-        if !self.held.may_hold(change.address) {
+        if !self.addresses.may_hold(change.address) {
             return Ok(None);
         }
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
@@ -330,7 +330,7 @@ impl Opened {
             self.writer.delete_term(self.id_term(&kept.id));
         }
         self.writer.add_document(entry).map_err(|error| self.fault(error))?;
-        self.held.insert(numbers.address);
+        self.addresses.insert(numbers.address);
         Ok(())
     }
 
@@ -352,7 +352,7 @@ impl Opened {
         self.payload = payload;
         self.reader.reload().map_err(|error| self.fault(error))?;
         self.snapshot = Snapshot::of(&self.reader);
-        self.held.grow(self.snapshot.searcher()).map_err(|error| trouble::fault(error, &self.home.path))
+        self.addresses.grow(self.snapshot.searcher()).map_err(|error| trouble::fault(error, &self.home.path))
     }
 }
 
@@ -421,7 +421,7 @@ impl Output for Opened {
         self.commit(call)
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         self.guarded(|index| {
             index.snapshot.list(index.fields.id, after, most).map_err(|error| index.fault(error))
         })

@@ -20,7 +20,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::{limits, names};
 use ingather_connector::output::{
-    Change, Generation, Held, Output, OutputCan, OutputContext, OutputKind, Statement,
+    Change, Generation, Output, OutputCan, OutputContext, OutputEntry, OutputKind, Statement,
 };
 use ingather_connector::settings;
 use rustix::fs::{Access, FlockOperation, OFlags};
@@ -268,7 +268,7 @@ impl Output for Journal {
         Generation { identity: self.identity.clone(), number: self.seq, seq: self.seq, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<OutputEntry>, Fault> {
         Err(Fault::refused("cannot_list", "a journal is append-only and cannot be verified"))
     }
 }

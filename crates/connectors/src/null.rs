@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, OutputContext, OutputKind};
+use ingather_connector::output::{
+    Change, Generation, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
+};
 use ingather_connector::settings::{self, NoSettings};
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
@@ -41,7 +43,7 @@ impl Output for Null {
         Generation { identity: "null".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<OutputEntry>, Fault> {
         Err(Fault::refused("cannot_list", "the null output keeps nothing that could be listed"))
     }
 }

@@ -43,7 +43,7 @@ struct State {
     urgent: VecDeque<Task>,
     ready: VecDeque<Task>,
     /// Documents that a worker holds, or that wait for an output.
-    held: usize,
+    in_flight: usize,
     /// Those of them that a worker holds: what they lead to is not handed over yet.
     visiting: usize,
     listing_done: bool,
@@ -101,7 +101,7 @@ impl Board {
             if urgent + ready > 0 {
                 let mut tasks: Vec<Task> = state.urgent.drain(..urgent).collect();
                 tasks.extend(state.ready.drain(..ready));
-                state.held += tasks.len();
+                state.in_flight += tasks.len();
                 state.visiting += tasks.len();
                 self.changed.notify_all();
                 return Some(tasks);
@@ -120,8 +120,8 @@ impl Board {
     /// Documents are settled, or put off.
     pub(crate) fn release(&self, documents: usize) {
         let mut state = self.lock();
-        state.held -= documents;
-        if state.held == 0 {
+        state.in_flight -= documents;
+        if state.in_flight == 0 {
             self.changed.notify_all();
         }
     }
@@ -137,12 +137,14 @@ impl Board {
         self.lock().nothing_comes()
     }
 
-    /// Waits until the listing is over and nothing is due or held, or the run stops; at most `longest`.
+    /// Waits until the listing is over and nothing is due or in flight, or the run stops; at most `longest`.
     pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
         let state = self.lock();
         let busy = |state: &mut State| {
-            let idle =
-                state.listing_done && state.held == 0 && state.urgent.is_empty() && state.ready.is_empty();
+            let idle = state.listing_done
+                && state.in_flight == 0
+                && state.urgent.is_empty()
+                && state.ready.is_empty();
             !(state.closed || idle)
         };
         let (state, timeout) =

@@ -26,7 +26,7 @@ use crate::error::{EngineError, Result};
 use crate::outputs::OutputSlot;
 use crate::run::Run;
 use crate::visit;
-use crate::visit::holdings::Part;
+use crate::visit::parts::Part;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
@@ -75,7 +75,7 @@ pub(crate) fn address(run: &Run, uri: &str) -> (i64, i64) {
     (run.hasher.hash(&uri.as_bytes()[..parent]), run.hasher.hash(uri.as_bytes()))
 }
 
-/// One change with its place in the books.
+/// One change with its place in the delivery log.
 struct Sent {
     prepared: Prepared,
     intent: Intent,
@@ -212,7 +212,7 @@ impl<'r> Deliverer<'r> {
 
     fn entry(&self, prepared: Prepared) -> Sent {
         let (address_parent, address) = address(self.run, &prepared.uri);
-        let (sent, sent_access) = match prepared.step {
+        let (intended, intended_acl) = match prepared.step {
             Step::Put { version, access } => (version, access),
             // The record's digest stays as it stands; see `deliveries::intend`.
             Step::Access { access } => (Digest::NONE, access),
@@ -220,7 +220,7 @@ impl<'r> Deliverer<'r> {
         };
         let document = prepared.visit.task.id;
         let component = prepared.part.id;
-        let intent = Intent { document, component, address_parent, address, seq: 0, sent, sent_access };
+        let intent = Intent { document, component, address_parent, address, seq: 0, intended, intended_acl };
         Sent { prepared, intent, settled: false, heir: None, answer: Ok(()) }
     }
 
@@ -349,7 +349,7 @@ impl<'r> Deliverer<'r> {
             let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
             deliveries::refuse(sql, slot.id, "refused", &rows(refused))?;
             for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
-                deliveries::forget_one(sql, slot.id, (&entry.intent).into())?;
+                deliveries::reset_one(sql, slot.id, (&entry.intent).into())?;
             }
             if let Some(generation) = &generation {
                 connections::settle(
@@ -438,9 +438,9 @@ fn settle_among(
     match entry.prepared.step {
         Step::Put { version, access } => {
             entry.settled = others.any(|owner| {
-                owner.holding.held == Some(version)
-                    && owner.holding.sent == version
-                    && (owner.holding.held_access == Some(access) && owner.holding.sent_access == access
+                owner.state.confirmed == Some(version)
+                    && owner.state.intended == version
+                    && (owner.state.confirmed_acl == Some(access) && owner.state.intended_acl == access
                         || planted(Mutation::SecondOwnerOnContentAlone))
             });
         }
@@ -462,9 +462,9 @@ fn overwrite(
 ) -> std::result::Result<(), StoreError> {
     match entry.prepared.step {
         _ if entry.settled => 0,
-        Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
+        Step::Put { .. } => deliveries::supersede(sql, slot.id, false, &entry.intent)?,
         Step::Access { .. } if planted(Mutation::AccessLeavesOtherOwners) => 0,
-        Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,
+        Step::Access { .. } => deliveries::supersede(sql, slot.id, true, &entry.intent)?,
         Step::Delete => 0,
     };
     Ok(())

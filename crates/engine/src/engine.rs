@@ -193,7 +193,7 @@ impl Engine {
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let known = self.reader.read(|sql| Known::load(sql, job))?;
-        let (acl_ids, containers) = self.reader.read(|sql| {
+        let (acls, containers) = self.reader.read(|sql| {
             Ok((Acls::load(sql, job.repository)?, Containers::load(sql, job.repository, job.id)?))
         })?;
         Ok(Run {
@@ -229,7 +229,7 @@ impl Engine {
             unseen: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
-            acl_ids: Mutex::new(acl_ids),
+            acls: Mutex::new(acls),
             containers: Mutex::new(containers),
             audiences: Audiences::default(),
             balance: Mutex::default(),

@@ -141,7 +141,7 @@ impl Engine {
             let work = if run.is_some() { "confirm" } else { "delete" };
             match self.add_target(&mut remover, &connection, job, run, work) {
                 // An output that holds nothing of the job need not be there. When it is, opening it tells whether it
-                // fits the books: it may hold what books from an earlier day do not know.
+                // fits the delivery log: it may hold what an inventory of an earlier day does not know.
                 Err(EngineError::Output { .. } | EngineError::Refused(_)) if held.is_empty() => {}
                 added => added?,
             }

@@ -1,4 +1,4 @@
-//! The outputs of a run: opened, checked against the books, each with the queue of what waits for it.
+//! The outputs of a run: opened, checked against the delivery log, each with the queue of what waits for it.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
@@ -329,9 +329,9 @@ pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
     }
 }
 
-/// Opens an output for writing and checks that the books speak of it.
+/// Opens an output for writing and checks that the delivery log speaks of it.
 ///
-/// An output that stands behind the books has lost confirmed entries; one that stands ahead of them holds entries that
+/// An output that stands behind the delivery log has lost confirmed entries; one that stands ahead of it holds entries that
 /// nobody knows, and the store may give ids out again that it refers to. Either is emptied: its deliveries count as not
 /// confirmed, and every document that it should hold is visited again (design 4.7, 4.17).
 pub(crate) fn open(
@@ -405,7 +405,7 @@ pub(crate) fn kind<'r>(registry: &'r Registry, connection: &Connection) -> Resul
     })
 }
 
-/// Opens an output for writing, whether the books speak of it or not.
+/// Opens an output for writing, whether the delivery log speaks of it or not.
 pub(crate) fn open_as_it_is(
     store: &Store,
     registry: &Registry,
@@ -439,7 +439,7 @@ fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Co
             lease.fence(sql)?;
             let held = deliveries::all_of_output(sql, output, after, FORGET_ROWS as usize)?;
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
-            deliveries::forget_output(sql, output, after, last)?;
+            deliveries::reset_output(sql, output, after, last)?;
             let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
             for (document, owner) in held.into_iter().filter(|(_, owner)| !leaving.contains(&owner.0)) {
                 by_job.entry(owner.0).or_default().push(Wanted { document, due: 0, cause: Cause::Resend });

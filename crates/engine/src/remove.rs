@@ -25,7 +25,7 @@ use crate::deliver::told::reference;
 use crate::error::{EngineError, Result};
 use crate::outputs::Opened;
 use crate::progress::Progress;
-use crate::visit::holdings::Part;
+use crate::visit::parts::Part;
 
 /// An output that removals are sent to.
 pub(crate) struct Target {
@@ -179,9 +179,9 @@ impl Remover {
 
     /// What is to go, by output; and documents of which nobody knows any more under which address an output holds them.
     fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<(Plan, HashSet<i64>)> {
-        let (holdings, names, uris, components) = self.store.reader().read(|sql| {
-            let (holdings, names) = (deliveries::holdings(sql, ids)?, documents::names(sql, ids)?);
-            Ok((holdings, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
+        let (states, names, uris, components) = self.store.reader().read(|sql| {
+            let (states, names) = (deliveries::states(sql, ids)?, documents::names(sql, ids)?);
+            Ok((states, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
         })?;
         let components: HashMap<(i64, i64), Arc<str>> =
             components.into_iter().map(|c| ((c.document, c.id), c.name.into())).collect();
@@ -189,8 +189,7 @@ impl Remover {
         let uris: HashMap<(i64, ConnectionId), String> =
             uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
         let (mut leaving, mut nameless) = (Plan::new(), HashSet::new());
-        for delivery in
-            holdings.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only))
+        for delivery in states.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only))
         {
             let name = names.get(&delivery.document);
             let remembered = uris.get(&(delivery.document, delivery.output)).cloned();
@@ -216,8 +215,8 @@ impl Remover {
             address_parent: self.hasher.hash(&uri.as_bytes()[..parent]),
             address: self.hasher.hash(uri.as_bytes()),
             seq: 0,
-            sent: Digest::NONE,
-            sent_access: Digest::NONE,
+            intended: Digest::NONE,
+            intended_acl: Digest::NONE,
         };
         let change = Change {
             id: uri,

@@ -67,7 +67,7 @@ pub(crate) struct Run {
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
-    pub(crate) acl_ids: Mutex<Acls>,
+    pub(crate) acls: Mutex<Acls>,
     pub(crate) containers: Mutex<Containers>,
     pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
@@ -93,8 +93,8 @@ impl Run {
         self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn acl_ids(&self) -> MutexGuard<'_, Acls> {
-        lock(&self.acl_ids)
+    pub(crate) fn acls(&self) -> MutexGuard<'_, Acls> {
+        lock(&self.acls)
     }
 
     pub(crate) fn containers(&self) -> MutexGuard<'_, Containers> {

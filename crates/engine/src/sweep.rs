@@ -167,7 +167,7 @@ fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreema
     let mut held = RoaringTreemap::new();
     let ids: Vec<i64> = documents.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(JUDGED_AT_ONCE) {
-        let deliveries = run.reader.read(|sql| ingather_store::deliveries::holdings(sql, ids))?;
+        let deliveries = run.reader.read(|sql| ingather_store::deliveries::states(sql, ids))?;
         held.extend(deliveries.iter().map(|delivery| delivery.document as u64));
     }
     Ok(held)

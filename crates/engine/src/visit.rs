@@ -3,7 +3,7 @@
 pub(crate) mod audience;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
-pub(crate) mod holdings;
+pub(crate) mod parts;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
 pub(crate) mod steady;
@@ -13,7 +13,7 @@ mod unread;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Found, Holding, NOBODY};
+use ingather_connector::model::decision::{DeliveryState, Found, NOBODY};
 use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::ids::{AclId, ContainerId, Digest, DocumentId};
@@ -32,18 +32,18 @@ use crate::error::Result;
 use crate::outputs::OutputSlot;
 use crate::run::Run;
 
-use self::holdings::{Finding, Holdings, Part, Telling};
+use self::parts::{Deliveries, Finding, Part, Telling};
 use self::pipeline::Passed;
-use self::steady::{Done, Held};
+use self::steady::{Done, SecondLook};
 
 /// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
 pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
     let known: Vec<i64> = tasks.iter().filter(|task| task.known.is_some()).map(|task| task.id).collect();
-    let mut holdings = holdings::read(&run.reader, &known)?;
+    let mut deliveries = parts::read(&run.reader, &known)?;
     let raws: HashMap<i64, Digest> =
         run.reader.read(|sql| documents::raws(sql, &known))?.into_iter().collect();
     let claimed = tasks.len();
-    let mut held_back = Held::new(run);
+    let mut second_look = SecondLook::new(run);
     let mut reading = Vec::new();
     for task in tasks {
         if run.stops() {
@@ -51,14 +51,14 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             run.board.release(1);
             continue;
         }
-        let held = holdings.remove(&task.id).unwrap_or_default();
+        let deliveries = deliveries.remove(&task.id).unwrap_or_default();
         let raw = raws.get(&task.id).copied().unwrap_or(Digest::NONE);
-        match (Visiting { run, task, held, raw, steady: true, looked: None, is_ahead: false }).look()? {
-            Looked::Over(done) => held_back.take(done)?,
+        match (Visiting { run, task, deliveries, raw, steady: true, looked: None, is_ahead: false }).look()? {
+            Looked::Over(done) => second_look.take(done)?,
             Looked::Reads(visiting) => reading.push(*visiting),
         }
     }
-    held_back.look()?;
+    second_look.look()?;
     // What the same people may see follows each other: the stages read it with one process.
     reading.sort_by_key(|visiting| {
         let task = &visiting.task;
@@ -70,10 +70,10 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
             run.board.release(1);
             continue;
         }
-        held_back.take(visiting.read_and_send()?)?;
+        second_look.take(visiting.read_and_send()?)?;
     }
-    held_back.look()?;
-    settle(run, held_back.quiet.iter().collect())?;
+    second_look.look()?;
+    settle(run, second_look.quiet.iter().collect())?;
     if run.board.visited(claimed) {
         run.outputs.iter().for_each(OutputSlot::notify);
     }
@@ -105,9 +105,9 @@ pub(crate) fn access_digest(acl_id: Option<AclId>, container: Option<ContainerId
 }
 
 /// Whether an output is known to hold just that access: hidden once, it is not hidden again at each attempt.
-fn is_held(holding: Option<Holding>, step: Step) -> bool {
+fn holds_access(state: Option<DeliveryState>, step: Step) -> bool {
     let Step::Access { access } = step else { return false };
-    holding.is_some_and(|h| h.sent_access == access && h.held_access == Some(access))
+    state.is_some_and(|h| h.intended_acl == access && h.confirmed_acl == Some(access))
 }
 
 /// Whether an answer is of one version of a document.
@@ -132,7 +132,7 @@ fn is_unread(unread: &HashSet<String>, name: &str) -> bool {
 struct Visiting<'r> {
     run: &'r Run,
     task: Task,
-    held: Holdings,
+    deliveries: Deliveries,
     /// Digest of the bytes that what outputs hold was made of; none when that cannot be told.
     raw: Digest,
     /// What was looked at or read is of one version.
@@ -212,14 +212,14 @@ impl<'r> Visiting<'r> {
     /// The acl of what is seen of it, after the stages had their say.
     fn acl_id(&self, observed: &Observed) -> Result<AclId> {
         let acl = self.run.pipeline.access(&observed.acl);
-        let mut acl_ids = self.run.acl_ids();
-        if let Some(id) = acl_ids.find(&acl) {
+        let mut acls = self.run.acls();
+        if let Some(id) = acls.find(&acl) {
             return Ok(id);
         }
-        let Some(store) = &self.run.store else { return Ok(acl_ids.pretend(&acl)) };
+        let Some(store) = &self.run.store else { return Ok(acls.pretend(&acl)) };
         Ok(store.write(Durability::Relaxed, |sql| {
             self.run.fence(sql)?;
-            acl_ids.intern(sql, &acl)
+            acls.intern(sql, &acl)
         })?)
     }
 
@@ -308,7 +308,7 @@ impl<'r> Visiting<'r> {
             }
         });
         let made = Made { kept: Some(kept), extract, partial };
-        let (tellings, decided) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        let (tellings, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.show(visited, tellings, outcome.unwrap_or(decided), made)
     }
 
@@ -336,7 +336,7 @@ impl<'r> Visiting<'r> {
                 Err(_) => drop(unread.insert(component.name)),
             }
         }
-        for part in self.held.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
+        for part in self.deliveries.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
             let unread =
                 parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
             if (unread && !planted(Mutation::UnreadComponentGoes))
@@ -344,7 +344,7 @@ impl<'r> Visiting<'r> {
             {
                 let kept_access = self.access_of_kept(access);
                 let finding = Finding::looked(Part { kept: true, ..part }, access, kept_access);
-                if finding.stays(&self.held, &self.run.outputs) {
+                if finding.stays(&self.deliveries, &self.run.outputs) {
                     kept.push(finding.part.id);
                 }
                 findings.push(finding);
@@ -398,8 +398,8 @@ impl<'r> Visiting<'r> {
 
     fn send_declined(self, visited: Visited, reason: Reason) -> Result<Done<'r>> {
         let declined = Found::Declined(reason);
-        let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
-        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        let findings = self.deliveries.parts().map(|part| Finding::same(part, declined.clone())).collect();
+        let (tellings, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.hand_over(visited, tellings, outcome, Made::default())
     }
 
@@ -417,7 +417,7 @@ impl<'r> Visiting<'r> {
             record,
             acl_id: visited.acl_id.filter(|_| !hidden),
             container: visited.container,
-            first: self.held.is_first(),
+            first: self.deliveries.is_first(),
         }
     }
 
@@ -430,10 +430,10 @@ impl<'r> Visiting<'r> {
         mut made: Made,
     ) -> Result<Done<'r>> {
         // What had nothing in it keeps nothing.
-        made.kept = made.kept.filter(|_| self.held.has_inside());
+        made.kept = made.kept.filter(|_| self.deliveries.has_inside());
         if tellings.is_empty() || self.run.store.is_none() {
             for telling in &tellings {
-                outcome = outcome.or(telling.step.outcome(self.held.is_first()));
+                outcome = outcome.or(telling.step.outcome(self.deliveries.is_first()));
             }
             let visit = Visit::new(self.task, Some(visited), outcome, 0).with(made);
             return Ok(Done::Quiet(Box::new(visit)));

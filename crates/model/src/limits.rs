@@ -159,7 +159,7 @@ pub const VERIFY_ENTRIES_MAX: usize = 1_000_000;
 pub const VERIFY_UNKNOWN_MAX: usize = 1_000_000;
 /// Entries and deliveries that `verify` reads at once.
 pub const VERIFY_PAGE: usize = 4_096;
-/// Passages that one text is cut into: each is an entry of its own in the books.
+/// Passages that one text is cut into: each is an entry of its own in the inventory.
 pub const PASSAGES_MAX: usize = 10_000;
 /// Stages of one pipeline.
 pub const STAGES_MAX: usize = 64;

@@ -59,7 +59,7 @@ struct World {
     lines: Vec<String>,
     files: BTreeSet<String>,
     outputs: Vec<(&'static str, &'static str)>,
-    /// Every output can tell that it does not fit the books, so that old books may come back.
+    /// Every output can tell that it does not fit the inventory, so that an old store may come back.
     all_fit: bool,
     /// Some outputs judge access by what they are told.
     some_told: bool,

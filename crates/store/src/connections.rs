@@ -37,9 +37,9 @@ pub struct Connection {
     pub name: String,
     /// Settings of the connector.
     pub settings: serde_json::Value,
-    /// Identity of the output that the books speak of, once there was a commit.
+    /// Identity of the output that the delivery log speaks of, once there was a commit.
     pub identity: Option<String>,
-    /// Number of the last commit that the books know of.
+    /// Number of the last commit that the delivery log knows of.
     pub generation: i64,
     /// The opening of the output that made it.
     pub session: i64,

@@ -1,6 +1,6 @@
 //! All that the store knows about one document, for answers to people (design 4.13).
 
-use ingather_model::decision::Holding;
+use ingather_model::decision::DeliveryState;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ConnectionId, Digest, JobId};
 
@@ -46,7 +46,7 @@ pub struct Sent {
     /// Hash of the address.
     pub address: i64,
     /// Digests sent and held.
-    pub holding: Holding,
+    pub state: DeliveryState,
     /// When it was sent last.
     pub intent_at: i64,
     /// When the output confirmed last.
@@ -80,11 +80,11 @@ pub fn sent(sql: &mut Sql<'_>, document: i64, component: i64) -> Result<Vec<Sent
             name: row.text(1)?,
             address_parent: row.int(2)?,
             address: row.int(3)?,
-            holding: Holding {
-                sent: Digest(row.int(4)?),
-                sent_access: Digest(row.int(5)?),
-                held: row.opt_int(6)?.map(Digest),
-                held_access: row.opt_int(7)?.map(Digest),
+            state: DeliveryState {
+                intended: Digest(row.int(4)?),
+                intended_acl: Digest(row.int(5)?),
+                confirmed: row.opt_int(6)?.map(Digest),
+                confirmed_acl: row.opt_int(7)?.map(Digest),
             },
             intent_at: row.int(8)?,
             confirmed_at: row.opt_int(9)?,

@@ -1,7 +1,7 @@
 //! Kinds of outputs in memory, by what they are able to do.
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{AsOpened, Holdings, OutputCan, OutputContext, OutputKind};
+use ingather_connector::output::{AsOpened, OutputCan, OutputContext, OutputKind, OutputSnapshot};
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::memory_output::open;
@@ -58,6 +58,6 @@ fn look(
     kind: &OutputKind,
     settings: &serde_json::Value,
     context: &OutputContext,
-) -> Result<Option<Box<dyn Holdings>>, Fault> {
+) -> Result<Option<Box<dyn OutputSnapshot>>, Fault> {
     Ok(Some(Box::new(AsOpened((kind.open)(settings, context)?))))
 }

@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    Change, Generation, Held, Op, Output, OutputCan, OutputContext, Says, Statement,
+    Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, Says, Statement,
 };
 
 use crate::clock::HandClock;
@@ -96,9 +96,9 @@ pub struct Shelf {
     earlier: Commit,
     backup: Option<(Commit, Rules)>,
     late: Vec<Change>,
-    /// It or the books were not put back since it was opened last: whoever opens it finds out.
+    /// It or the delivery log were not put back since it was opened last: whoever opens it finds out.
     pub fits: bool,
-    /// How often it lost everything: it was emptied because it did not fit the books, or forgot.
+    /// How often it lost everything: it was emptied because it did not fit the delivery log, or forgot.
     pub emptied: u32,
     /// What goes wrong, the first that fits.
     pub troubles: Vec<Trouble>,
@@ -480,13 +480,13 @@ impl Output for MemoryOutput {
         Ok(self.generation())
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         if !self.can.list {
             return Err(Fault::refused("list", "it cannot list"));
         }
         let shelf = locked(&self.shelf);
         let later = shelf.entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
-        let held = |(id, entry): (&String, &Entry)| Held {
+        let held = |(id, entry): (&String, &Entry)| OutputEntry {
             id: id.clone(),
             address: entry.address,
             job: entry.job,

@@ -16,10 +16,10 @@
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
-mod books;
 mod deeds;
 mod expectations;
 mod faults;
+mod ledger;
 mod quiet;
 mod truth;
 mod watch;
@@ -53,7 +53,7 @@ pub(crate) struct Play {
     /// Every deed is judged.
     watching: bool,
     watch: watch::Watch,
-    /// Times in the books may contradict each other.
+    /// Times in the inventory may contradict each other.
     clock_was_set_back: bool,
     /// The source changed in the middle of the last run, which may have looked before.
     changed_meanwhile: bool,

@@ -50,7 +50,7 @@ impl Filled {
     }
 }
 
-/// What is wrong with such a store once it was brought up to date: faults in its books, what is shown to more than before, what is not
+/// What is wrong with such a store once it was brought up to date: faults in its inventory, what is shown to more than before, what is not
 /// shown that is open to all.
 ///
 /// # Panics
@@ -77,12 +77,12 @@ fn found(reader: &Reader) -> BTreeSet<String> {
     for job in reader.read(jobs::list).expect("the store answers") {
         let listed = reader.read(|sql| documents::list(sql, job.id, 0, 1_000)).expect("the store answers");
         let ids: Vec<i64> = listed.iter().map(|listed| listed.id.0).collect();
-        let held = reader.read(|sql| deliveries::holdings(sql, &ids)).expect("the store answers");
+        let held = reader.read(|sql| deliveries::states(sql, &ids)).expect("the store answers");
         for stored in reader.read(|sql| documents::get(sql, &ids)).expect("the store answers") {
             let shown = held.iter().any(|delivery| {
                 delivery.document == stored.known.id.0
-                    && delivery.holding.held.is_some_and(|held| held.is_some())
-                    && delivery.holding.held_access != Some(NOBODY)
+                    && delivery.state.confirmed.is_some_and(|held| held.is_some())
+                    && delivery.state.confirmed_acl != Some(NOBODY)
             });
             let (acl_id, container) = (stored.known.acl_id, stored.known.container);
             if shown && permitted.permits(0, Reference { job: Some(JobId(job.id.0)), acl_id, container }) {

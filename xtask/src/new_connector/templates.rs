@@ -254,7 +254,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputContext, OutputKind,
+    AsOpened, Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -340,11 +340,11 @@ impl Output for __Type__ {
         Generation { identity: "__name__".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.range::<str, _>((from, Bound::Unbounded)).take(most);
         let held = |(id, &(address, job, version, acl_id, container)): (&String, &Entry)| {
-            Held { id: id.clone(), address, job, version, acl_id, container }
+            OutputEntry { id: id.clone(), address, job, version, acl_id, container }
         };
         Ok(entries.map(held).collect())
     }

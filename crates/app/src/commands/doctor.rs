@@ -1,4 +1,4 @@
-//! `ingather doctor`: whether the books are sound, and whether the surroundings let the program work.
+//! `ingather doctor`: whether the inventory is sound, and whether the surroundings let the program work.
 
 use std::collections::HashMap;
 

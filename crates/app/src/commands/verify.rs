@@ -72,7 +72,7 @@ fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
     }
 }
 
-/// Looks at one output; whether it agrees with the books, or was made to.
+/// Looks at one output; whether it agrees with the delivery log, or was made to.
 fn one(
     global: &Global,
     data: &DataDirectory,

@@ -183,7 +183,7 @@ fn a_repair_takes_nothing_that_was_on_its_way_for_what_an_index_of_another_day_h
     restore_store(&sandbox, &yesterday);
     // Yesterday's copy was made between an intent and its confirmation.
     let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
-    let lose = |sql: &mut Sql<'_>| deliveries::lose(sql, &[(1, 2), (2, 2), (3, 2), (4, 2)]);
+    let lose = |sql: &mut Sql<'_>| deliveries::unconfirm(sql, &[(1, 2), (2, 2), (3, 2), (4, 2)]);
     store.write(Durability::Synced, lose).unwrap();
     drop(store);
     std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();

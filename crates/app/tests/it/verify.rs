@@ -154,7 +154,7 @@ fn what_was_taken_altered_or_planted_is_found_and_put_right_but_for_what_is_fore
         assert_eq!(sandbox.find("forged").len() + sandbox.find("\"left over\"").len(), 0);
         assert_eq!(sandbox.find("planted").len(), 50);
         assert_eq!(sandbox.everything().len(), 350);
-        // Neither the index nor the sources are begun anew: the books fit again.
+        // Neither the index nor the sources are begun anew: the delivery log fits again.
         assert_eq!(sandbox.synced(&[]).get("unchanged"), 300);
         // What this test wrote itself is not its owner's alone; nothing else is wrong.
         sandbox.run(&["doctor", "--repair"]).exits(0);

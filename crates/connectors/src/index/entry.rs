@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ingather_connector::model::document::component_of;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{Change, Held};
+use ingather_connector::output::{Change, OutputEntry};
 use serde::{Deserialize, Serialize};
 use tantivy::columnar::Column;
 use tantivy::schema::Value;
@@ -282,9 +282,9 @@ impl Columns {
     }
 
     /// What is held at `id`, for listings.
-    pub(super) fn held(&self, id: String, doc: DocId) -> Held {
+    pub(super) fn held(&self, id: String, doc: DocId) -> OutputEntry {
         let numbers = self.numbers(doc);
-        Held {
+        OutputEntry {
             id,
             address: numbers.address,
             job: numbers.job,

@@ -38,7 +38,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(limits::LOCK_PAUSE_MS);
 pub(super) struct Payload {
     /// Format of schema, terms and stored texts.
     pub(super) format: u32,
-    /// Identity of the store that keeps the books.
+    /// Identity of the store that keeps the inventory.
     pub(super) store: String,
     /// Identity of this index.
     pub(super) identity: String,

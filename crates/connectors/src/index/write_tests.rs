@@ -88,7 +88,7 @@ fn an_access_change_keeps_text_and_fields() {
     assert_eq!(results(data.path(), &request("haus", only(&[1, 7], &[1]))).total, 0);
     let held = index.list(&call(), None, 9).unwrap();
     let address = access("d/a", 3, 8).address;
-    let expected = Held {
+    let expected = OutputEntry {
         id: "d/a".into(),
         address,
         job: access("d/a", 3, 8).job,

@@ -23,11 +23,11 @@ pub(crate) fn meet<'p>(
     reports: &'p [ContainerReport],
     listing: u32,
 ) -> Result<Vec<&'p ContainerReport>> {
-    let mut acl_ids = run.acl_ids();
+    let mut acls = run.acls();
     let mut containers = run.containers();
     let mut changed = Vec::new();
     for report in reports {
-        let acl = acl_ids.find(&report.acl);
+        let acl = acls.find(&report.acl);
         if !changed.is_empty() || !containers.stands(report, acl, listing) {
             changed.push(report);
         }
@@ -38,8 +38,8 @@ pub(crate) fn meet<'p>(
     let mut meet_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
         for report in &changed {
             let acl = match sql.as_deref_mut() {
-                Some(sql) => acl_ids.intern(sql, &report.acl)?,
-                None => acl_ids.pretend(&report.acl),
+                Some(sql) => acls.intern(sql, &report.acl)?,
+                None => acls.pretend(&report.acl),
             };
             if containers.meet(sql.as_deref_mut(), report, acl, accept, now)? {
                 foreign.push(*report);

@@ -68,8 +68,8 @@ impl Definitions {
     /// What is known of an output that was just opened. `anew`: it was cut, or begins otherwise.
     fn load(sql: &mut Sql<'_>, output: ConnectionId, state: i64, anew: bool) -> Result<Definitions> {
         let (mut told, mut untold) = (HashMap::new(), Vec::new());
-        for (subject, sent, held) in definitions::list(sql, output)? {
-            let is_told = held == Some(sent);
+        for (subject, intended, confirmed) in definitions::list(sql, output)? {
+            let is_told = confirmed == Some(intended);
             let is_known = match subject {
                 // What a reader cannot do without is told again to whoever begins with a file that was cut.
                 Subject::Also(_) => is_told && !anew,
@@ -78,7 +78,7 @@ impl Definitions {
             // Where nobody knows what was said last, it is told again.
             match subject {
                 _ if is_known => {
-                    told.insert(subject, sent);
+                    told.insert(subject, intended);
                 }
                 Subject::Container(..) | Subject::Also(_) => {
                     told.insert(subject, Digest::NONE);
@@ -96,7 +96,7 @@ impl Definitions {
     }
 
     pub(crate) fn note_entries(&mut self, defined: Defined) {
-        self.told.insert(defined.subject, defined.sent);
+        self.told.insert(defined.subject, defined.intended);
     }
 
     /// Whether there may be something to tell, beside what entries need.
@@ -178,9 +178,9 @@ impl Definitions {
             _ => None,
         });
         let mut also: BTreeMap<i64, Vec<Reference>> = told.collect();
-        for Pending { address, reference, held } in pending {
+        for Pending { address, reference, confirmed } in pending {
             // What the entry says itself need not be said beside it.
-            if held != Some(access_digest(reference.0, reference.1)) {
+            if confirmed != Some(access_digest(reference.0, reference.1)) {
                 also.entry(address).or_default().push(reference);
             }
         }
@@ -195,11 +195,11 @@ impl Definitions {
     fn answered(&mut self, draft: &Draft) {
         for defined in &draft.defined {
             match defined.subject {
-                Subject::Also(_) if defined.sent == digest_of_references(&[]) => {
+                Subject::Also(_) if defined.intended == digest_of_references(&[]) => {
                     self.told.remove(&defined.subject);
                 }
                 subject => {
-                    self.told.insert(subject, defined.sent);
+                    self.told.insert(subject, defined.intended);
                 }
             }
         }
@@ -259,7 +259,7 @@ impl Opened {
         let first = connections::take_numbers(sql, id, self.session, wanted.len())?;
         let mut draft = Draft { judged: Some(generation), ..Draft::default() };
         for ((defined, says), seq) in wanted.into_iter().zip(first..) {
-            draft.defined.extend(defined.map(|(subject, sent)| Defined { subject, seq, sent }));
+            draft.defined.extend(defined.map(|(subject, intended)| Defined { subject, seq, intended }));
             draft.statements.push(Statement { seq, says });
         }
         definitions::intend(sql, id, &draft.defined)?;
@@ -396,12 +396,12 @@ pub(crate) fn load(
         }
         if lost || !is_known {
             if is_known {
-                definitions::lose(sql, known.id)?;
+                definitions::unconfirm(sql, known.id)?;
                 // As if somebody had begun to tell all that entries refer to, also those of an earlier format.
                 let in_use = definitions::in_use(sql, known.id)?;
                 definitions::intend(sql, known.id, &untold(&in_use))?;
             } else {
-                definitions::forget(sql, known.id)?;
+                definitions::reset(sql, known.id)?;
             }
             connections::settle(sql, known.id, &stands.identity, stands.number, state)?;
         }
@@ -422,7 +422,7 @@ fn untold(in_use: &[Reference]) -> Vec<Defined> {
         [acl_id.map(Subject::Acl), container.map(|container| Subject::Container(container, *job))]
     });
     let subjects: BTreeSet<Subject> = subjects.flatten().collect();
-    subjects.into_iter().map(|subject| Defined { subject, seq: 0, sent: Digest::NONE }).collect()
+    subjects.into_iter().map(|subject| Defined { subject, seq: 0, intended: Digest::NONE }).collect()
 }
 
 /// Containers, by what is needed to judge them.

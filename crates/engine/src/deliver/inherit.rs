@@ -84,7 +84,7 @@ impl Heir {
         if self.adopts.is_some() || planted(Mutation::LeftEntryStays) {
             return Ok(());
         }
-        deliveries::overwrite(sql, output, false, left)?;
+        deliveries::supersede(sql, output, false, left)?;
         self.want(sql, now)
     }
 
@@ -120,7 +120,7 @@ impl Heir {
         if !self.is_gone {
             return Ok(());
         }
-        deliveries::overwrite(sql, output, false, left)?;
+        deliveries::supersede(sql, output, false, left)?;
         self.want(sql, now)
     }
 }
@@ -130,7 +130,7 @@ fn adopter(sql: &mut Sql<'_>, heir: &Owner) -> Result<Option<Adopter>> {
     let Some(job) = jobs::get(sql, heir.job)? else { return Ok(None) };
     let (acl_id, container) = (stored.known.acl_id, stored.known.container);
     // A document whose visit is not settled does not know yet what its entry says.
-    let is_sent = access_digest(acl_id, container) == heir.holding.sent_access;
+    let is_sent = access_digest(acl_id, container) == heir.state.intended_acl;
     let adopter =
         Adopter { job: job.id, job_name: job.name.as_str().into(), name: stored.name, acl_id, container };
     Ok(Some(adopter).filter(|_| is_sent))

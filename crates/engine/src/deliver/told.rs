@@ -110,7 +110,7 @@ impl Deliverer<'_> {
         let done = store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             let seq = connections::take_numbers(sql, slot.id, slot.session, 1)?;
-            let done = Defined { subject: Subject::Entries(run.job.id), seq, sent: NOBODY };
+            let done = Defined { subject: Subject::Entries(run.job.id), seq, intended: NOBODY };
             definitions::intend(sql, slot.id, &[done])?;
             definitions::confirm(sql, slot.id, &[done])?;
             Ok(done)
@@ -124,9 +124,9 @@ impl Deliverer<'_> {
     /// What the output is known to hold of documents, as changes of access that change nothing.
     fn references(&self, ids: &[i64]) -> Result<Vec<Change>> {
         let run = self.run;
-        let (held, stored, uris, components) = run.reader.read(|sql| {
-            let (held, stored) = (deliveries::holdings(sql, ids)?, documents::get(sql, ids)?);
-            Ok((held, stored, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
+        let (states, stored, uris, components) = run.reader.read(|sql| {
+            let (states, stored) = (deliveries::states(sql, ids)?, documents::get(sql, ids)?);
+            Ok((states, stored, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
         })?;
         let stored: HashMap<i64, Stored> = stored.into_iter().map(|one| (one.known.id.0, one)).collect();
         let uris: HashMap<(i64, ConnectionId), String> =
@@ -136,12 +136,12 @@ impl Deliverer<'_> {
         let change = |delivery: Delivery| {
             let stored = stored.get(&delivery.document)?;
             let (acl_id, container) = (stored.known.acl_id, stored.known.container);
-            let access = delivery.holding.sent_access;
+            let access = delivery.state.intended_acl;
             let is_told = access == NOBODY || access == access_digest(acl_id, container);
-            let is_held = delivery.holding.is_confirmed()
-                && delivery.holding.held != Some(Digest::NONE)
+            let is_delivered = delivery.state.is_confirmed()
+                && delivery.state.confirmed != Some(Digest::NONE)
                 && delivery.outcome.is_none();
-            if !is_told || !is_held {
+            if !is_told || !is_delivered {
                 return None;
             }
             let uri = uris.get(&(delivery.document, delivery.output)).cloned();
@@ -160,7 +160,7 @@ impl Deliverer<'_> {
                 op: Op::Access { acl_id: acl_id.filter(|_| access != NOBODY), container },
             })
         };
-        let held = held.into_iter().filter(|delivery| delivery.output == self.slot.id);
-        Ok(held.filter_map(change).collect())
+        let states = states.into_iter().filter(|delivery| delivery.output == self.slot.id);
+        Ok(states.filter_map(change).collect())
     }
 }

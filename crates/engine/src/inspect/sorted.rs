@@ -1,4 +1,4 @@
-//! Entries of an output in the order of the books: sorted in memory, or by parts through files when there are many.
+//! Entries of an output in the order of the delivery log: sorted in memory, or by parts through files when there are many.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -16,7 +16,7 @@ const BYTES: usize = 49;
 /// One entry, as far as it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
-    /// Hash of the address's parent, and of the address: the order of the books.
+    /// Hash of the address's parent, and of the address: the order of the delivery log.
     pub(super) address: (i64, i64),
     pub(super) version: i64,
     pub(super) job: i64,
@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// Takes entries in any order and gives them back in that of the books.
+/// Takes entries in any order and gives them back in that of the delivery log.
 pub(super) struct Sorted {
     folder: PathBuf,
     waiting: Vec<Entry>,

@@ -301,14 +301,14 @@ pub(super) fn source(standing: &Standing) -> String {
 }
 
 fn is_leaving(sent: &Sent) -> bool {
-    !sent.holding.sent.is_some()
+    !sent.state.intended.is_some()
 }
 
 pub(super) fn is_confirmed(sent: &Sent) -> bool {
-    let holding = &sent.holding;
-    holding.sent.is_some()
-        && holding.held == Some(holding.sent)
-        && holding.held_access == Some(holding.sent_access)
+    let state = &sent.state;
+    state.intended.is_some()
+        && state.confirmed == Some(state.intended)
+        && state.confirmed_acl == Some(state.intended_acl)
 }
 
 /// What each output of the job holds.
@@ -342,7 +342,7 @@ fn holder(sent: &Sent, other: Option<&str>) -> Holder {
             ("leaving", "was told to take it out, and has not confirmed that".to_owned())
         }
         _ if is_confirmed(sent) => ("held", format!("holds it as it was sent{also}")),
-        _ if sent.holding.held == Some(sent.holding.sent) => {
+        _ if sent.state.confirmed == Some(sent.state.intended) => {
             ("unconfirmed", "holds it; its new access was sent and is not confirmed".to_owned())
         }
         _ => ("unconfirmed", "was sent it, and has not confirmed that".to_owned()),

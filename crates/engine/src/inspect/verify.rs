@@ -1,9 +1,9 @@
-//! What an output really holds, beside what the books say that it holds (design 4.17): one pass over both.
+//! What an output really holds, beside what the delivery log says that it holds (design 4.17): one pass over both.
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::JobId;
 use ingather_connector::model::limits;
-use ingather_connector::output::{Holdings, OutputContext};
+use ingather_connector::output::{OutputContext, OutputSnapshot};
 use ingather_store::connections::{self, Connection};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::outputs::{self, Opened};
 
-mod books;
+mod log;
 mod pass;
 
 use pass::{Pass, Side};
@@ -21,10 +21,10 @@ use pass::{Pass, Side};
 /// Attempts to meet inventory and output in step while a writer works.
 const ATTEMPTS_MAX: usize = 100;
 
-/// How an entry and the books differ.
+/// How an entry and the delivery log differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The books say that it is there, and it is not.
+    /// The delivery log says that it is there, and it is not.
     Missing,
     /// It is there with another version or another access than was confirmed.
     Stale,
@@ -53,7 +53,7 @@ pub struct Difference {
     pub kind: Kind,
     /// Address of the entry.
     pub id: String,
-    /// Job and name of the document, when the books know it.
+    /// Job and name of the document, when the delivery log knows it.
     pub document: Option<(String, String)>,
 }
 
@@ -62,7 +62,7 @@ pub struct Difference {
 pub struct Verified {
     /// Entries that the output holds.
     pub entries: u64,
-    /// Deliveries in the books.
+    /// Deliveries in the delivery log.
     pub deliveries: u64,
     /// See [`Kind::Missing`].
     pub missing: u64,
@@ -78,7 +78,7 @@ pub struct Verified {
     pub damage: Vec<String>,
     /// It was damaged, and is empty and new now: everything is to be sent again.
     pub made_anew: bool,
-    /// The output as a whole is not the one that the books speak of, and how.
+    /// The output as a whole is not the one that the delivery log speaks of, and how.
     pub mismatch: Option<String>,
     /// Jobs that have something to send again, after a repair.
     pub to_send: Vec<JobId>,
@@ -193,7 +193,7 @@ impl Engine {
         &self,
         connection: &Connection,
         every_entry: bool,
-    ) -> Result<(Option<Box<dyn Holdings>>, Vec<String>)> {
+    ) -> Result<(Option<Box<dyn OutputSnapshot>>, Vec<String>)> {
         let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
         let kind = outputs::kind(&self.registry, connection)?;
         let look = kind

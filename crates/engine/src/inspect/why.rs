@@ -98,7 +98,7 @@ impl Engine {
         let (repository, kind) =
             (self.reader.read(|sql| connections::get(sql, job.repository))?, String::new());
         let kind = repository.map_or(kind, |connection| connection.kind);
-        let held = sent.filter(|sent| sent.holding.held.is_some_and(|held| held.is_some()));
+        let held = sent.filter(|sent| sent.state.confirmed.is_some_and(|held| held.is_some()));
         let Some(sent) = held else {
             let told = self.explain(job, &kind, name)?;
             return Ok(hidden(job, name.to_owned(), told.cause, user));

@@ -13,9 +13,9 @@ use ingather_store::mutations::{Mutation, planted};
 use roaring::RoaringTreemap;
 
 use super::extracts;
-use super::holdings::Telling;
+use super::parts::Telling;
 use super::steady::Done;
-use super::{Visiting, access_digest, is_held, is_steady};
+use super::{Visiting, access_digest, holds_access, is_steady};
 use crate::deliver::Step;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
@@ -74,7 +74,7 @@ impl<'r> Visiting<'r> {
             }
             return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
         }
-        if !self.held.is_held() {
+        if !self.deliveries.is_delivered() {
             let same = !self.holds_old_content(&visited);
             let listed = self.listed().map(|listed| if same { self.as_read(listed) } else { listed });
             return self.fault(fault, listed);
@@ -108,17 +108,17 @@ impl<'r> Visiting<'r> {
         step: impl Fn(&OutputSlot, Digest) -> Option<Step>,
     ) -> Vec<Telling> {
         let mut tellings = Vec::new();
-        for part in self.held.parts() {
+        for part in self.deliveries.parts() {
             for (output_index, output) in self.run.outputs.iter().enumerate() {
-                let holding = self.held.of(&part, output.id);
+                let state = self.deliveries.of(&part, output.id);
                 let looked = part.looked(access, self.access_of_kept(access));
-                let access = match decide(holding.as_ref(), &looked) {
+                let access = match decide(state.as_ref(), &looked) {
                     Decision::DeliverAccess => access,
                     Decision::Hide => NOBODY,
                     _ => continue,
                 };
                 if let Some(step) = step(output, access)
-                    && !is_held(holding, step)
+                    && !holds_access(state, step)
                 {
                     tellings.push(Telling { output_index, part: part.clone(), record: None, step });
                 }
@@ -137,7 +137,7 @@ impl<'r> Visiting<'r> {
     /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
     /// they hold just that; nobody's where a folder opens.
     pub(super) fn access_of_kept(&self, access: Digest) -> Digest {
-        if self.held.has_inside() && self.may_open() && !planted(Mutation::OldTextOpens) {
+        if self.deliveries.has_inside() && self.may_open() && !planted(Mutation::OldTextOpens) {
             Digest::NONE
         } else {
             access
@@ -148,12 +148,13 @@ impl<'r> Visiting<'r> {
     /// others.
     pub(super) fn hidings(&self) -> Vec<Telling> {
         let mut tellings = Vec::new();
-        for part in self.held.parts() {
+        for part in self.deliveries.parts() {
             for (output_index, output) in self.run.outputs.iter().enumerate() {
-                let holding = self.held.of(&part, output.id);
+                let state = self.deliveries.of(&part, output.id);
                 let step = if output.can.access { Step::Access { access: NOBODY } } else { Step::Delete };
-                let is_there = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
-                if is_there && !is_held(holding, step) {
+                let is_there =
+                    state.is_some_and(|h| h.confirmed != Some(Digest::NONE) || h.intended.is_some());
+                if is_there && !holds_access(state, step) {
                     tellings.push(Telling { output_index, part: part.clone(), record: None, step });
                 }
             }
@@ -181,7 +182,7 @@ impl<'r> Visiting<'r> {
             let output = &self.run.outputs[telling.output_index];
             // What follows is decided by what is on its way now.
             if let Step::Access { access } = telling.step {
-                self.held.told(&telling.part, output.id, access);
+                self.deliveries.told(&telling.part, output.id, access);
             }
             output.push(self.run, self.prepared(&visit, telling, &visited));
         }

@@ -9,7 +9,7 @@ use ingather_store::documents::Visited;
 use ingather_store::mutations::{Mutation, planted};
 
 use super::Visiting;
-use super::holdings::Telling;
+use super::parts::Telling;
 use crate::containers::looks;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
@@ -38,7 +38,7 @@ pub(crate) struct Ready<'r> {
 }
 
 /// Visits of one claim that are held back, and those that are over.
-pub(crate) struct Held<'r> {
+pub(crate) struct SecondLook<'r> {
     run: &'r Run,
     ready: Vec<Ready<'r>>,
     bytes: usize,
@@ -47,9 +47,9 @@ pub(crate) struct Held<'r> {
     pub(crate) quiet: Vec<Visit>,
 }
 
-impl<'r> Held<'r> {
-    pub(crate) fn new(run: &'r Run) -> Held<'r> {
-        Held { run, ready: Vec::new(), bytes: 0, since: run.containers().looks(), quiet: Vec::new() }
+impl<'r> SecondLook<'r> {
+    pub(crate) fn new(run: &'r Run) -> SecondLook<'r> {
+        SecondLook { run, ready: Vec::new(), bytes: 0, since: run.containers().looks(), quiet: Vec::new() }
     }
 
     pub(crate) fn take(&mut self, done: Done<'r>) -> Result<()> {

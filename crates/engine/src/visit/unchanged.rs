@@ -1,7 +1,7 @@
 //! Whether the content of a document is what outputs hold, although something else about it changed: no change time that moved
 //! explains content away (design 4.18, decision 0014).
 
-use ingather_connector::model::decision::{Holding, NOBODY};
+use ingather_connector::model::decision::{DeliveryState, NOBODY};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, Digest};
 use ingather_connector::model::job::ContentBy;
@@ -9,7 +9,7 @@ use ingather_connector::repository::Observed;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::Cause;
 
-use super::holdings::{self, Finding};
+use super::parts::{self, Finding};
 use super::pipeline::raw_digest;
 use super::steady::Done;
 use super::{Visiting, access_digest};
@@ -39,8 +39,11 @@ impl<'r> Visiting<'r> {
         let Some(known) = &self.task.known else { return false };
         // What could not be read is not what an output holds, whatever its version says.
         let read = !self.run.failed.contains(self.task.id as u64);
-        let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));
-        read && confirmed && self.held.is_named() && !known.leaving && known.settings == self.run.settings
+        let confirmed = self.run.outputs.iter().all(|output| self.deliveries.is_confirmed(output.id));
+        read && confirmed
+            && self.deliveries.is_named()
+            && !known.leaving
+            && known.settings == self.run.settings
     }
 
     /// Whether what changed cannot be the content: nothing of the document itself did, or the job trusts size and time.
@@ -61,14 +64,14 @@ impl<'r> Visiting<'r> {
         let Some(known) = &self.task.known else { return false };
         let access = access_digest(known.acl_id, known.container);
         let outputs = &self.run.outputs;
-        let holdings = self.held.parts().filter(|part| !part.kept).flat_map(|part| {
-            let of = |output: &OutputSlot| self.held.of(&part, output.id);
-            outputs.iter().filter_map(of).collect::<Vec<Holding>>()
+        let states = self.deliveries.parts().filter(|part| !part.kept).flat_map(|part| {
+            let of = |output: &OutputSlot| self.deliveries.of(&part, output.id);
+            outputs.iter().filter_map(of).collect::<Vec<DeliveryState>>()
         });
         let mut there =
-            holdings.filter(|holding| holding.held != Some(Digest::NONE) || holding.sent.is_some());
-        let shows = |holding: Holding| {
-            holding.is_confirmed() && holding.sent_access == access && holding.held_access == Some(access)
+            states.filter(|state| state.confirmed != Some(Digest::NONE) || state.intended.is_some());
+        let shows = |state: DeliveryState| {
+            state.is_confirmed() && state.intended_acl == access && state.confirmed_acl == Some(access)
         };
         planted(Mutation::RowStandsForOutputs) || (known.acl_id.is_some() && there.all(shows))
     }
@@ -114,8 +117,8 @@ impl<'r> Visiting<'r> {
         let visited = self.visited(observed, acl_id);
         let access = access_digest(Some(acl_id), self.task.container);
         let kept = self.access_of_kept(access);
-        let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
-        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();
+        let (tellings, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.show(visited, tellings, outcome, Made::default())
     }
 
@@ -127,11 +130,11 @@ impl<'r> Visiting<'r> {
         if before == acl_id {
             return Ok(Audience::Same);
         }
-        let mut acl_ids = self.run.acl_ids();
+        let mut acls = self.run.acls();
         Ok(self.run.reader.read(|sql| {
-            Ok(if acl_ids.is_within(sql, acl_id, before)? {
+            Ok(if acls.is_within(sql, acl_id, before)? {
                 Audience::Fewer
-            } else if acl_ids.is_within(sql, before, acl_id)? {
+            } else if acls.is_within(sql, before, acl_id)? {
                 Audience::More
             } else {
                 Audience::Others

@@ -11,7 +11,7 @@ use ingather_store::documents::Visited;
 use crate::deliver::settle::{Made, Outcome};
 use crate::error::Result;
 
-use super::holdings::{self, Part};
+use super::parts::{self, Part};
 use super::steady::Done;
 use super::{Visiting, access_digest};
 
@@ -38,7 +38,7 @@ impl<'r> Visiting<'r> {
         let access = access_digest(visited.acl_id, self.task.container);
         let (mut findings, kept) = self.inside(parts, access);
         findings.push(self.finding(Part::whole(), Arc::new(record), content, access));
-        let (tellings, _) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        let (tellings, _) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         let outcome = if passing { Outcome::Again(fault) } else { Outcome::Failed(fault.reason()) };
         self.show(visited, tellings, outcome, Made { kept: Some(kept), ..Made::default() })
     }

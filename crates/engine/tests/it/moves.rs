@@ -181,13 +181,20 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     settle(sql, row)
 }
 
-fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
+fn send(sql: &mut Sql<'_>, row: &Row, intended: Digest) -> Result<()> {
     let seq = documents::take_ids(sql, "seq", 1)?;
     let (document, component) = (row.id, 0);
-    let intent =
-        Intent { document, component, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
+    let intent = Intent {
+        document,
+        component,
+        address_parent: 1,
+        address: row.id,
+        seq,
+        intended,
+        intended_acl: intended,
+    };
     deliveries::intend(sql, OUTPUT, 0, false, &[intent])?;
-    if sent.is_some() {
+    if intended.is_some() {
         deliveries::confirm(sql, OUTPUT, 0, Confirmed::Record, &[(&intent).into()])?;
     }
     Ok(())
@@ -195,11 +202,15 @@ fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
 
 fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     // The output confirms a removal that was sent, and nothing else.
-    let held = deliveries::holdings(sql, &[row.id])?;
-    let gone: Vec<Answered> = held
+    let confirmed = deliveries::states(sql, &[row.id])?;
+    let gone: Vec<Answered> = confirmed
         .iter()
-        .filter(|held| !held.holding.sent.is_some())
-        .map(|held| Answered { document: held.document, component: held.component, seq: held.seq })
+        .filter(|confirmed| !confirmed.state.intended.is_some())
+        .map(|confirmed| Answered {
+            document: confirmed.document,
+            component: confirmed.component,
+            seq: confirmed.seq,
+        })
         .collect();
     deliveries::remove(sql, OUTPUT, &gone)?;
     documents::forget(sql, row.job, &[row.id]).map(drop)

@@ -47,7 +47,7 @@ fn what_an_earlier_version_has_sent_is_referred_to_without_a_look_at_the_source(
         assert_eq!(before[..2], [vec!["a".to_owned()], vec!["p/b".to_owned()]]);
         // As an earlier version leaves it: nothing was told, and entries name nothing that is told.
         let output = world.outputs["one"];
-        world.store().write(Durability::Synced, |sql| definitions::forget(sql, output)).unwrap();
+        world.store().write(Durability::Synced, |sql| definitions::reset(sql, output)).unwrap();
         {
             let mut shelf = memory_output::locked(&world.shelves["one"]);
             shelf.cut();

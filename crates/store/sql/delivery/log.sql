@@ -1,4 +1,4 @@
--- What the books say about an output, by address; where a document or component is not there or has lost its name, or its job is
+-- What the delivery log says about an output, by address; where a document or component is not there or has lost its name, or its job is
 -- not there, the last column is empty.
 SELECT v.address_parent, v.address, v.document, v.component, v.intended, v.intended_acl, v.confirmed, v.confirmed_acl, v.outcome, d.acl, d.container,
  CASE WHEN t.id IS NULL OR (v.component <> 0 AND c.document IS NULL) THEN NULL ELSE j.handle END

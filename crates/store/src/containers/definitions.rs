@@ -51,7 +51,7 @@ pub struct Defined {
     /// Number of the change.
     pub seq: i64,
     /// Digest of what is said.
-    pub sent: Digest,
+    pub intended: Digest,
 }
 
 /// All that an output was told of, with the digests of what was said last and of what was confirmed last.
@@ -65,14 +65,14 @@ pub fn list(sql: &mut Sql<'_>, output: ConnectionId) -> Result<Vec<(Subject, Dig
 /// Writes what is about to be told; must be synced before it is.
 pub fn intend(sql: &mut Sql<'_>, output: ConnectionId, defined: &[Defined]) -> Result<()> {
     with_columns(defined, |kinds, ids, jobs, seqs| {
-        let sent: Vec<i64> = defined.iter().map(|one| one.sent.0).collect();
+        let intended: Vec<i64> = defined.iter().map(|one| one.intended.0).collect();
         let columns = [
             Column::Same(output.0),
             Column::Texts(kinds),
             Column::Ints(ids),
             Column::Ints(jobs),
             Column::Ints(seqs),
-            Column::Ints(&sent),
+            Column::Ints(&intended),
         ];
         sql.execute_many(&queries::DEFINITION_INTEND, &columns)
     })
@@ -108,12 +108,12 @@ fn with_columns(
 }
 
 /// Nothing is known to be defined in an output any more.
-pub fn forget(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
+pub fn reset(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
     sql.execute(&queries::DEFINITION_RESET, &[Value::Int(output.0)]).map(|_| ())
 }
 
 /// An output was cut: what it was told of acls and containers is not confirmed any more.
-pub fn lose(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
+pub fn unconfirm(sql: &mut Sql<'_>, output: ConnectionId) -> Result<()> {
     sql.execute(&queries::DEFINITION_UNCONFIRM, &[Value::Int(output.0)]).map(|_| ())
 }
 
@@ -135,16 +135,20 @@ pub struct Pending {
     /// Acl, container, handle of the job.
     pub reference: (Option<AclId>, Option<ContainerId>, i64),
     /// The access that the output was sent last, where it holds just that, as this owner has sent it.
-    pub held: Option<Digest>,
+    pub confirmed: Option<Digest>,
 }
 
 /// At most `most` of them.
 pub fn pending(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
     sql.query(&queries::DEFINITION_PENDING, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
         let reference = (row.opt_int(2)?.map(AclId), row.opt_int(3)?.map(ContainerId), row.int(1)?);
-        let sent = Some(row.int(4)?);
-        let is_held = row.opt_int(5)? == sent && row.opt_text(6)?.is_none();
-        Ok(Pending { address: row.int(0)?, reference, held: sent.filter(|_| is_held).map(Digest) })
+        let intended = Some(row.int(4)?);
+        let is_confirmed = row.opt_int(5)? == intended && row.opt_text(6)?.is_none();
+        Ok(Pending {
+            address: row.int(0)?,
+            reference,
+            confirmed: intended.filter(|_| is_confirmed).map(Digest),
+        })
     })
 }
 

@@ -165,7 +165,7 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
             assert_eq!(told, also, "{fault}");
             let deliveries = |store: &Store| {
                 let ids: Vec<i64> = (1..100).collect();
-                store.reader().read(|sql| ingather_store::deliveries::holdings(sql, &ids)).unwrap().len()
+                store.reader().read(|sql| ingather_store::deliveries::states(sql, &ids)).unwrap().len()
             };
             let before = deliveries(&store);
             for _ in 0..3 {

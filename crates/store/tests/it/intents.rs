@@ -14,19 +14,19 @@ use crate::world::on_both;
 
 const OUTPUT: ConnectionId = ConnectionId(2);
 
-fn intent(document: i64, seq: i64, sent: i64, access: i64) -> Intent {
-    let (sent, sent_access) = (Digest(sent), Digest(access));
-    Intent { document, component: 0, address_parent: 7, address: document, seq, sent, sent_access }
+fn intent(document: i64, seq: i64, intended: i64, access: i64) -> Intent {
+    let (intended, intended_acl) = (Digest(intended), Digest(access));
+    Intent { document, component: 0, address_parent: 7, address: document, seq, intended, intended_acl }
 }
 
-/// What the books say of documents 1 and 2: number, sent and held access.
+/// What the delivery log says of documents 1 and 2: number, sent and held access.
 fn access(store: &Store) -> Vec<(i64, i64, Option<i64>)> {
-    let mut held = store.reader().read(|sql| deliveries::holdings(sql, &[1, 2])).unwrap();
-    held.sort_by_key(|delivery| delivery.document);
+    let mut confirmed = store.reader().read(|sql| deliveries::states(sql, &[1, 2])).unwrap();
+    confirmed.sort_by_key(|delivery| delivery.document);
     let row = |d: &deliveries::Delivery| {
-        (d.seq, d.holding.sent_access.0, d.holding.held_access.map(|access| access.0))
+        (d.seq, d.state.intended_acl.0, d.state.confirmed_acl.map(|access| access.0))
     };
-    held.iter().map(row).collect()
+    confirmed.iter().map(row).collect()
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What must hold after every deed of a world, whatever went wrong: nothing is deleted wrongly or shown to the wrong
-//! people, the books are sound, and a run that says it went well was exact.
+//! people, the inventory is sound, and a run that says it went well was exact.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use ingather_connector::model::access::Tokens;
 use ingather_connector::model::guard::Guard;
 use ingather_store::jobs::{self, Job};
 
-use super::books::Claim;
+use super::ledger::Claim;
 use super::truth::{self, Expected, Wanted};
 use super::{Answer, Play};
 use crate::memory_kinds::{PLAIN, TOLD};
@@ -31,7 +31,7 @@ pub(super) struct Watch {
     permitted: HashSet<(&'static str, String, String)>,
     /// What stays of files when they are renamed, as met last.
     identities: HashMap<String, i64>,
-    /// Books from an earlier day say nothing about what outputs hold until a run has compared them.
+    /// An inventory of an earlier day says nothing about what outputs hold until a run has compared them.
     restored: BTreeSet<String>,
 }
 
@@ -128,7 +128,7 @@ impl Play {
         self.found.extend(found);
     }
 
-    /// Books from an earlier day: see [`Watch::restored`].
+    /// An inventory of an earlier day: see [`Watch::restored`].
     pub(super) fn books_restored(&mut self) {
         self.watch.restored = self.world.shelves.keys().cloned().collect();
     }

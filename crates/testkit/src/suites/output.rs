@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{Change, Held, Op, Output, OutputContext, OutputKind};
+use ingather_connector::output::{Change, Op, Output, OutputContext, OutputEntry, OutputKind};
 
 use super::{Breaches, call, must_be_none};
 
@@ -258,8 +258,8 @@ impl Suite<'_> {
         }
     }
 
-    fn listed(&mut self, output: &mut dyn Output) -> Result<Vec<Held>, Fault> {
-        let mut all: Vec<Held> = Vec::new();
+    fn listed(&mut self, output: &mut dyn Output) -> Result<Vec<OutputEntry>, Fault> {
+        let mut all: Vec<OutputEntry> = Vec::new();
         // More pages than entries means that a page was told twice.
         for _ in 0..1_000 {
             let after = all.last().map(|held| held.id.clone());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputContext, OutputKind,
+    AsOpened, Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_testkit::memory_kinds::{COMMITTING, MEMORY, PLAIN};
@@ -61,7 +61,7 @@ impl Output for Bad {
     fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
         if self.1 == Plant::ClearsNothing { Ok(self.generation()) } else { self.0.clear(call) }
     }
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         let mut page = self.0.list(call, after, most)?;
         if self.1 == Plant::ListsBackwards {
             page.reverse();

@@ -12,34 +12,34 @@ const BITS_MIN: usize = 1 << 20;
 const BITS_MAX: usize = 1 << 29;
 
 /// The addresses that may be held.
-pub(super) struct HeldAddresses {
+pub(super) struct AddressFilter {
     words: Vec<u64>,
     inserted: usize,
 }
 
-impl HeldAddresses {
+impl AddressFilter {
     /// Those of all entries of a commit.
-    pub(super) fn of(searcher: &Searcher) -> tantivy::Result<HeldAddresses> {
+    pub(super) fn of(searcher: &Searcher) -> tantivy::Result<AddressFilter> {
         let entries = searcher.num_docs() as usize;
         // Twice the room, so that it is not made anew soon.
         let bits = (entries * 2 * BITS_EACH).next_power_of_two().clamp(BITS_MIN, BITS_MAX);
-        let mut held = HeldAddresses { words: vec![0; bits / 64], inserted: 0 };
+        let mut filter = AddressFilter { words: vec![0; bits / 64], inserted: 0 };
         for segment in searcher.segment_readers() {
             let columns = Columns::open(segment)?;
             let Some(addresses) = &columns.address else { continue };
             segment
                 .doc_ids_alive()
                 .filter_map(|doc| addresses.first(doc))
-                .for_each(|address| held.insert(address));
+                .for_each(|address| filter.insert(address));
         }
-        Ok(held)
+        Ok(filter)
     }
 
     /// Makes it larger when it has become too full.
     pub(super) fn grow(&mut self, searcher: &Searcher) -> tantivy::Result<()> {
         let bits = self.words.len() * 64;
         if self.inserted > bits / BITS_EACH && bits < BITS_MAX {
-            *self = HeldAddresses::of(searcher)?;
+            *self = AddressFilter::of(searcher)?;
         }
         Ok(())
     }
@@ -75,12 +75,12 @@ mod tests {
 
     #[test]
     fn what_was_inserted_may_be_held_and_little_else() {
-        let mut held = HeldAddresses { words: vec![0; BITS_MIN / 64], inserted: 0 };
+        let mut filter = AddressFilter { words: vec![0; BITS_MIN / 64], inserted: 0 };
         let address =
             |n: u64| blake3::hash(&n.to_le_bytes()).as_bytes()[..8].try_into().map(i64::from_le_bytes);
-        (0..60_000).for_each(|n| held.insert(address(n).unwrap()));
-        assert!((0..60_000).all(|n| held.may_hold(address(n).unwrap())));
-        let false_ones = (60_000..160_000).filter(|n| held.may_hold(address(*n).unwrap())).count();
+        (0..60_000).for_each(|n| filter.insert(address(n).unwrap()));
+        assert!((0..60_000).all(|n| filter.may_hold(address(n).unwrap())));
+        let false_ones = (60_000..160_000).filter(|n| filter.may_hold(address(*n).unwrap())).count();
         assert!(false_ones < 1_000, "{false_ones} of 100000");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, Found, Holding, NOBODY, decide};
+use ingather_connector::model::decision::{Decision, DeliveryState, Found, NOBODY, decide};
 use ingather_connector::model::document::{Record, component_uri};
 use ingather_connector::model::ids::{ConnectionId, Digest};
 use ingather_connector::model::key::Hasher;
@@ -62,32 +62,32 @@ type ByOutput = HashMap<ConnectionId, Delivery>;
 
 /// What outputs hold of one document and of what is in it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Holdings {
+pub(crate) struct Deliveries {
     own: ByOutput,
-    /// By component, with its name; none when the books have lost it.
+    /// By component, with its name; none when the delivery log has lost it.
     inside: BTreeMap<i64, (Option<Part>, ByOutput)>,
 }
 
 /// Reads them for documents; what nothing is held of is not in the answer.
-pub(crate) fn read(reader: &Reader, ids: &[i64]) -> Result<HashMap<i64, Holdings>> {
-    let mut by_document: HashMap<i64, Holdings> = HashMap::new();
+pub(crate) fn read(reader: &Reader, ids: &[i64]) -> Result<HashMap<i64, Deliveries>> {
+    let mut by_document: HashMap<i64, Deliveries> = HashMap::new();
     if ids.is_empty() {
         return Ok(by_document);
     }
     let mut some_inside = false;
-    for delivery in reader.read(|sql| deliveries::holdings(sql, ids))? {
-        let holdings = by_document.entry(delivery.document).or_default();
+    for delivery in reader.read(|sql| deliveries::states(sql, ids))? {
+        let deliveries = by_document.entry(delivery.document).or_default();
         some_inside |= delivery.component != 0;
-        let held = match delivery.component {
-            0 => &mut holdings.own,
-            component => &mut holdings.inside.entry(component).or_default().1,
+        let deliveries = match delivery.component {
+            0 => &mut deliveries.own,
+            component => &mut deliveries.inside.entry(component).or_default().1,
         };
-        held.insert(delivery.output, delivery);
+        deliveries.insert(delivery.output, delivery);
     }
     if some_inside {
         for Component { document, id, name, kept } in reader.read(|sql| deliveries::components(sql, ids))? {
-            let holdings = by_document.get_mut(&document);
-            if let Some((part, _)) = holdings.and_then(|holdings| holdings.inside.get_mut(&id)) {
+            let deliveries = by_document.get_mut(&document);
+            if let Some((part, _)) = deliveries.and_then(|deliveries| deliveries.inside.get_mut(&id)) {
                 *part = Some(Part { id, name: Some(Arc::from(name)), kept });
             }
         }
@@ -95,28 +95,28 @@ pub(crate) fn read(reader: &Reader, ids: &[i64]) -> Result<HashMap<i64, Holdings
     Ok(by_document)
 }
 
-impl Holdings {
+impl Deliveries {
     /// Everything that some output was sent, whatever it is of.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Delivery> {
-        self.own.values().chain(self.inside.values().flat_map(|(_, held)| held.values()))
+        self.own.values().chain(self.inside.values().flat_map(|(_, deliveries)| deliveries.values()))
     }
 
     /// Whether an output holds something of it.
-    pub(crate) fn is_held(&self) -> bool {
-        self.all().any(|delivery| delivery.holding.held.is_some_and(Digest::is_some))
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.all().any(|delivery| delivery.state.confirmed.is_some_and(Digest::is_some))
     }
 
     /// Whether no output ever confirmed anything of it, or all of them have let it go since.
     pub(crate) fn is_first(&self) -> bool {
-        let was_held =
+        let was_delivered =
             |delivery: &Delivery| matches!(delivery.outcome.as_deref(), Some("overwritten" | "lost"));
-        !self.is_held() && !self.all().any(was_held)
+        !self.is_delivered() && !self.all().any(was_delivered)
     }
 
     /// Whether an output is known to hold just what it was sent last, of everything.
     pub(crate) fn is_confirmed(&self, output: ConnectionId) -> bool {
         let mut sent = self.all().filter(|delivery| delivery.output == output).peekable();
-        sent.peek().is_some() && sent.all(|delivery| delivery.holding.is_confirmed())
+        sent.peek().is_some() && sent.all(|delivery| delivery.state.is_confirmed())
     }
 
     /// What there is of it by now: the document itself, and what it was last seen to hold. What has no name any more is
@@ -125,7 +125,7 @@ impl Holdings {
         std::iter::once(Part::whole()).chain(self.inside.values().filter_map(|(part, _)| part.clone()))
     }
 
-    /// Whether the books know the name of all that is in it.
+    /// Whether the delivery log knows the name of all that is in it.
     pub(crate) fn is_named(&self) -> bool {
         self.inside.values().all(|(part, _)| part.is_some())
     }
@@ -137,17 +137,18 @@ impl Holdings {
 
     /// Takes note of access that was sent, and is not confirmed.
     pub(crate) fn told(&mut self, part: &Part, output: ConnectionId, access: Digest) {
-        let held =
+        let deliveries =
             if part.id == 0 { Some(&mut self.own) } else { self.inside.get_mut(&part.id).map(|(_, h)| h) };
-        if let Some(delivery) = held.and_then(|held| held.get_mut(&output)) {
-            (delivery.holding.sent_access, delivery.holding.held_access) = (access, None);
+        if let Some(delivery) = deliveries.and_then(|deliveries| deliveries.get_mut(&output)) {
+            (delivery.state.intended_acl, delivery.state.confirmed_acl) = (access, None);
         }
     }
 
     /// What an output was sent of a part, and what it holds.
-    pub(crate) fn of(&self, part: &Part, output: ConnectionId) -> Option<Holding> {
-        let held = if part.id == 0 { Some(&self.own) } else { self.inside.get(&part.id).map(|(_, h)| h) };
-        held.and_then(|held| held.get(&output)).map(|delivery| delivery.holding)
+    pub(crate) fn of(&self, part: &Part, output: ConnectionId) -> Option<DeliveryState> {
+        let deliveries =
+            if part.id == 0 { Some(&self.own) } else { self.inside.get(&part.id).map(|(_, h)| h) };
+        deliveries.and_then(|deliveries| deliveries.get(&output)).map(|delivery| delivery.state)
     }
 }
 
@@ -167,11 +168,11 @@ impl Finding {
     }
 
     /// Whether some output keeps an entry of a part that was not read.
-    pub(crate) fn stays(&self, held: &Holdings, outputs: &[OutputSlot]) -> bool {
+    pub(crate) fn stays(&self, deliveries: &Deliveries, outputs: &[OutputSlot]) -> bool {
         outputs.iter().any(|output| {
-            let Some(holding) = held.of(&self.part, output.id) else { return false };
-            match decide(Some(&holding), &self.found[0]) {
-                Decision::Skip => holding.is_confirmed(),
+            let Some(state) = deliveries.of(&self.part, output.id) else { return false };
+            match decide(Some(&state), &self.found[0]) {
+                Decision::Skip => state.is_confirmed(),
                 // What takes no access alone cannot hide it, and gives it up.
                 Decision::DeliverAccess | Decision::Hide => output.can.access,
                 _ => false,
@@ -197,7 +198,7 @@ pub(crate) struct Telling {
 /// What every output has to be told, and what the visit comes to beside that.
 pub(crate) fn decide_all(
     outputs: &[OutputSlot],
-    held: &Holdings,
+    deliveries: &Deliveries,
     findings: Vec<Finding>,
 ) -> Result<(Vec<Telling>, Outcome)> {
     let mut tellings = Vec::new();
@@ -205,7 +206,7 @@ pub(crate) fn decide_all(
     for Finding { part, record, found } in findings {
         for (output_index, output) in outputs.iter().enumerate() {
             let found = &found[output_index.min(found.len() - 1)];
-            let step = match (decide(held.of(&part, output.id).as_ref(), found), found) {
+            let step = match (decide(deliveries.of(&part, output.id).as_ref(), found), found) {
                 (Decision::Skip, _) => continue,
                 (Decision::Deliver, Found::Made { record, access }) => {
                     Step::Put { version: *record, access: *access }

@@ -1,4 +1,4 @@
-//! The books of a world: what the doctor finds in them, what has not come to rest, and who claims which entry.
+//! The ledger of a world: what the doctor finds in its store, what has not come to rest, and who claims which entry.
 
 use std::collections::HashMap;
 
@@ -78,15 +78,15 @@ impl Play {
                     .into_iter()
                     .map(|part| ((part.document, part.id), format!("#{}", part.name)))
                     .collect();
-                claims.extend(deliveries::holdings(sql, &ids)?.into_iter().map(|delivery| {
+                claims.extend(deliveries::states(sql, &ids)?.into_iter().map(|delivery| {
                     let part = parts.get(&(delivery.document, delivery.component));
                     let part = part.map(String::as_str).unwrap_or_default();
                     Claim {
                         job: job.name.clone(),
                         entry: format!("{}{}{part}", super::truth::root(&job), names[&delivery.document]),
                         output: outputs[&delivery.output].clone(),
-                        confirmed: delivery.holding.is_confirmed(),
-                        leaving: !delivery.holding.sent.is_some() || job.state == "deleting",
+                        confirmed: delivery.state.is_confirmed(),
+                        leaving: !delivery.state.intended.is_some() || job.state == "deleting",
                     }
                 }));
             }
