@@ -18,11 +18,11 @@ use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::board::Board;
 use crate::containers::{Acls, Containers};
-use crate::deliver::{Deliverer, definitions};
+use crate::deliver::{Sender, definitions};
 use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
 use crate::lister::{Lister, Shown};
-use crate::outputs::{self, OutputSlot};
+use crate::outputs::{self, OutputQueue};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
@@ -128,8 +128,8 @@ impl Engine {
         let run = self.prepare(job, repository_kind, options, progress)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
         crate::visit::extracts::forget_unwanted(&run)?;
-        for slot in &run.outputs {
-            slot.output().iter_mut().for_each(|opened| {
+        for queue in &run.outputs {
+            queue.output().iter_mut().for_each(|opened| {
                 opened.begin(&run.job_name, Some(run.number), options.kind.word());
             });
         }
@@ -244,8 +244,8 @@ impl Engine {
         definition: &Definition,
         pipeline: &Pipeline,
         writes: bool,
-    ) -> Result<Vec<OutputSlot>> {
-        let mut slots = Vec::new();
+    ) -> Result<Vec<OutputQueue>> {
+        let mut queues = Vec::new();
         for name in &definition.outputs {
             let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let connection = match (found, &self.writer) {
@@ -273,9 +273,9 @@ impl Engine {
             };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
             let shared = self.shared(job, name)?;
-            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, opened));
+            queues.push(OutputQueue::new(&connection, kind.can, settings, shared, opened));
         }
-        Ok(slots)
+        Ok(queues)
     }
 
     /// Whether documents other than this job's own may claim the same addresses of an output.
@@ -293,11 +293,11 @@ impl Engine {
         let workers = self.surroundings.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
-            let deliverers: Vec<_> = run
+            let senders: Vec<_> = run
                 .outputs
                 .iter()
                 .filter(|_| run.store.is_some())
-                .filter_map(|slot| start(scope, run, || failing(run, || Deliverer::new(run, slot).work())))
+                .filter_map(|queue| start(scope, run, || failing(run, || Sender::new(run, queue).work())))
                 .collect();
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|_| {
@@ -317,17 +317,17 @@ impl Engine {
             failing(run, || lister.list());
             failing(run, || refill::refill(run, &lister.shown));
             run.board.listing_done();
-            run.outputs.iter().for_each(OutputSlot::notify);
+            run.outputs.iter().for_each(OutputQueue::notify);
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
             run.board.close();
-            run.outputs.iter().for_each(OutputSlot::notify);
+            run.outputs.iter().for_each(OutputQueue::notify);
             for visitor in visitors {
                 join(visitor);
             }
-            run.outputs.iter().for_each(OutputSlot::close);
-            for deliverer in deliverers {
-                join(deliverer);
+            run.outputs.iter().for_each(OutputQueue::close);
+            for sender in senders {
+                join(sender);
             }
             renewing.map(join);
             match run.board.take_error() {
@@ -377,8 +377,8 @@ impl Engine {
             let mut remover = self.remover(run)?;
             let swept = sweep::sweep(run, &shown, judged, known, remover.as_mut());
             for (id, target) in remover.into_iter().flat_map(|remover| remover.targets) {
-                if let Some(slot) = run.outputs.iter().find(|slot| slot.id == id) {
-                    slot.give_back(target.opened);
+                if let Some(queue) = run.outputs.iter().find(|queue| queue.id == id) {
+                    queue.give_back(target.opened);
                 }
             }
             shown.blind.extend(swept?);
@@ -393,10 +393,10 @@ impl Engine {
     fn remover(&self, run: &Run) -> Result<Option<Remover>> {
         let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
         let mut targets = HashMap::new();
-        for slot in &run.outputs {
-            if let Some(opened) = slot.take_output() {
-                let target = Target { name: slot.name.clone(), shared: slot.shared, opened };
-                targets.insert(slot.id, target);
+        for queue in &run.outputs {
+            if let Some(opened) = queue.take_output() {
+                let target = Target { name: queue.name.clone(), shared: queue.shared, opened };
+                targets.insert(queue.id, target);
             }
         }
         let mut remover = Remover {

@@ -16,32 +16,33 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
-use crate::deliver::Prepared;
+use crate::deliver::QueuedChange;
 use crate::deliver::definitions::{self, Definitions};
 use crate::error::{EngineError, Result};
 use crate::run::Run;
 
 /// Rows of a lost output that are marked per transaction.
-const FORGET_ROWS: i64 = 10_000;
+const RESET_ROWS: i64 = 10_000;
 
-/// What waits for one output.
+/// The changes that wait for one output.
 #[derive(Default)]
-pub(crate) struct Queue {
-    pub(crate) waiting: VecDeque<Prepared>,
+pub(crate) struct QueueState {
+    pub(crate) waiting: VecDeque<QueuedChange>,
     pub(crate) bytes: usize,
     /// No more will come.
     pub(crate) closed: bool,
 }
 
-impl Queue {
+impl QueueState {
     /// Enough for a batch that need not wait for more (design store 1.4: below it, commits cost more than rows).
     pub(crate) fn is_enough(&self) -> bool {
         self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
     }
 }
 
-/// One output of a run.
-pub(crate) struct OutputSlot {
+/// One output of a run, with the queue of changes that wait for it. [`OutputQueue::push`] waits while the queue is full
+/// (`QUEUED_MAX`, `QUEUED_BYTES_MAX`), so that visits never run ahead of a slow output.
+pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
     pub(crate) name: String,
     pub(crate) can: OutputCan,
@@ -53,19 +54,19 @@ pub(crate) struct OutputSlot {
     pub(crate) session: Option<i64>,
     /// None in a run that writes nothing, and once the sweep has taken it over.
     output: Mutex<Option<Opened>>,
-    queue: Mutex<Queue>,
+    queue: Mutex<QueueState>,
     changed: Condvar,
 }
 
-impl OutputSlot {
+impl OutputQueue {
     pub(crate) fn new(
         connection: &Connection,
         can: OutputCan,
         settings: Digest,
         shared: bool,
         opened: Option<Opened>,
-    ) -> OutputSlot {
-        OutputSlot {
+    ) -> OutputQueue {
+        OutputQueue {
             id: connection.id,
             name: connection.name.clone(),
             can,
@@ -93,34 +94,34 @@ impl OutputSlot {
         *self.output() = Some(opened);
     }
 
-    /// Hands a change over; waits while too much waits already.
-    pub(crate) fn push(&self, run: &Run, prepared: Prepared) {
+    /// Appends a change; waits while the queue is full.
+    pub(crate) fn push(&self, run: &Run, queued: QueuedChange) {
         let mut queue = self.lock();
         while !run.board.closed()
-            && (queue.waiting.len() >= limits::PREPARED_MAX || queue.bytes >= limits::PREPARED_BYTES_MAX)
+            && (queue.waiting.len() >= limits::QUEUED_MAX || queue.bytes >= limits::QUEUED_BYTES_MAX)
         {
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         let before = queue.is_enough();
-        queue.bytes += prepared.bytes();
-        queue.waiting.push_back(prepared);
+        queue.bytes += queued.bytes();
+        queue.waiting.push_back(queued);
         // The sender is woken when it may begin to wait for more, and when it need not wait any longer.
         if queue.waiting.len() == 1 || (!before && queue.is_enough()) {
             self.changed.notify_all();
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Queue> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits while something holds of the queue, at most `longest`.
     pub(crate) fn wait_while<'q>(
         &'q self,
-        queue: MutexGuard<'q, Queue>,
+        queue: MutexGuard<'q, QueueState>,
         longest: std::time::Duration,
-        mut holds: impl FnMut(&Queue) -> bool,
-    ) -> MutexGuard<'q, Queue> {
+        mut holds: impl FnMut(&QueueState) -> bool,
+    ) -> MutexGuard<'q, QueueState> {
         let waited = self.changed.wait_timeout_while(queue, longest, |queue| holds(queue));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
@@ -437,7 +438,7 @@ fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Co
         // Both in one transaction, by ranges of ids: a crash in between begins again.
         let last = store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            let held = deliveries::all_of_output(sql, output, after, FORGET_ROWS as usize)?;
+            let held = deliveries::all_of_output(sql, output, after, RESET_ROWS as usize)?;
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
             deliveries::reset_output(sql, output, after, last)?;
             let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();

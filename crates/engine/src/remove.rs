@@ -19,7 +19,7 @@ use ingather_store::work::{self, Cause, Wanted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
 use crate::deliver::definitions::{Desk, Draft, Reference, ends, tell};
-use crate::deliver::inherit::Heir;
+use crate::deliver::inherit::NextOwner;
 use crate::deliver::intent_durability;
 use crate::deliver::told::reference;
 use crate::error::{EngineError, Result};
@@ -82,15 +82,15 @@ struct Leaving {
     change: Change,
     intent: Intent,
     /// Who has the entry from now on, when somebody else claims the address.
-    heir: Option<Heir>,
+    next_owner: Option<NextOwner>,
     done: bool,
 }
 
 impl Leaving {
     /// What is sent.
     fn change(&self, can: OutputCan) -> Change {
-        match &self.heir {
-            Some(heir) => heir.change(can, self.change.clone()),
+        match &self.next_owner {
+            Some(next_owner) => next_owner.change(can, self.change.clone()),
             None => self.change.clone(),
         }
     }
@@ -125,8 +125,10 @@ impl Remover {
                         let owners =
                             deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?;
                         let owners = self.known_owners(sql, owners, one)?;
-                        one.heir = Heir::of(sql, can, &owners, one.document)?;
-                        one.heir.iter().try_for_each(|heir| heir.intend(sql, *output, &one.intent, now))?;
+                        one.next_owner = NextOwner::of(sql, can, &owners, one.document)?;
+                        one.next_owner
+                            .iter()
+                            .try_for_each(|next_owner| next_owner.intend(sql, *output, &one.intent, now))?;
                     }
                 }
                 let session = match self.targets.get_mut(output) {
@@ -227,7 +229,7 @@ impl Remover {
             seq: intent.seq,
             op: Op::Delete,
         };
-        Leaving { document: delivery.document, change, intent, heir: None, done: false }
+        Leaving { document: delivery.document, change, intent, next_owner: None, done: false }
     }
 
     fn send(&mut self, output: ConnectionId, leaving: &mut [Leaving], draft: &Draft) -> Result<Option<Done>> {
@@ -235,7 +237,7 @@ impl Remover {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
         let can = target.opened.can;
-        let stays = |one: &Leaving| one.heir.is_some() && planted(Mutation::LeftEntryStays);
+        let stays = |one: &Leaving| one.next_owner.is_some() && planted(Mutation::LeftEntryStays);
         let changes: Vec<Change> =
             leaving.iter().filter(|one| !stays(one)).map(|one| one.change(can)).collect();
         if let Err(fault) = target.opened.tell(&self.call, draft) {
@@ -245,8 +247,8 @@ impl Remover {
         let mut answers = target.opened.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
             one.done = stays(one)
-                || answers.next().is_some_and(|answer| match &mut one.heir {
-                    Some(heir) => heir.answered(answer).is_ok(),
+                || answers.next().is_some_and(|answer| match &mut one.next_owner {
+                    Some(next_owner) => next_owner.answered(answer).is_ok(),
                     None => answer.is_ok(),
                 });
             one.done |= planted(Mutation::DeleteBeforeConfirm);
@@ -280,7 +282,9 @@ impl Remover {
                     leaving.iter().filter(|one| one.done).map(|one| (&one.intent).into()).collect();
                 deliveries::remove(sql, *output, &rows)?;
                 for one in leaving.iter().filter(|one| one.done) {
-                    one.heir.iter().try_for_each(|heir| heir.settle(sql, *output, &one.intent, now))?;
+                    one.next_owner
+                        .iter()
+                        .try_for_each(|next_owner| next_owner.settle(sql, *output, &one.intent, now))?;
                 }
             }
             for (output, done, defined) in answered {

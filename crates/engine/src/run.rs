@@ -21,7 +21,7 @@ use crate::board::Board;
 use crate::containers::{Acls, Containers};
 use crate::error::{EngineError, Result};
 use crate::marks;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
@@ -42,7 +42,7 @@ pub(crate) struct Run {
     /// Looks at its documents and containers can be compared.
     pub(crate) looks: bool,
     pub(crate) pipeline: Pipeline,
-    pub(crate) outputs: Vec<OutputSlot>,
+    pub(crate) outputs: Vec<OutputQueue>,
     pub(crate) settings: Digest,
     /// Digest of the stages alone.
     pub(crate) stages: Digest,
@@ -188,7 +188,7 @@ impl Run {
     pub(crate) fn abort(&self, why: &str) {
         self.complain(why);
         self.board.close();
-        self.outputs.iter().for_each(OutputSlot::notify);
+        self.outputs.iter().for_each(OutputQueue::notify);
     }
 }
 
@@ -268,7 +268,7 @@ impl Drop for ClosesOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.board.close();
-            self.0.outputs.iter().for_each(OutputSlot::close);
+            self.0.outputs.iter().for_each(OutputQueue::close);
         }
     }
 }
@@ -285,7 +285,7 @@ pub(crate) fn start<'scope, 'env>(
             run.board.fail(EngineError::Refused(format!(
                 "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
             )));
-            run.outputs.iter().for_each(OutputSlot::notify);
+            run.outputs.iter().for_each(OutputQueue::notify);
             None
         }
     }
@@ -295,7 +295,7 @@ pub(crate) fn start<'scope, 'env>(
 pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
     if let Err(error) = work() {
         run.board.fail(error);
-        run.outputs.iter().for_each(OutputSlot::notify);
+        run.outputs.iter().for_each(OutputQueue::notify);
     }
 }
 

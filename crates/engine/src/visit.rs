@@ -27,12 +27,12 @@ use ingather_store::work::Cause;
 
 use crate::board::Task;
 use crate::deliver::settle::{Made, Outcome, Settling, Visit};
-use crate::deliver::{Prepared, Step};
+use crate::deliver::{ChangeKind, QueuedChange};
 use crate::error::Result;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 use crate::run::Run;
 
-use self::parts::{Deliveries, Finding, Part, Telling};
+use self::parts::{DecidedChange, Deliveries, Finding, Part};
 use self::pipeline::Passed;
 use self::steady::{Done, SecondLook};
 
@@ -75,7 +75,7 @@ pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
     second_look.look()?;
     settle(run, second_look.quiet.iter().collect())?;
     if run.board.visited(claimed) {
-        run.outputs.iter().for_each(OutputSlot::notify);
+        run.outputs.iter().for_each(OutputQueue::notify);
     }
     Ok(())
 }
@@ -105,8 +105,8 @@ pub(crate) fn access_digest(acl_id: Option<AclId>, container: Option<ContainerId
 }
 
 /// Whether an output is known to hold just that access: hidden once, it is not hidden again at each attempt.
-fn holds_access(state: Option<DeliveryState>, step: Step) -> bool {
-    let Step::Access { access } = step else { return false };
+fn holds_access(state: Option<DeliveryState>, kind: ChangeKind) -> bool {
+    let ChangeKind::Access { access } = kind else { return false };
     state.is_some_and(|h| h.intended_acl == access && h.confirmed_acl == Some(access))
 }
 
@@ -308,13 +308,13 @@ impl<'r> Visiting<'r> {
             }
         });
         let made = Made { kept: Some(kept), extract, partial };
-        let (tellings, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
-        self.show(visited, tellings, outcome.unwrap_or(decided), made)
+        let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.show(visited, changes, outcome.unwrap_or(decided), made)
     }
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
         let without_times = self.run.definition.compare_content;
-        let digest = |output: &OutputSlot| record.digest(content, output.settings, without_times);
+        let digest = |output: &OutputQueue| record.digest(content, output.settings, without_times);
         let made = |output| Found::Made { record: digest(output), access };
         let found = self.run.outputs.iter().map(made).collect();
         Finding { part, found, record: Some(record) }
@@ -368,8 +368,8 @@ impl<'r> Visiting<'r> {
         let visited = visited.or_else(|| self.listed());
         match visited {
             Some(visited) if outcome != Outcome::Vanished && self.may_open() => {
-                let hidings = self.hidings();
-                self.hand_over(visited, hidings, outcome, Made::default())
+                let masks = self.masks();
+                self.hand_over(visited, masks, outcome, Made::default())
             }
             visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, outcome, 0)))),
         }
@@ -399,21 +399,21 @@ impl<'r> Visiting<'r> {
     fn send_declined(self, visited: Visited, reason: Reason) -> Result<Done<'r>> {
         let declined = Found::Declined(reason);
         let findings = self.deliveries.parts().map(|part| Finding::same(part, declined.clone())).collect();
-        let (tellings, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
-        self.hand_over(visited, tellings, outcome, Made::default())
+        let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.hand_over(visited, changes, outcome, Made::default())
     }
 
-    fn prepared(&self, visit: &Arc<Visit>, telling: Telling, visited: &Visited) -> Prepared {
-        let Telling { part, record, step, .. } = telling;
-        let hidden = matches!(step, Step::Access { access: NOBODY });
-        Prepared {
+    fn queued(&self, visit: &Arc<Visit>, change: DecidedChange, visited: &Visited) -> QueuedChange {
+        let DecidedChange { part, record, kind, .. } = change;
+        let hidden = matches!(kind, ChangeKind::Access { access: NOBODY });
+        QueuedChange {
             visit: visit.clone(),
             uri: part.uri(match &record {
                 Some(record) => record.uri.clone(),
                 None => self.run.repository.uri(&self.task.name),
             }),
             part,
-            step,
+            kind,
             record,
             acl_id: visited.acl_id.filter(|_| !hidden),
             container: visited.container,
@@ -425,24 +425,24 @@ impl<'r> Visiting<'r> {
     fn hand_over(
         self,
         visited: Visited,
-        tellings: Vec<Telling>,
+        changes: Vec<DecidedChange>,
         mut outcome: Outcome,
         mut made: Made,
     ) -> Result<Done<'r>> {
         // What had nothing in it keeps nothing.
         made.kept = made.kept.filter(|_| self.deliveries.has_inside());
-        if tellings.is_empty() || self.run.store.is_none() {
-            for telling in &tellings {
-                outcome = outcome.or(telling.step.outcome(self.deliveries.is_first()));
+        if changes.is_empty() || self.run.store.is_none() {
+            for change in &changes {
+                outcome = outcome.or(change.kind.outcome(self.deliveries.is_first()));
             }
             let visit = Visit::new(self.task, Some(visited), outcome, 0).with(made);
             return Ok(Done::Quiet(Box::new(visit)));
         }
-        let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).with(made);
+        let visit = Visit::new(self.task.clone(), Some(visited), outcome, changes.len()).with(made);
         let visit = Arc::new(visit);
-        for telling in tellings {
-            let output_index = telling.output_index;
-            self.run.outputs[output_index].push(self.run, self.prepared(&visit, telling, &visited));
+        for change in changes {
+            let output_index = change.output_index;
+            self.run.outputs[output_index].push(self.run, self.queued(&visit, change, &visited));
         }
         Ok(Done::Handed)
     }

@@ -62,8 +62,8 @@ pub enum Decision {
     Deliver,
     /// Send the access alone.
     DeliverAccess,
-    /// Send that nobody may find the entry.
-    Hide,
+    /// Mask the entry: nobody may find it until its content is read again.
+    Mask,
     /// Take the entry out.
     Remove,
     /// Remember the outcome; nothing is sent.
@@ -99,7 +99,7 @@ pub fn decide(state: Option<&DeliveryState>, found: &Found) -> Decision {
         // content of an earlier day. Elsewhere nobody could say what its entry is, or ever confirm it: there it goes.
         (Found::Unread { access }, Some(h)) if h.is_confirmed() => {
             let is_confirmed = |access: Digest| h.intended_acl == access && h.confirmed_acl == Some(access);
-            if is_confirmed(*access) || is_confirmed(NOBODY) { Decision::Skip } else { Decision::Hide }
+            if is_confirmed(*access) || is_confirmed(NOBODY) { Decision::Skip } else { Decision::Mask }
         }
         (Found::Unread { .. }, Some(_)) if holds_something => Decision::Remove,
         (Found::Unread { .. }, _) => Decision::Skip,
@@ -156,10 +156,10 @@ mod tests {
             decide(Some(&state(intended, intended_acl, confirmed, confirmed_acl)), &unread)
         };
         assert_eq!(decided(5, 6, Some(5), Some(6)), Decision::Skip);
-        assert_eq!(decided(5, 7, Some(5), Some(7)), Decision::Hide, "the new access is not for the old text");
-        assert_eq!(decided(5, 6, Some(5), Some(7)), Decision::Hide, "what was told is not confirmed");
+        assert_eq!(decided(5, 7, Some(5), Some(7)), Decision::Mask, "the new access is not for the old text");
+        assert_eq!(decided(5, 6, Some(5), Some(7)), Decision::Mask, "what was told is not confirmed");
         assert_eq!(decided(5, NOBODY.0, Some(5), Some(NOBODY.0)), Decision::Skip);
-        assert_eq!(decided(5, NOBODY.0, Some(5), Some(6)), Decision::Hide);
+        assert_eq!(decided(5, NOBODY.0, Some(5), Some(6)), Decision::Mask);
         assert_eq!(decided(5, 6, None, None), Decision::Remove, "it may have been sent");
         assert_eq!(decided(5, 6, Some(4), Some(6)), Decision::Remove, "it holds one or the other");
         assert_eq!(decided(0, 0, Some(5), Some(6)), Decision::Remove, "its removal was decided before");

@@ -17,9 +17,9 @@ pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
 pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 /// Prepared deliveries that wait for an output; a full queue makes workers wait.
-pub const PREPARED_MAX: usize = 2_048;
+pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
-pub const PREPARED_BYTES_MAX: usize = 64 << 20;
+pub const QUEUED_BYTES_MAX: usize = 64 << 20;
 /// Documents of one commit of a local index (design 4.7).
 pub const INDEX_COMMIT_DOCUMENTS: usize = 5_000;
 /// Longest time between two commits of a local index while it has changes, milliseconds (design 4.7).

@@ -327,11 +327,11 @@ pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
     let desk = Desk { store, lease, call: &run.call };
     let balance = *lock(&run.balance);
-    for slot in run.outputs.iter().filter(|slot| slot.can.told) {
-        if let Some(opened) = slot.output().as_mut() {
+    for queue in run.outputs.iter().filter(|queue| queue.can.told) {
+        if let Some(opened) = queue.output().as_mut() {
             let ends = ends(&run.job_name, Some(run.number), outcome, balance);
-            tell(desk, slot.id, opened, Some(ends))?
-                .map_err(|fault| EngineError::Output { name: slot.name.clone(), fault })?;
+            tell(desk, queue.id, opened, Some(ends))?
+                .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
         }
     }
     Ok(())

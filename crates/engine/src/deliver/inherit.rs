@@ -17,9 +17,9 @@ use crate::visit::access_digest;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Who has the entry of an address from now on.
+/// Who owns the entry of an address once its owner has left it.
 #[derive(Clone, Debug)]
-pub(crate) struct Heir {
+pub(crate) struct NextOwner {
     /// All who claim the address, with their jobs.
     others: Vec<(i64, JobId)>,
     /// As whose the entry stays; none: the first one to come sends its own, and the entry is hidden until then.
@@ -38,14 +38,14 @@ struct Adopter {
     container: Option<ContainerId>,
 }
 
-impl Heir {
-    /// The heir of an address that `document` leaves; none when nobody else claims it.
+impl NextOwner {
+    /// The next owner of an address that `document` leaves; none when nobody else claims it.
     pub(crate) fn of(
         sql: &mut Sql<'_>,
         can: OutputCan,
         owners: &[Owner],
         document: i64,
-    ) -> Result<Option<Heir>> {
+    ) -> Result<Option<NextOwner>> {
         let others = || owners.iter().filter(|owner| owner.document != document);
         if others().next().is_none() {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Heir {
             None => None,
         };
         let others = others().map(|other| (other.document, other.job)).collect();
-        Ok(Some(Heir { others, adopts, is_gone: false }))
+        Ok(Some(NextOwner { others, adopts, is_gone: false }))
     }
 
     /// What is sent in place of a removal.
@@ -94,7 +94,7 @@ impl Heir {
         })
     }
 
-    /// The answer to [`Heir::change`].
+    /// The answer to [`NextOwner::change`].
     pub(crate) fn answered(
         &mut self,
         answer: std::result::Result<(), Fault>,
@@ -125,12 +125,14 @@ impl Heir {
     }
 }
 
-fn adopter(sql: &mut Sql<'_>, heir: &Owner) -> Result<Option<Adopter>> {
-    let Some(stored) = documents::get(sql, &[heir.document])?.into_iter().next() else { return Ok(None) };
-    let Some(job) = jobs::get(sql, heir.job)? else { return Ok(None) };
+fn adopter(sql: &mut Sql<'_>, next_owner: &Owner) -> Result<Option<Adopter>> {
+    let Some(stored) = documents::get(sql, &[next_owner.document])?.into_iter().next() else {
+        return Ok(None);
+    };
+    let Some(job) = jobs::get(sql, next_owner.job)? else { return Ok(None) };
     let (acl_id, container) = (stored.known.acl_id, stored.known.container);
     // A document whose visit is not settled does not know yet what its entry says.
-    let is_sent = access_digest(acl_id, container) == heir.state.intended_acl;
+    let is_sent = access_digest(acl_id, container) == next_owner.state.intended_acl;
     let adopter =
         Adopter { job: job.id, job_name: job.name.as_str().into(), name: stored.name, acl_id, container };
     Ok(Some(adopter).filter(|_| is_sent))

@@ -16,7 +16,7 @@ use ingather_store::documents::Stored;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
 
-use super::{Deliverer, Sent};
+use super::{InFlight, Sender};
 use crate::deliver::definitions::{self as engine, Desk, Draft, Reference};
 use crate::error::Result;
 use crate::visit::access_digest;
@@ -31,56 +31,60 @@ pub(crate) fn reference(change: &Change) -> Option<Reference> {
     }
 }
 
-impl Deliverer<'_> {
+impl Sender<'_> {
     /// Tells the output what it has to know by now, while nothing is to be sent. What goes wrong is told again before the next
     /// batch, or at the end.
     pub(super) fn tell(&self) -> Result<()> {
-        let (true, Some(store), Some(lease)) = (self.slot.can.told, &self.run.store, &self.run.lease) else {
+        let (true, Some(store), Some(lease)) = (self.queue.can.told, &self.run.store, &self.run.lease) else {
             return Ok(());
         };
         if planted(Mutation::NarrowingToldAtTheEnd) || planted(Mutation::EntryAheadOfItsContainer) {
             return Ok(());
         }
         let desk = Desk { store, lease, call: &self.run.call };
-        if let Some(opened) = self.slot.output().as_mut()
-            && let Err(fault) = engine::tell(desk, self.slot.id, opened, None)?
+        if let Some(opened) = self.queue.output().as_mut()
+            && let Err(fault) = engine::tell(desk, self.queue.id, opened, None)?
         {
-            tracing::debug!(output = self.slot.name, fault = %fault, "not told");
+            tracing::debug!(output = self.queue.name, fault = %fault, "not told");
         }
         Ok(())
     }
 
     /// What has to be told before these entries.
-    pub(super) fn draft(&self, sql: &mut Sql<'_>, sent: &[Sent]) -> std::result::Result<Draft, StoreError> {
-        let mut output = self.slot.output();
+    pub(super) fn draft(
+        &self,
+        sql: &mut Sql<'_>,
+        in_flight: &[InFlight],
+    ) -> std::result::Result<Draft, StoreError> {
+        let mut output = self.queue.output();
         let Some(opened) = output.as_mut().filter(|opened| opened.can.told) else {
             return Ok(Draft::default());
         };
-        let changes = sent.iter().filter(|entry| !entry.settled).map(|entry| self.change(entry));
+        let changes = in_flight.iter().filter(|entry| !entry.nothing_to_send).map(|entry| self.change(entry));
         let references: Vec<Reference> = changes.filter_map(|change| reference(&change)).collect();
-        opened.draft(sql, self.slot.id, &references, None)
+        opened.draft(sql, self.queue.id, &references, None)
     }
 
     /// Tells references of all that the output holds of this job, unless it knows them. What goes wrong is done by the next run.
     pub(super) fn refer(&mut self) -> Result<()> {
-        let (run, slot) = (self.run, self.slot);
-        let knows = slot.output().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
+        let (run, queue) = (self.run, self.queue);
+        let knows = queue.output().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
         let (Some(store), Some(false)) = (&run.store, knows) else { return Ok(()) };
         let mut after = 0;
         loop {
             let ids = run.reader.read(|sql| {
-                deliveries::of_output(sql, slot.id, run.job.id, after, limits::DELIVERY_BATCH_MAX)
+                deliveries::of_output(sql, queue.id, run.job.id, after, limits::DELIVERY_BATCH_MAX)
             })?;
             let Some(last) = ids.last() else { break };
             after = *last;
             let mut changes = self.references(&ids)?;
             let refers: Vec<_> = changes.iter().filter_map(reference).collect();
-            let mut output = slot.output();
+            let mut output = queue.output();
             let Some(opened) = output.as_mut() else { return Ok(()) };
             let draft = store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
-                let draft = opened.draft(sql, slot.id, &refers, None)?;
-                let first = connections::take_numbers(sql, slot.id, slot.session, changes.len())?;
+                let draft = opened.draft(sql, queue.id, &refers, None)?;
+                let first = connections::take_numbers(sql, queue.id, queue.session, changes.len())?;
                 changes.iter_mut().zip(first..).for_each(|(change, seq)| change.seq = seq);
                 Ok(draft)
             })?;
@@ -92,10 +96,10 @@ impl Deliverer<'_> {
             let stands = opened.told_stands();
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
-                definitions::confirm(sql, slot.id, &draft.defined)?;
+                definitions::confirm(sql, queue.id, &draft.defined)?;
                 stands
                     .iter()
-                    .try_for_each(|s| connections::settle(sql, slot.id, &s.identity, s.number, s.session))
+                    .try_for_each(|s| connections::settle(sql, queue.id, &s.identity, s.number, s.session))
             })?;
             if run.sweep_stops() {
                 return Ok(());
@@ -106,16 +110,16 @@ impl Deliverer<'_> {
 
     /// From now on entries of this job are sent with references.
     fn all_refer(&self, store: &Store) -> Result<()> {
-        let (run, slot) = (self.run, self.slot);
+        let (run, queue) = (self.run, self.queue);
         let done = store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
-            let seq = connections::take_numbers(sql, slot.id, slot.session, 1)?;
+            let seq = connections::take_numbers(sql, queue.id, queue.session, 1)?;
             let done = Defined { subject: Subject::Entries(run.job.id), seq, intended: NOBODY };
-            definitions::intend(sql, slot.id, &[done])?;
-            definitions::confirm(sql, slot.id, &[done])?;
+            definitions::intend(sql, queue.id, &[done])?;
+            definitions::confirm(sql, queue.id, &[done])?;
             Ok(done)
         })?;
-        if let Some(told) = slot.output().as_mut().and_then(|opened| opened.definitions.as_mut()) {
+        if let Some(told) = queue.output().as_mut().and_then(|opened| opened.definitions.as_mut()) {
             told.note_entries(done);
         }
         Ok(())
@@ -160,7 +164,7 @@ impl Deliverer<'_> {
                 op: Op::Access { acl_id: acl_id.filter(|_| access != NOBODY), container },
             })
         };
-        let states = states.into_iter().filter(|delivery| delivery.output == self.slot.id);
+        let states = states.into_iter().filter(|delivery| delivery.output == self.queue.id);
         Ok(states.filter_map(change).collect())
     }
 }

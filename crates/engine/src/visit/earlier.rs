@@ -13,14 +13,14 @@ use ingather_store::mutations::{Mutation, planted};
 use roaring::RoaringTreemap;
 
 use super::extracts;
-use super::parts::Telling;
+use super::parts::DecidedChange;
 use super::steady::Done;
 use super::{Visiting, access_digest, holds_access, is_steady};
-use crate::deliver::Step;
+use crate::deliver::ChangeKind;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
 use crate::marks;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 use crate::run::Run;
 
 /// Documents of which outputs hold something that was not looked at when they were visited last, once a folder may open.
@@ -82,11 +82,11 @@ impl<'r> Visiting<'r> {
         // To whom it opens before it was read, nothing is shown of before.
         let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
         visited = self.as_read(visited);
-        let tellings = self.access_tellings(access, |output, access| {
+        let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
-            Some(if output.can.access { Step::Access { access } } else { Step::Delete })
+            Some(if output.can.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
         });
-        self.show(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
+        self.show(visited, changes, Outcome::Failed(fault.reason()), Made::default())
     }
 
     /// What the row says of a document that could not be read: the change time of what was read last, and its version. So it is
@@ -102,29 +102,29 @@ impl<'r> Visiting<'r> {
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.
-    pub(super) fn access_tellings(
+    pub(super) fn access_changes(
         &self,
         access: Digest,
-        step: impl Fn(&OutputSlot, Digest) -> Option<Step>,
-    ) -> Vec<Telling> {
-        let mut tellings = Vec::new();
+        kind: impl Fn(&OutputQueue, Digest) -> Option<ChangeKind>,
+    ) -> Vec<DecidedChange> {
+        let mut changes = Vec::new();
         for part in self.deliveries.parts() {
             for (output_index, output) in self.run.outputs.iter().enumerate() {
                 let state = self.deliveries.of(&part, output.id);
                 let looked = part.looked(access, self.access_of_kept(access));
                 let access = match decide(state.as_ref(), &looked) {
                     Decision::DeliverAccess => access,
-                    Decision::Hide => NOBODY,
+                    Decision::Mask => NOBODY,
                     _ => continue,
                 };
-                if let Some(step) = step(output, access)
-                    && !holds_access(state, step)
+                if let Some(kind) = kind(output, access)
+                    && !holds_access(state, kind)
                 {
-                    tellings.push(Telling { output_index, part: part.clone(), record: None, step });
+                    changes.push(DecidedChange { output_index, part: part.clone(), record: None, kind });
                 }
             }
         }
-        tellings
+        changes
     }
 
     /// Whether a folder above the document may open at the end of this run.
@@ -146,20 +146,24 @@ impl<'r> Visiting<'r> {
 
     /// What outputs hold of a document that cannot be read is hidden, since a folder above it opens: so that it opens for all
     /// others.
-    pub(super) fn hidings(&self) -> Vec<Telling> {
-        let mut tellings = Vec::new();
+    pub(super) fn masks(&self) -> Vec<DecidedChange> {
+        let mut changes = Vec::new();
         for part in self.deliveries.parts() {
             for (output_index, output) in self.run.outputs.iter().enumerate() {
                 let state = self.deliveries.of(&part, output.id);
-                let step = if output.can.access { Step::Access { access: NOBODY } } else { Step::Delete };
+                let kind = if output.can.access {
+                    ChangeKind::Access { access: NOBODY }
+                } else {
+                    ChangeKind::Delete
+                };
                 let is_there =
                     state.is_some_and(|h| h.confirmed != Some(Digest::NONE) || h.intended.is_some());
-                if is_there && !holds_access(state, step) {
-                    tellings.push(Telling { output_index, part: part.clone(), record: None, step });
+                if is_there && !holds_access(state, kind) {
+                    changes.push(DecidedChange { output_index, part: part.clone(), record: None, kind });
                 }
             }
         }
-        tellings
+        changes
     }
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
@@ -171,20 +175,20 @@ impl<'r> Visiting<'r> {
         let visited = self.visited(observed, acl_id);
         let Some(access) = self.access_until_read(observed, acl_id)? else { return Ok(()) };
         let now = access_digest(Some(acl_id), self.task.container);
-        let tellings = self.access_tellings(now, |output, told| {
+        let changes = self.access_changes(now, |output, told| {
             // What is not for the old content is for nobody.
             let access = if told == now { access } else { told };
-            output.can.access.then_some(Step::Access { access })
+            output.can.access.then_some(ChangeKind::Access { access })
         });
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
-        for telling in tellings {
-            let output = &self.run.outputs[telling.output_index];
+        for change in changes {
+            let output = &self.run.outputs[change.output_index];
             // What follows is decided by what is on its way now.
-            if let Step::Access { access } = telling.step {
-                self.deliveries.told(&telling.part, output.id, access);
+            if let ChangeKind::Access { access } = change.kind {
+                self.deliveries.told(&change.part, output.id, access);
             }
-            output.push(self.run, self.prepared(&visit, telling, &visited));
+            output.push(self.run, self.queued(&visit, change, &visited));
         }
         Ok(())
     }

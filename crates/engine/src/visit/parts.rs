@@ -11,10 +11,10 @@ use ingather_store::deliveries::{self, Component, Delivery};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Reader, StoreError};
 
-use crate::deliver::Step;
+use crate::deliver::ChangeKind;
 use crate::deliver::settle::Outcome;
 use crate::error::Result;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 
 /// A document, or something in it: the unit that outputs hold entries of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,13 +168,13 @@ impl Finding {
     }
 
     /// Whether some output keeps an entry of a part that was not read.
-    pub(crate) fn stays(&self, deliveries: &Deliveries, outputs: &[OutputSlot]) -> bool {
+    pub(crate) fn stays(&self, deliveries: &Deliveries, outputs: &[OutputQueue]) -> bool {
         outputs.iter().any(|output| {
             let Some(state) = deliveries.of(&self.part, output.id) else { return false };
             match decide(Some(&state), &self.found[0]) {
                 Decision::Skip => state.is_confirmed(),
                 // What takes no access alone cannot hide it, and gives it up.
-                Decision::DeliverAccess | Decision::Hide => output.can.access,
+                Decision::DeliverAccess | Decision::Mask => output.can.access,
                 _ => false,
             }
         })
@@ -186,48 +186,48 @@ impl Finding {
     }
 }
 
-/// What one output has to be told of one part.
-pub(crate) struct Telling {
+/// A change that a visit decided for one output and one part; nothing of it is written yet.
+pub(crate) struct DecidedChange {
     /// The output, by its index in the run.
     pub(crate) output_index: usize,
     pub(crate) part: Part,
     pub(crate) record: Option<Arc<Record>>,
-    pub(crate) step: Step,
+    pub(crate) kind: ChangeKind,
 }
 
-/// What every output has to be told, and what the visit comes to beside that.
+/// Decides the changes for every output, and the outcome that does not depend on their answers.
 pub(crate) fn decide_all(
-    outputs: &[OutputSlot],
+    outputs: &[OutputQueue],
     deliveries: &Deliveries,
     findings: Vec<Finding>,
-) -> Result<(Vec<Telling>, Outcome)> {
-    let mut tellings = Vec::new();
+) -> Result<(Vec<DecidedChange>, Outcome)> {
+    let mut changes = Vec::new();
     let mut outcome = Outcome::Unchanged;
     for Finding { part, record, found } in findings {
         for (output_index, output) in outputs.iter().enumerate() {
             let found = &found[output_index.min(found.len() - 1)];
-            let step = match (decide(deliveries.of(&part, output.id).as_ref(), found), found) {
+            let kind = match (decide(deliveries.of(&part, output.id).as_ref(), found), found) {
                 (Decision::Skip, _) => continue,
                 (Decision::Deliver, Found::Made { record, access }) => {
-                    Step::Put { version: *record, access: *access }
+                    ChangeKind::Put { version: *record, access: *access }
                 }
                 (Decision::DeliverAccess, Found::Made { record, access }) if !output.can.access => {
-                    Step::Put { version: *record, access: *access }
+                    ChangeKind::Put { version: *record, access: *access }
                 }
                 // Without the record it cannot be told: it must not show it to the wrong people.
-                (Decision::DeliverAccess, Found::Looked { .. }) if !output.can.access => Step::Delete,
+                (Decision::DeliverAccess, Found::Looked { .. }) if !output.can.access => ChangeKind::Delete,
                 (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
-                    Step::Access { access: *access }
+                    ChangeKind::Access { access: *access }
                 }
-                (Decision::Hide, _) if !output.can.access => Step::Delete,
-                (Decision::Hide, _) => Step::Access { access: NOBODY },
+                (Decision::Mask, _) if !output.can.access => ChangeKind::Delete,
+                (Decision::Mask, _) => ChangeKind::Access { access: NOBODY },
                 (Decision::Record(reason), _) => {
                     outcome = outcome.or(Outcome::Skipped(reason));
                     continue;
                 }
                 (Decision::Remove, Found::Declined(reason)) => {
                     outcome = outcome.or(Outcome::Skipped(reason.clone()));
-                    Step::Delete
+                    ChangeKind::Delete
                 }
                 (Decision::Remove, Found::Unread { .. }) if planted(Mutation::UncertainComponentStays) => {
                     continue;
@@ -235,15 +235,15 @@ pub(crate) fn decide_all(
                 (Decision::Remove, Found::Absent | Found::Unread { .. }) => {
                     // Something in it is gone, or it is no entry itself any more: it was changed.
                     outcome = outcome.or(Outcome::Updated);
-                    Step::Delete
+                    ChangeKind::Delete
                 }
                 (decision, found) => {
                     let told = format!("undecidable: {decision:?} for {found:?}");
                     return Err(StoreError::Refused(told).into());
                 }
             };
-            tellings.push(Telling { output_index, part: part.clone(), record: record.clone(), step });
+            changes.push(DecidedChange { output_index, part: part.clone(), record: record.clone(), kind });
         }
     }
-    Ok((tellings, outcome))
+    Ok((changes, outcome))
 }

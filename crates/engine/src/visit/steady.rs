@@ -9,7 +9,7 @@ use ingather_store::documents::Visited;
 use ingather_store::mutations::{Mutation, planted};
 
 use super::Visiting;
-use super::parts::Telling;
+use super::parts::DecidedChange;
 use crate::containers::looks;
 use crate::deliver::settle::{Made, Outcome, Visit};
 use crate::error::Result;
@@ -32,7 +32,7 @@ pub(crate) enum Done<'r> {
 pub(crate) struct Ready<'r> {
     visiting: Visiting<'r>,
     visited: Visited,
-    tellings: Vec<Telling>,
+    changes: Vec<DecidedChange>,
     outcome: Outcome,
     made: Made,
 }
@@ -58,9 +58,9 @@ impl<'r> SecondLook<'r> {
             Done::Handed => {}
             Done::Ready(ready) => {
                 self.bytes += ready
-                    .tellings
+                    .changes
                     .iter()
-                    .filter_map(|telling| Some(telling.record.as_ref()?.bytes()))
+                    .filter_map(|change| Some(change.record.as_ref()?.bytes()))
                     .sum::<usize>();
                 self.ready.push(*ready);
                 if self.bytes >= limits::LOOKS_BYTES_MAX {
@@ -119,7 +119,7 @@ impl<'r> SecondLook<'r> {
 
 impl<'r> Ready<'r> {
     fn hand_over(self) -> Result<Done<'r>> {
-        self.visiting.hand_over(self.visited, self.tellings, self.outcome, self.made)
+        self.visiting.hand_over(self.visited, self.changes, self.outcome, self.made)
     }
 }
 
@@ -128,16 +128,16 @@ impl<'r> Visiting<'r> {
     pub(super) fn show(
         self,
         visited: Visited,
-        tellings: Vec<Telling>,
+        changes: Vec<DecidedChange>,
         outcome: Outcome,
         made: Made,
     ) -> Result<Done<'r>> {
         // What is sent as it was read once is not looked at now.
         let looks = self.run.looks && self.run.store.is_some() && !self.run.was_refilled(self.task.id);
         if !looks {
-            return self.hand_over(visited, tellings, outcome, made);
+            return self.hand_over(visited, changes, outcome, made);
         }
-        Ok(Done::Ready(Box::new(Ready { visiting: self, visited, tellings, outcome, made })))
+        Ok(Done::Ready(Box::new(Ready { visiting: self, visited, changes, outcome, made })))
     }
 
     /// A document that changed while it was read, or a folder above it did: it is looked at again. At last, and where other people
@@ -162,8 +162,8 @@ impl<'r> Visiting<'r> {
         let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
         match self.listed() {
             Some(visited) if hides => {
-                let hidings = self.hidings();
-                self.hand_over(visited, hidings, Outcome::Again(fault), Made::default())
+                let masks = self.masks();
+                self.hand_over(visited, masks, Outcome::Again(fault), Made::default())
             }
             visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, Outcome::Again(fault), 0)))),
         }

@@ -15,7 +15,7 @@ use super::steady::Done;
 use super::{Visiting, access_digest};
 use crate::deliver::settle::Made;
 use crate::error::Result;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 
 /// Who may see a document now, compared with who might before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl<'r> Visiting<'r> {
         let access = access_digest(known.acl_id, known.container);
         let outputs = &self.run.outputs;
         let states = self.deliveries.parts().filter(|part| !part.kept).flat_map(|part| {
-            let of = |output: &OutputSlot| self.deliveries.of(&part, output.id);
+            let of = |output: &OutputQueue| self.deliveries.of(&part, output.id);
             outputs.iter().filter_map(of).collect::<Vec<DeliveryState>>()
         });
         let mut there =
@@ -118,8 +118,8 @@ impl<'r> Visiting<'r> {
         let access = access_digest(Some(acl_id), self.task.container);
         let kept = self.access_of_kept(access);
         let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();
-        let (tellings, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
-        self.show(visited, tellings, outcome, Made::default())
+        let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.show(visited, changes, outcome, Made::default())
     }
 
     fn audience(&self, acl_id: AclId) -> Result<Audience> {

@@ -38,8 +38,8 @@ impl<'r> Visiting<'r> {
         let access = access_digest(visited.acl_id, self.task.container);
         let (mut findings, kept) = self.inside(parts, access);
         findings.push(self.finding(Part::whole(), Arc::new(record), content, access));
-        let (tellings, _) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        let (changes, _) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         let outcome = if passing { Outcome::Again(fault) } else { Outcome::Failed(fault.reason()) };
-        self.show(visited, tellings, outcome, Made { kept: Some(kept), ..Made::default() })
+        self.show(visited, changes, outcome, Made { kept: Some(kept), ..Made::default() })
     }
 }
