@@ -6,7 +6,7 @@ use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, D
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
-use ingather_store::documents::{self, NewDocument, Visited};
+use ingather_store::documents::{self, DocumentUpdate, NewDocument};
 use ingather_store::{Durability, Store, Target, explain};
 
 use super::queries::milliseconds;
@@ -143,8 +143,8 @@ fn confirm(store: &Store, count: usize) -> Result<()> {
     for batch in batches(count, limits::DELIVERY_BATCH_MAX) {
         let answered = |number| Answered { document: id(number), component: 0, seq: id(number) };
         let rows: Vec<Answered> = batch.clone().map(answered).collect();
-        let visited: Vec<Visited> = batch
-            .map(|number| Visited {
+        let update: Vec<DocumentUpdate> = batch
+            .map(|number| DocumentUpdate {
                 id: DocumentId(id(number)),
                 version: Digest(scattered(number) ^ 1),
                 access: Digest(scattered(number) ^ 2),
@@ -157,7 +157,7 @@ fn confirm(store: &Store, count: usize) -> Result<()> {
             .collect();
         store.write(Durability::Synced, |sql| {
             deliveries::confirm(sql, OUTPUT, 2, Confirmed::Record, &rows)?;
-            documents::settle(sql, 1, &visited)
+            documents::complete(sql, 1, &update)
         })?;
     }
     Ok(())

@@ -79,7 +79,7 @@ fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<J
         return Ok(());
     }
     for job in reader.read(ingather_store::jobs::list)?.into_iter().filter(|job| Some(job.id) != done) {
-        let waits = reader.read(|sql| ingather_store::work::resends(sql, job.id))?;
+        let waits = reader.read(|sql| ingather_store::queue::resends(sql, job.id))?;
         if let Some(sentence) = surroundings::resends(&job, waits) {
             show::stderr(&format!("{sentence}; `ingather sync` of {} sends them", job.root));
         }

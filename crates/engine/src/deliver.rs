@@ -1,8 +1,8 @@
 //! Deliveries of one output: intent, batch, confirmation (design 4.7). One thread per output is its only sender.
 
+pub(crate) mod completion;
 pub(crate) mod definitions;
 pub(crate) mod inherit;
-pub(crate) mod settle;
 pub(crate) mod told;
 mod witness;
 
@@ -19,9 +19,9 @@ use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Sql, StoreError, connections, documents};
 
+use self::completion::{Completion, Outcome, PendingVisit};
 use self::definitions::Draft;
 use self::inherit::NextOwner;
-use self::settle::{Outcome, Settling, Visit};
 use crate::error::{EngineError, Result};
 use crate::outputs::OutputQueue;
 use crate::run::Run;
@@ -53,7 +53,7 @@ impl ChangeKind {
 
 /// A change that waits in the queue of its output.
 pub(crate) struct QueuedChange {
-    pub(crate) visit: Arc<Visit>,
+    pub(crate) visit: Arc<PendingVisit>,
     pub(crate) part: Part,
     pub(crate) uri: String,
     pub(crate) kind: ChangeKind,
@@ -124,7 +124,7 @@ impl<'r> Sender<'r> {
     /// Nothing waits for this output, and nothing is being made for it.
     fn idle(&self) -> bool {
         let queue = self.queue.lock();
-        queue.waiting.is_empty() && (queue.closed || self.run.board.nothing_comes())
+        queue.waiting.is_empty() && (queue.closed || self.run.dispatcher.nothing_comes())
     }
 
     /// The next batch: empty when there is at most something to commit, none at the end.
@@ -135,7 +135,7 @@ impl<'r> Sender<'r> {
                 self.queue.wait_while(queue, LINGER * 10, |queue| queue.waiting.is_empty() && !queue.closed);
         }
         queue = self.queue.wait_while(queue, LINGER, |queue| {
-            !(queue.is_enough() || queue.closed || self.run.board.nothing_comes())
+            !(queue.is_enough() || queue.closed || self.run.dispatcher.nothing_comes())
         });
         if queue.waiting.is_empty() && queue.closed {
             return None;
@@ -194,7 +194,7 @@ impl<'r> Sender<'r> {
             let uris: Vec<(i64, &str)> = in_flight
                 .iter()
                 .filter(|entry| entry.queued.part.id == 0)
-                .filter(|entry| entry.queued.uri != run.repository.uri(&entry.queued.visit.task.name))
+                .filter(|entry| entry.queued.uri != run.repository.uri(&entry.queued.visit.item.name))
                 .map(|entry| (entry.intent.document, entry.queued.uri.as_str()))
                 .collect();
             deliveries::remember_uris(sql, queue.id, &uris)?;
@@ -220,7 +220,7 @@ impl<'r> Sender<'r> {
             ChangeKind::Access { access } => (Digest::NONE, access),
             ChangeKind::Delete => (Digest::NONE, Digest::NONE),
         };
-        let document = queued.visit.task.id;
+        let document = queued.visit.item.id;
         let component = queued.part.id;
         let intent = Intent { document, component, address_parent, address, seq: 0, intended, intended_acl };
         InFlight { queued, intent, nothing_to_send: false, next_owner: None, answer: Ok(()) }
@@ -281,7 +281,7 @@ impl<'r> Sender<'r> {
             address: entry.intent.address,
             job: self.run.job.id.0,
             job_name: self.run.job_name.clone(),
-            document: entry.queued.visit.task.name.clone(),
+            document: entry.queued.visit.item.name.clone(),
             seq: entry.intent.seq,
             op,
         };
@@ -312,24 +312,24 @@ impl<'r> Sender<'r> {
         }
         let generation = self.commit(planted(Mutation::ConfirmationBeforeCommit))?;
         in_flight.iter().for_each(note);
-        // A document is settled when all its outputs have confirmed: with the last confirmation, or after it when two
+        // A document is complete when all its outputs have confirmed: with the last confirmation, or after it when two
         // outputs confirm at the same time. Neither may rely on what the other has not committed.
         let (last, not_alone): (Vec<_>, Vec<_>) =
             by_visit(&in_flight).into_iter().partition(|(visit, answers)| visit.waits_for(*answers));
         let (last, not_alone) = match planted(Mutation::SettledByTheFirstOutput) {
             true => {
-                let closed = |(visit, answers): &(&Visit, usize)| visit.close(*answers);
+                let closed = |(visit, answers): &(&PendingVisit, usize)| visit.close(*answers);
                 (last.into_iter().chain(not_alone).filter(closed).collect(), Vec::new())
             }
             false => (last, not_alone),
         };
-        let settling = Settling::new(run, last.into_iter().map(|(visit, _)| visit));
+        let completion = Completion::new(run, last.into_iter().map(|(visit, _)| visit));
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             let now = run.call.now();
             write_answers(sql, queue, now, &in_flight, &told)?;
             if let Some(generation) = &generation {
-                connections::settle(
+                connections::record_generation(
                     sql,
                     queue.id,
                     &generation.identity,
@@ -337,16 +337,16 @@ impl<'r> Sender<'r> {
                     generation.session,
                 )?;
             }
-            settling.write(run, sql)
+            completion.write(run, sql)
         })?;
         run.progress
             .delivered(in_flight.iter().filter(|e| e.answer.is_ok() && !e.nothing_to_send).count() as u64);
-        settling.counted(run);
+        completion.counted(run);
         if planted(Mutation::ConfirmationBeforeCommit) {
             self.commit(false)?;
         }
         let over = not_alone.into_iter().filter(|(visit, answers)| visit.close(*answers));
-        visit::settle(run, over.map(|(visit, _)| visit).collect())
+        visit::complete(run, over.map(|(visit, _)| visit).collect())
     }
 }
 
@@ -380,7 +380,7 @@ fn write_answers(
         entry
             .next_owner
             .iter()
-            .try_for_each(|next_owner| next_owner.settle(sql, queue.id, &entry.intent, now))?;
+            .try_for_each(|next_owner| next_owner.complete(sql, queue.id, &entry.intent, now))?;
     }
     ingather_store::definitions::confirm(sql, queue.id, told)?;
     let refused = |e: &InFlight| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
@@ -403,7 +403,7 @@ fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Option<Container
         .filter(|entry| entry.queued.kind != ChangeKind::Delete)
         .map(|entry| (&entry.queued, entry.intent.document))
         .filter(|(queued, _)| {
-            let known = queued.visit.task.known.as_ref();
+            let known = queued.visit.item.known.as_ref();
             known.is_some_and(|known| known.acl_id != queued.acl_id || known.container != queued.container)
         })
         .map(|(queued, document)| (document, queued.acl_id, queued.container));
@@ -414,7 +414,7 @@ fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Option<Container
 }
 
 /// Visits with the number of their answers, which stand side by side.
-fn by_visit(in_flight: &[InFlight]) -> Vec<(&Visit, usize)> {
+fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
     let visit = |entry: &InFlight| Arc::as_ptr(&entry.queued.visit);
     let groups = in_flight.chunk_by(|one, next| visit(one) == visit(next));
     groups.map(|group| (&*group[0].queued.visit, group.len())).collect()

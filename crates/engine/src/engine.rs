@@ -16,12 +16,12 @@ use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
-use crate::board::Board;
 use crate::containers::{Acls, Containers};
 use crate::deliver::{Sender, definitions};
+use crate::dispatcher::Dispatcher;
 use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
-use crate::lister::{Lister, Shown};
+use crate::lister::{Lister, ListingResult};
 use crate::outputs::{self, OutputQueue};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
@@ -136,7 +136,7 @@ impl Engine {
         let worked = self.work(&run, known);
         let mut error = lock(&run.aborted).clone();
         let ended = match worked {
-            Ok(shown) => self.finish(&run, shown, known, options, &mut error),
+            Ok(result) => self.finish(&run, result, known, options, &mut error),
             Err(failed) => Err(failed),
         };
         if let Err(failed) = &ended {
@@ -215,7 +215,7 @@ impl Engine {
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
-            board: Board::default(),
+            dispatcher: Dispatcher::default(),
             progress,
             pending: known.pending,
             leaving: known.leaving,
@@ -226,7 +226,7 @@ impl Engine {
             attempts: Mutex::new(known.attempts),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
-            unseen: Mutex::default(),
+            vanished: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
             acls: Mutex::new(acls),
@@ -289,7 +289,7 @@ impl Engine {
     }
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits.
-    fn work(&self, run: &Run, known: u64) -> Result<Shown> {
+    fn work(&self, run: &Run, known: u64) -> Result<ListingResult> {
         let workers = self.surroundings.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
@@ -303,8 +303,8 @@ impl Engine {
                 .filter_map(|_| {
                     start(scope, run, || {
                         failing(run, || {
-                            while let Some(tasks) = run.board.take() {
-                                visit::visit_all(run, tasks)?;
+                            while let Some(items) = run.dispatcher.claim() {
+                                visit::visit_all(run, items)?;
                             }
                             Ok(())
                         });
@@ -315,12 +315,12 @@ impl Engine {
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
             failing(run, || lister.list());
-            failing(run, || refill::refill(run, &lister.shown));
-            run.board.listing_done();
+            failing(run, || refill::refill(run, &lister.result));
+            run.dispatcher.listing_done();
             run.outputs.iter().for_each(OutputQueue::notify);
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
-            run.board.close();
+            run.dispatcher.close();
             run.outputs.iter().for_each(OutputQueue::notify);
             for visitor in visitors {
                 join(visitor);
@@ -330,9 +330,9 @@ impl Engine {
                 join(sender);
             }
             renewing.map(join);
-            match run.board.take_error() {
+            match run.dispatcher.take_error() {
                 Some(error) => Err(error),
-                None => Ok(lister.shown),
+                None => Ok(lister.result),
             }
         })
     }
@@ -340,53 +340,53 @@ impl Engine {
     fn finish(
         &self,
         run: &Run,
-        mut shown: Shown,
+        mut result: ListingResult,
         known: u64,
         options: Options,
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
-        shown.seen -= &*lock(&run.unseen);
+        result.listed -= &*lock(&run.vanished);
         if planted(Mutation::InterruptedListingContinued) {
             let runs = self.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
             for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
-                for ids in self.reader.read(|sql| runs::marks(sql, run.job.id, before.number))? {
-                    shown.seen |= crate::marks::from_bytes(&ids)?;
+                for ids in self.reader.read(|sql| runs::listed_ids(sql, run.job.id, before.number))? {
+                    result.listed |= crate::id_set::from_bytes(&ids)?;
                 }
             }
         }
         if self.cancel.cancelled() || error.is_some() {
-            return Ok(shown.blind);
+            return Ok(result.blind);
         }
         run.progress.waits_for("looking for what is gone");
         let now = self.clock.now();
         if let Some(store) = &run.store {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
-                if shown.complete {
+                if result.complete {
                     // Not before: what could not be read is asked for again only while the reader is another one.
                     if run.reader_changed {
                         jobs::remember_reader(sql, run.job.id, &run.repository.reader())?;
                     }
-                    runs::listed(sql, run.job.id, run.number, now, &shown.blind)?;
+                    runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
                 }
                 jobs::drain(sql, run.job.id, run.number)
             })?;
         }
         if options.kind == RunKind::Full {
-            let judged = sweep::judge(run, &shown)?;
+            let judged = sweep::judge(run, &result)?;
             let mut remover = self.remover(run)?;
-            let swept = sweep::sweep(run, &shown, judged, known, remover.as_mut());
+            let swept = sweep::sweep(run, &result, judged, known, remover.as_mut());
             for (id, target) in remover.into_iter().flat_map(|remover| remover.targets) {
                 if let Some(queue) = run.outputs.iter().find(|queue| queue.id == id) {
                     queue.give_back(target.opened);
                 }
             }
-            shown.blind.extend(swept?);
+            result.blind.extend(swept?);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);
         }
-        Ok(shown.blind)
+        Ok(result.blind)
     }
 
     /// The outputs of a run, taken over for removals once nothing is delivered any more.

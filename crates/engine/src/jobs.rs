@@ -11,7 +11,7 @@ use ingather_store::{Durability, deliveries, documents, runs};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::marks;
+use crate::id_set;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
 
@@ -33,7 +33,7 @@ impl Engine {
         let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, job.run))? else {
             return Ok((0, Vec::new()));
         };
-        let set = marks::from_bytes(&bytes)?;
+        let set = id_set::from_bytes(&bytes)?;
         let ids: Vec<i64> = set.iter().map(|id| id as i64).filter(|id| *id > after).take(most).collect();
         let mut names = self.reader.read(|sql| documents::names(sql, &ids))?;
         names.sort_unstable();
@@ -59,7 +59,7 @@ impl Engine {
             )));
         };
         let mut remover = self.remover_for(job, kind, progress, Some(number))?;
-        let mut ids: Vec<i64> = marks::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
+        let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if planted(Mutation::ConfirmationByNumber) {
             let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
             ids = all.into_iter().map(|listed| listed.id.0).collect();

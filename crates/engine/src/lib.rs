@@ -4,16 +4,16 @@
 //! document · `deliver` keeps the delivery log of one output · `sweep` judges absences · [`remove`] takes entries out ·
 //! [`jobs`] finds and defines jobs · [`who`] says what a user may see · [`inspect`] answers what is, and why.
 
-mod board;
 mod containers;
 mod deliver;
+mod dispatcher;
 mod drain;
 mod engine;
 pub mod error;
+mod id_set;
 pub mod inspect;
 pub mod jobs;
 mod lister;
-mod marks;
 pub mod outputs;
 pub mod progress;
 pub mod remove;

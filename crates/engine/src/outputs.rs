@@ -13,7 +13,7 @@ use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
 use crate::deliver::QueuedChange;
@@ -97,7 +97,7 @@ impl OutputQueue {
     /// Appends a change; waits while the queue is full.
     pub(crate) fn push(&self, run: &Run, queued: QueuedChange) {
         let mut queue = self.lock();
-        while !run.board.closed()
+        while !run.dispatcher.closed()
             && (queue.waiting.len() >= limits::QUEUED_MAX || queue.bytes >= limits::QUEUED_BYTES_MAX)
         {
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -365,17 +365,17 @@ pub(crate) fn open(
         tracing::warn!("{} {why}; filling it again", connection.name);
         forget(store, lease, connection)?;
         let now = opened.output.clear(call).map_err(failed)?;
-        settle(store, lease, (connection.id, opened.session), &now, now.seq)?;
+        record_generation(store, lease, (connection.id, opened.session), &now, now.seq)?;
         opened.stands = now;
     } else if (stands.number, stands.session) != (connection.generation, connection.session) {
         // A process that died before it confirmed: from here on this is where the output stands.
-        settle(store, lease, (connection.id, None), &stands, 0)?;
+        record_generation(store, lease, (connection.id, None), &stands, 0)?;
     }
     Ok(opened)
 }
 
 /// Notes where an output stands, and that numbers up to `seen` are used up.
-fn settle(
+fn record_generation(
     store: &Store,
     lease: &Lease,
     (id, session): (ConnectionId, Option<i64>),
@@ -391,7 +391,7 @@ fn settle(
             // The output is not ahead of this store any more.
             connections::take_numbers(sql, id, session, 1)?;
         }
-        connections::settle(sql, id, &stands.identity, stands.number, stands.session)
+        connections::record_generation(sql, id, &stands.identity, stands.number, stands.session)
     })?;
     Ok(())
 }
@@ -441,12 +441,17 @@ fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Co
             let held = deliveries::all_of_output(sql, output, after, RESET_ROWS as usize)?;
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
             deliveries::reset_output(sql, output, after, last)?;
-            let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
+            let mut by_job: std::collections::BTreeMap<i64, Vec<VisitRequest>> =
+                std::collections::BTreeMap::new();
             for (document, owner) in held.into_iter().filter(|(_, owner)| !leaving.contains(&owner.0)) {
-                by_job.entry(owner.0).or_default().push(Wanted { document, due: 0, cause: Cause::Resend });
+                by_job.entry(owner.0).or_default().push(VisitRequest {
+                    document,
+                    due: 0,
+                    reason: VisitReason::Resend,
+                });
             }
             for (owner, wanted) in by_job {
-                work::want(sql, JobId(owner), 0, &wanted)?;
+                queue::enqueue(sql, JobId(owner), 0, &wanted)?;
             }
             Ok(Some(last))
         })?;

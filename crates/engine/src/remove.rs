@@ -15,7 +15,7 @@ use ingather_store::deliveries::{self, Answered, Delivery, Intent, Owner};
 use ingather_store::documents;
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
 use crate::deliver::definitions::{Desk, Draft, Reference, ends, tell};
@@ -284,22 +284,23 @@ impl Remover {
                 for one in leaving.iter().filter(|one| one.done) {
                     one.next_owner
                         .iter()
-                        .try_for_each(|next_owner| next_owner.settle(sql, *output, &one.intent, now))?;
+                        .try_for_each(|next_owner| next_owner.complete(sql, *output, &one.intent, now))?;
                 }
             }
             for (output, done, defined) in answered {
                 definitions::confirm(sql, *output, defined)?;
-                done.iter()
-                    .try_for_each(|s| connections::settle(sql, *output, &s.identity, s.number, s.session))?;
+                done.iter().try_for_each(|s| {
+                    connections::record_generation(sql, *output, &s.identity, s.number, s.session)
+                })?;
             }
             if only.is_none() {
                 documents::forget(sql, self.job, &gone)?;
             } else {
                 // What no run could visit since the job has other outputs is sent to them by the next one.
                 let nowhere = documents::held_nowhere(sql, &gone)?;
-                let resend = |document| Wanted { document, due: now, cause: Cause::Resend };
-                let wanted: Vec<Wanted> = nowhere.into_iter().map(resend).collect();
-                work::want(sql, self.job, 0, &wanted)?;
+                let resend = |document| VisitRequest { document, due: now, reason: VisitReason::Resend };
+                let wanted: Vec<VisitRequest> = nowhere.into_iter().map(resend).collect();
+                queue::enqueue(sql, self.job, 0, &wanted)?;
             }
             Ok(())
         })?;

@@ -14,13 +14,13 @@ use ingather_connector::repository::Repository;
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::{Durability, Reader, Sql, Store, StoreError, runs, work};
+use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
 use roaring::RoaringTreemap;
 
-use crate::board::Board;
 use crate::containers::{Acls, Containers};
+use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Result};
-use crate::marks;
+use crate::id_set;
 use crate::outputs::OutputQueue;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     pub(crate) guard_off: bool,
     pub(crate) accepts_devices: bool,
     pub(crate) rereads: bool,
-    pub(crate) board: Board,
+    pub(crate) dispatcher: Dispatcher,
     pub(crate) progress: Arc<Progress>,
     /// Documents that waited for a visit before this run.
     pub(crate) pending: RoaringTreemap,
@@ -63,7 +63,7 @@ pub(crate) struct Run {
     /// Documents that are tried again, when, and the container that this run has met them in.
     pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<ContainerId>)>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
-    pub(crate) unseen: Mutex<RoaringTreemap>,
+    pub(crate) vanished: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
@@ -85,10 +85,10 @@ impl Run {
     }
 
     pub(crate) fn stops(&self) -> bool {
-        self.call.cancel.cancelled() || self.board.closed()
+        self.call.cancel.cancelled() || self.dispatcher.closed()
     }
 
-    /// Whether the sweep must not go on: by then the board is closed in any case.
+    /// Whether the sweep must not go on: by then the dispatcher is closed in any case.
     pub(crate) fn sweep_stops(&self) -> bool {
         self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
     }
@@ -105,7 +105,7 @@ impl Run {
         change(&mut lock(&self.balance));
     }
 
-    pub(crate) fn had_trouble(&self, id: i64) -> bool {
+    pub(crate) fn had_failure(&self, id: i64) -> bool {
         let bit = id as u64;
         self.failed.contains(bit)
             || self.skipped.contains(bit)
@@ -156,8 +156,8 @@ impl Run {
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.
-    pub(crate) fn unsee(&self, id: i64) {
-        lock(&self.unseen).insert(id as u64);
+    pub(crate) fn note_vanished(&self, id: i64) {
+        lock(&self.vanished).insert(id as u64);
     }
 
     /// Whether this document was sent from what is kept of it, although its place could not be looked at.
@@ -187,7 +187,7 @@ impl Run {
     /// The run ends with an error, after what is under way; nothing is removed.
     pub(crate) fn abort(&self, why: &str) {
         self.complain(why);
-        self.board.close();
+        self.dispatcher.close();
         self.outputs.iter().for_each(OutputQueue::notify);
     }
 }
@@ -206,8 +206,8 @@ pub(crate) struct Known {
 impl Known {
     pub(crate) fn load(sql: &mut Sql<'_>, job: &Job) -> std::result::Result<Known, StoreError> {
         let mut known = Known {
-            pending: marks::of(work::waiting(sql, job.id)?),
-            leaving: marks::of(work::leaving(sql, job.id)?),
+            pending: id_set::of(queue::waiting(sql, job.id)?),
+            leaving: id_set::of(queue::leaving(sql, job.id)?),
             failed: RoaringTreemap::new(),
             skipped: RoaringTreemap::new(),
             unreadable: RoaringTreemap::new(),
@@ -216,7 +216,7 @@ impl Known {
         for kind in ["failed", "skipped", "retrying"] {
             let mut after = 0;
             loop {
-                let rows = work::troubled(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
+                let rows = queue::failures(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
                 let Some((last, ..)) = rows.last() else { break };
                 after = *last;
                 for (id, attempts, code, _) in rows {
@@ -267,7 +267,7 @@ pub(crate) struct ClosesOnPanic<'r>(pub(crate) &'r Run);
 impl Drop for ClosesOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.board.close();
+            self.0.dispatcher.close();
             self.0.outputs.iter().for_each(OutputQueue::close);
         }
     }
@@ -282,7 +282,7 @@ pub(crate) fn start<'scope, 'env>(
     match std::thread::Builder::new().spawn_scoped(scope, work) {
         Ok(thread) => Some(thread),
         Err(error) => {
-            run.board.fail(EngineError::Refused(format!(
+            run.dispatcher.fail(EngineError::Refused(format!(
                 "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
             )));
             run.outputs.iter().for_each(OutputQueue::notify);
@@ -294,7 +294,7 @@ pub(crate) fn start<'scope, 'env>(
 /// Runs a thread's work; an error ends the run.
 pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
     if let Err(error) = work() {
-        run.board.fail(error);
+        run.dispatcher.fail(error);
         run.outputs.iter().for_each(OutputQueue::notify);
     }
 }

@@ -16,8 +16,8 @@ use roaring::RoaringTreemap;
 
 use crate::containers::{looks, openings};
 use crate::error::Result;
-use crate::lister::Shown;
-use crate::marks;
+use crate::id_set;
+use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 
@@ -40,7 +40,7 @@ pub(crate) struct Judged {
 }
 
 /// Judges everything that the run did not meet.
-pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
+pub(crate) fn judge(run: &Run, result: &ListingResult) -> Result<Judged> {
     let mut judged = Judged::default();
     let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
     let mut missing: Vec<i64> = Vec::new();
@@ -48,13 +48,13 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { break };
         after = *last;
-        missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !shown.seen.contains(*id as u64)));
+        missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !result.listed.contains(*id as u64)));
         for ids in missing.chunks(JUDGED_AT_ONCE) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
             // Whose name the store has lost cannot be looked for.
             judged.kept += (ids.len() - stored.len()) as u64;
             for stored in stored {
-                judge_one(run, shown, &stored, &mut judged);
+                judge_one(run, result, &stored, &mut judged);
             }
             if run.sweep_stops() {
                 return Ok(judged);
@@ -65,10 +65,10 @@ pub(crate) fn judge(run: &Run, shown: &Shown) -> Result<Judged> {
     Ok(judged)
 }
 
-fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
+fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
     let keep = |judged: &mut Judged| judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
-    if shown.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
+    if result.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
         return keep(judged);
     }
     let presence = match planted(Mutation::SingleProbeLeftOut) {
@@ -86,7 +86,10 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
             }
         }
         Presence::Absent => {
-            let moved = shown.arrived.as_ref().is_some_and(|arrived| arrived.contains(&stored.identity));
+            let moved = result
+                .new_identities
+                .as_ref()
+                .is_some_and(|new_identities| new_identities.contains(&stored.identity));
             if moved && stored.identity != 0 {
                 judged.moved.insert(id);
             } else {
@@ -100,7 +103,7 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
 /// do not open because they never stood still.
 pub(crate) fn sweep(
     run: &Run,
-    shown: &Shown,
+    result: &ListingResult,
     judged: Judged,
     known: u64,
     remover: Option<&mut Remover>,
@@ -114,7 +117,7 @@ pub(crate) fn sweep(
     let never_held = (&absent | &filtered) - &to_go;
     let counted = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { to_go.len() };
     // The root's emptiness is news only where something was before, and a first run has nothing to lose.
-    let held = known > 0 && guard.holds(counted, known, shown.root_empty);
+    let held = known > 0 && guard.holds(counted, known, result.root_empty);
     let mut kept = kept;
     let settled = if run.unsettled() && !planted(Mutation::MovedBeforeItsNewName) {
         moved_to_unsettled(run, &moved)?
@@ -142,7 +145,7 @@ pub(crate) fn sweep(
                 tracing::debug!(document = name, fault = %fault, "its folders cannot be looked at");
             }
         }
-        let bytes = marks::to_bytes(&to_go);
+        let bytes = id_set::to_bytes(&to_go);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             runs::hold(sql, run.job.id, run.number, &bytes)
@@ -159,7 +162,7 @@ pub(crate) fn sweep(
             balance::counted(not_confirmed, "removal")
         ));
     }
-    if shown.complete && !run.sweep_stops() { openings::open(run, store, shown) } else { Ok(Vec::new()) }
+    if result.complete && !run.sweep_stops() { openings::open(run, store, result) } else { Ok(Vec::new()) }
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.
@@ -175,7 +178,7 @@ fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreema
 
 /// Moved documents whose new name is not confirmed yet: they stay until it is (design 4.11).
 fn moved_to_unsettled(run: &Run, moved: &RoaringTreemap) -> Result<RoaringTreemap> {
-    let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::work::waiting(sql, run.job.id))?;
+    let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::queue::waiting(sql, run.job.id))?;
     let mut identities: HashSet<i64> = HashSet::new();
     for ids in waiting.chunks(JUDGED_AT_ONCE) {
         identities

@@ -39,7 +39,7 @@ impl Balance {
 
     /// Whether anything is left to look at: the run then ends with exit code 1. What is kept was not met by a listing, and
     /// yet is not known to be gone: the source contradicts itself, could not be read, or an output did not remove it.
-    pub fn troubled(&self) -> bool {
+    pub fn has_failures(&self) -> bool {
         self.failed + self.waiting + self.held + self.kept > 0
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ingather_simulator::play::{self, Seeds, wrong, wrong_in_other_orders};
 use ingather_store::mutations::{ALL, Mutation, plant};
-use ingather_store::{Durability, Store, work};
+use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
 use ingather_testkit::model::ids::JobId;
 
@@ -108,12 +108,12 @@ fn wanted_once_more_is_lost() -> bool {
     let store = Store::open(&database.target).expect("a fresh store opens");
     let left = store.write(Durability::Relaxed, |sql| {
         let job = JobId(1);
-        let wanted = [work::Wanted { document: 7, due: 0, cause: work::Cause::Changed }];
-        work::want(sql, job, 1, &wanted)?;
-        let taken = work::wanted(sql, &[7])?[0].1;
-        work::want(sql, job, 1, &wanted)?;
-        work::done(sql, &[(7, taken)])?;
-        work::waiting(sql, job)
+        let wanted = [queue::VisitRequest { document: 7, due: 0, reason: queue::VisitReason::Changed }];
+        queue::enqueue(sql, job, 1, &wanted)?;
+        let taken = queue::request_counts(sql, &[7])?[0].1;
+        queue::enqueue(sql, job, 1, &wanted)?;
+        queue::complete(sql, &[(7, taken)])?;
+        queue::waiting(sql, job)
     });
     left.is_ok_and(|left| left.is_empty())
 }

@@ -119,7 +119,7 @@ pub fn add(
 }
 
 /// Notes where an output stands, in the transaction that confirms what its commit holds.
-pub fn settle(
+pub fn record_generation(
     sql: &mut Sql<'_>,
     id: ConnectionId,
     identity: &str,

@@ -29,7 +29,7 @@ pub struct NewDocument {
 
 /// What a visit found out about a document.
 #[derive(Clone, Copy, Debug)]
-pub struct Visited {
+pub struct DocumentUpdate {
     /// The document.
     pub id: DocumentId,
     /// Version that was read.
@@ -71,7 +71,7 @@ pub struct Listed {
     /// Why it waits for a visit, and until when; its first one has no row in `work`.
     pub work: Option<(String, i64)>,
     /// What is wrong: kind, code, message.
-    pub trouble: Option<(String, String, String)>,
+    pub failure: Option<(String, String, String)>,
 }
 
 /// Takes `count` fresh numbers of a sort (`document`, `container`, `acl`, `handle`); the first of them.
@@ -160,12 +160,12 @@ pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -
 }
 
 /// Writes what visits found.
-pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
-    let ints = |field: fn(&Visited) -> i64| visited.iter().map(field).collect::<Vec<i64>>();
-    let acl_ids: Vec<Option<i64>> = visited.iter().map(|v| v.acl_id.map(|acl_id| acl_id.0)).collect();
+pub fn complete(sql: &mut Sql<'_>, run: i64, update: &[DocumentUpdate]) -> Result<()> {
+    let ints = |field: fn(&DocumentUpdate) -> i64| update.iter().map(field).collect::<Vec<i64>>();
+    let acl_ids: Vec<Option<i64>> = update.iter().map(|v| v.acl_id.map(|acl_id| acl_id.0)).collect();
     let containers: Vec<Option<i64>> =
-        visited.iter().map(|v| v.container.map(|container| container.0)).collect();
-    let raws: Vec<Option<i64>> = visited.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
+        update.iter().map(|v| v.container.map(|container| container.0)).collect();
+    let raws: Vec<Option<i64>> = update.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
     sql.execute_many(
         &queries::DOCUMENT_COMPLETE,
         &[
@@ -218,7 +218,7 @@ pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Ve
         &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)],
         |row| {
             let work = row.opt_text(3)?.zip(row.opt_int(4)?);
-            let trouble = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
+            let failure = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
                 (Some(kind), Some(code), Some(message)) => Some((kind, code, message)),
                 _ => None,
             };
@@ -227,7 +227,7 @@ pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Ve
                 name: row.text(1)?,
                 changed_run: row.int(2)?,
                 work,
-                trouble,
+                failure,
             })
         },
     )

@@ -16,12 +16,12 @@ pub struct Facts {
     /// Why it waits for a visit, and until when.
     pub work: Option<(String, i64)>,
     /// What is wrong with it.
-    pub trouble: Option<Trouble>,
+    pub failure: Option<Failure>,
 }
 
-/// What is wrong with a document.
+/// Why the last visit of a document did not end well.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct Failure {
     /// `retrying`, `failed` or `skipped`.
     pub kind: String,
     /// Attempts made.
@@ -58,8 +58,8 @@ pub struct Sent {
 /// What waits or is wrong about a document; none when it is not known.
 pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
     sql.one(&queries::EXPLAIN_DOCUMENT, &[Value::Int(document)], |row| {
-        let trouble = match row.opt_text(3)? {
-            Some(kind) => Some(Trouble {
+        let failure = match row.opt_text(3)? {
+            Some(kind) => Some(Failure {
                 kind,
                 attempts: row.int(4)?,
                 attempts_max: row.int(5)?,
@@ -68,7 +68,7 @@ pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
             }),
             None => None,
         };
-        Ok(Facts { changed_run: row.int(0)?, work: row.opt_text(1)?.zip(row.opt_int(2)?), trouble })
+        Ok(Facts { changed_run: row.int(0)?, work: row.opt_text(1)?.zip(row.opt_int(2)?), failure })
     })
 }
 

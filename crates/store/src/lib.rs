@@ -19,9 +19,9 @@ pub mod leases;
 pub mod migrate;
 pub mod mutations;
 pub mod queries;
+pub mod queue;
 pub mod runs;
 mod sqlite;
-pub mod work;
 
 pub use containers::definitions;
 pub use db::{Durability, Reader, Sql, Store, Target};

@@ -73,14 +73,14 @@ pub fn blind_spots(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<(St
 }
 
 /// Writes ids that a page met, as bytes of a bitmap.
-pub fn mark(sql: &mut Sql<'_>, job: JobId, number: i64, page: i64, ids: &[u8]) -> Result<()> {
+pub fn add_listed_ids(sql: &mut Sql<'_>, job: JobId, number: i64, page: i64, ids: &[u8]) -> Result<()> {
     let values = [Value::Int(job.0), Value::Int(number), Value::Int(page), Value::OptBytes(Some(ids))];
     sql.execute(&queries::LISTED_IDS_ADD, &values)?;
     Ok(())
 }
 
 /// Bitmaps of a run, as they were written.
-pub fn marks(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<u8>>> {
+pub fn listed_ids(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<u8>>> {
     sql.query(&queries::LISTED_IDS_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
         Ok(row.opt_bytes(0)?.unwrap_or_default())
     })

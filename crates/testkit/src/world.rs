@@ -19,7 +19,7 @@ use ingather_engine::{Engine, EngineError, Mode, Options, Report, who};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
-use ingather_store::{Durability, Store, Target, documents, work};
+use ingather_store::{Durability, Store, Target, documents, queue};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;
@@ -377,12 +377,12 @@ impl World {
         let Some(job) = self.find(job) else { return Vec::new() };
         let reader = &self.engine().reader;
         let (rows, leaving) = reader
-            .read(|sql| Ok((documents::list(sql, job.id, 0, 100_000)?, work::leaving(sql, job.id)?)))
+            .read(|sql| Ok((documents::list(sql, job.id, 0, 100_000)?, queue::leaving(sql, job.id)?)))
             .expect("the store answers");
         let mut states: Vec<(String, String)> = rows
             .into_iter()
             .map(|row| {
-                let state = match (&row.work, &row.trouble) {
+                let state = match (&row.work, &row.failure) {
                     _ if leaving.contains(&row.id.0) => "leaving".to_owned(),
                     (Some(_), _) => "waiting".to_owned(),
                     (None, Some((kind, code, _))) => format!("{kind} {code}"),

@@ -129,7 +129,7 @@ fn send(
         rereads: false,
     };
     let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
-    let waits = reader.read(|sql| ingather_store::work::waiting(sql, job.id))?.len();
+    let waits = reader.read(|sql| ingather_store::queue::waiting(sql, job.id))?.len();
     if waits > 0 {
         show::stderr(&format!(
             "job {}: {} {} still to be sent again; `ingather sync` of {} goes on",

@@ -7,8 +7,8 @@ use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_store::connections;
 use ingather_store::jobs::Job;
+use ingather_store::queue;
 use ingather_store::runs::{self, Run};
-use ingather_store::work;
 
 use super::Look;
 use crate::exit::Result;
@@ -111,8 +111,8 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
     let name = &job.name;
     let now = wiring::now();
     let (failed, overdue, blind) = engine.reader.read(|sql| {
-        let failed = work::count_troubled(sql, job.id, "failed")?;
-        Ok((failed, work::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
+        let failed = queue::count_failures(sql, job.id, "failed")?;
+        Ok((failed, queue::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
     })?;
     let counts: Balance =
         run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -174,7 +174,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
 
 /// What an output lost, and nobody finds until it is sent again.
 fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
-    let waits = engine.reader.read(|sql| work::resends(sql, job.id))?;
+    let waits = engine.reader.read(|sql| queue::resends(sql, job.id))?;
     Ok(match resends(job, waits) {
         // Whoever writes may be about to send it.
         Some(sentence) if holder.is_none() => {

@@ -18,7 +18,7 @@ use crate::run::Run;
 
 /// Takes reports of containers in, from a listing (counted from 1) or from a single look (0). Those that are on another device than at
 /// their last complete listing.
-pub(crate) fn meet<'p>(
+pub(crate) fn record<'p>(
     run: &Run,
     reports: &'p [ContainerReport],
     listing: u32,
@@ -35,13 +35,13 @@ pub(crate) fn meet<'p>(
     let accept = run.accepts_devices;
     let now = run.call.now();
     let mut foreign = Vec::new();
-    let mut meet_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
+    let mut record_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
         for report in &changed {
             let acl = match sql.as_deref_mut() {
                 Some(sql) => acls.intern(sql, &report.acl)?,
                 None => acls.pretend(&report.acl),
             };
-            if containers.meet(sql.as_deref_mut(), report, acl, accept, now)? {
+            if containers.record(sql.as_deref_mut(), report, acl, accept, now)? {
                 foreign.push(*report);
             }
             containers.note(report, listing);
@@ -52,9 +52,9 @@ pub(crate) fn meet<'p>(
         match &run.store {
             Some(store) => store.write(Durability::Relaxed, |sql| {
                 run.fence(sql)?;
-                meet_all(Some(sql))
+                record_all(Some(sql))
             })?,
-            None => meet_all(None)?,
+            None => record_all(None)?,
         }
     }
     run.audiences.note(reports, |name| containers.acl(name));
@@ -116,6 +116,6 @@ pub(crate) fn again(run: &Run, key: &str) -> Result<std::result::Result<Option<C
         Ok(reports) => reports,
         Err(fault) => return Ok(Err(fault)),
     };
-    meet(run, &reports, 0)?;
+    record(run, &reports, 0)?;
     Ok(Ok(reports.last().and_then(|report| run.containers().id(&report.name))))
 }

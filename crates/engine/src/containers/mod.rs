@@ -242,7 +242,7 @@ impl Containers {
     /// A folder of another identity, or below a folder of another identity, is another container: each document below it is looked
     /// at before it belongs there. True when the folder is on another device than at its last complete listing (design 4.5);
     /// `accept` takes that for granted. `sql` is none in a run that writes nothing.
-    pub(crate) fn meet(
+    pub(crate) fn record(
         &mut self,
         mut sql: Option<&mut Sql<'_>>,
         report: &ContainerReport,

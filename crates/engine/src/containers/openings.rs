@@ -9,25 +9,25 @@ use ingather_connector::model::limits;
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::documents;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Store};
 
 use crate::containers::looks;
 use crate::error::Result;
-use crate::lister::{Lister, Shown};
+use crate::lister::{Lister, ListingResult};
 use crate::run::Run;
 
 /// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
-pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindSpot>> {
+pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<Vec<BlindSpot>> {
     let mut stays_closed = match run.containers().some_may_open() && !planted(Mutation::UnmetOpens) {
         // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
-        true => containers_of(run, |id| !shown.seen.contains(id))?,
+        true => containers_of(run, |id| !result.listed.contains(id))?,
         false => HashSet::new(),
     };
-    let mut again: Option<Shown> = None;
+    let mut again: Option<ListingResult> = None;
     let mut listing = 1;
     let moving = loop {
-        let coverage = again.as_ref().map_or(&shown.coverage, |shown| &shown.coverage);
+        let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
         let moving = moving(run, coverage, listing);
         if moving.is_empty() || listing > limits::LIST_ATTEMPTS_MAX || run.sweep_stops() {
             break moving;
@@ -35,17 +35,18 @@ pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindS
         listing += 1;
         let mut lister = Lister::again(run, listing);
         lister.list()?;
-        if !lister.shown.complete {
+        if !lister.result.complete {
             break moving;
         }
         // What this run has met and the later listing did not find as it is known.
-        stays_closed
-            .extend(containers_of(run, |id| shown.seen.contains(id) && !lister.shown.seen.contains(id))?);
-        again = Some(lister.shown);
+        stays_closed.extend(containers_of(run, |id| {
+            result.listed.contains(id) && !lister.result.listed.contains(id)
+        })?);
+        again = Some(lister.result);
     };
     let named = named(run, &moving);
     stays_closed.extend(moving);
-    let coverage = again.as_ref().map_or(&shown.coverage, |shown| &shown.coverage);
+    let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
     let now = run.call.now();
     store.write(Durability::Relaxed, |sql| {
         run.fence(sql)?;
@@ -53,10 +54,10 @@ pub(crate) fn open(run: &Run, store: &Store, shown: &Shown) -> Result<Vec<BlindS
         if containers.some_may_open() && !planted(Mutation::OldTextOpens) {
             let unproven = documents::unproven(sql, run.job.id)?;
             // The next run looks at them, and hides what it cannot send again.
-            let look = |document| Wanted { document, due: now, cause: Cause::Access };
+            let look = |document| VisitRequest { document, due: now, reason: VisitReason::Access };
             let closed = unproven.iter().filter(|(_, container)| containers.may_open(Some(*container)));
-            let wanted: Vec<Wanted> = closed.map(|(document, _)| look(*document)).collect();
-            work::want(sql, run.job.id, run.number, &wanted)?;
+            let wanted: Vec<VisitRequest> = closed.map(|(document, _)| look(*document)).collect();
+            queue::enqueue(sql, run.job.id, run.number, &wanted)?;
             stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
         }
         containers.prove(sql, coverage, &stays_closed)?;

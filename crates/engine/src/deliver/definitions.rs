@@ -311,8 +311,10 @@ pub(crate) fn tell(
     desk.store.write(Durability::Synced, |sql| {
         desk.lease.fence(sql)?;
         definitions::confirm(sql, id, &draft.defined)?;
-        definitions::drop_settled(sql, id, digest_of_references(&[]))?;
-        stands.iter().try_for_each(|s| connections::settle(sql, id, &s.identity, s.number, s.session))
+        definitions::drop_unneeded(sql, id, digest_of_references(&[]))?;
+        stands
+            .iter()
+            .try_for_each(|s| connections::record_generation(sql, id, &s.identity, s.number, s.session))
     })?;
     Ok(Ok(()))
 }
@@ -403,7 +405,7 @@ pub(crate) fn load(
             } else {
                 definitions::reset(sql, known.id)?;
             }
-            connections::settle(sql, known.id, &stands.identity, stands.number, state)?;
+            connections::record_generation(sql, known.id, &stands.identity, stands.number, state)?;
         }
         // The store knows who opened the output, which is not ahead of it any more.
         connections::take_numbers(sql, known.id, Some(session), 1)?;

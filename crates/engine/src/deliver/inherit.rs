@@ -10,7 +10,7 @@ use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, JobId};
 use ingather_connector::output::{Change, Op, OutputCan};
 use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, documents, jobs};
 
 use crate::visit::access_digest;
@@ -90,7 +90,12 @@ impl NextOwner {
 
     fn want(&self, sql: &mut Sql<'_>, now: i64) -> Result<()> {
         self.others.iter().try_for_each(|(document, job)| {
-            work::want(sql, *job, 0, &[Wanted { document: *document, due: now, cause: Cause::Resend }])
+            queue::enqueue(
+                sql,
+                *job,
+                0,
+                &[VisitRequest { document: *document, due: now, reason: VisitReason::Resend }],
+            )
         })
     }
 
@@ -110,7 +115,7 @@ impl NextOwner {
     }
 
     /// Writes what follows from the answer.
-    pub(crate) fn settle(
+    pub(crate) fn complete(
         &self,
         sql: &mut Sql<'_>,
         output: ConnectionId,

@@ -97,9 +97,9 @@ impl Sender<'_> {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
                 definitions::confirm(sql, queue.id, &draft.defined)?;
-                stands
-                    .iter()
-                    .try_for_each(|s| connections::settle(sql, queue.id, &s.identity, s.number, s.session))
+                stands.iter().try_for_each(|s| {
+                    connections::record_generation(sql, queue.id, &s.identity, s.number, s.session)
+                })
             })?;
             if run.sweep_stops() {
                 return Ok(());

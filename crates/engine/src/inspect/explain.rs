@@ -19,7 +19,7 @@ use super::trial::{Fate, Seen};
 use super::{missing, verdict};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::marks;
+use crate::id_set;
 use crate::visit::pipeline::Pipeline;
 
 /// Why one document stands as it does.
@@ -283,7 +283,7 @@ impl Engine {
             }
             let held = runs::held(sql, job.id, job.run)?;
             let listed = runs::list(sql, job.id, 1)?.first().is_some_and(|run| run.listed_at.is_some());
-            let seen = if listed { Some(runs::marks(sql, job.id, job.run)?) } else { None };
+            let seen = if listed { Some(runs::listed_ids(sql, job.id, job.run)?) } else { None };
             let acl = containers::acls(sql)?.into_iter().find(|(acl_id, _)| Some(*acl_id) == known.acl_id);
             let acl = acl.map(|(_, acl): (AclId, Acl)| acl);
             Ok(Some((known, facts, sent, inside, held_for, held, seen, acl)))
@@ -291,14 +291,14 @@ impl Engine {
         let Some((known, facts, sent, inside, held_for, held, seen, acl)) = row else { return Ok(None) };
         let id = known.id.0 as u64;
         let is_held_back = match held {
-            Some(bytes) => marks::from_bytes(&bytes)?.contains(id),
+            Some(bytes) => id_set::from_bytes(&bytes)?.contains(id),
             None => false,
         };
         let seen = match seen {
             Some(pages) => {
                 let mut met = false;
                 for bytes in pages {
-                    met |= marks::from_bytes(&bytes)?.contains(id);
+                    met |= id_set::from_bytes(&bytes)?.contains(id);
                 }
                 Some(met)
             }

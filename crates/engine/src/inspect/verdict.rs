@@ -3,7 +3,7 @@
 use ingather_connector::model::document::EXTRACTION;
 use ingather_connector::model::fault::Reason;
 use ingather_connector::repository::Standing;
-use ingather_store::explain::{Sent, Trouble};
+use ingather_store::explain::{Failure, Sent};
 use ingather_store::jobs::Job;
 
 use super::explain::{Case, Holder, Row};
@@ -42,8 +42,8 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
             format!("the removal of `{name}` was sent to output {}, which has not confirmed it", sent.name);
         return Some(Reason::new("leaving", sentence));
     }
-    if let Some(trouble) = &row.facts.trouble {
-        return Some(troubled(case, row, trouble));
+    if let Some(failure) = &row.facts.failure {
+        return Some(troubled(case, row, failure));
     }
     if let Some((cause, _)) = &row.facts.work {
         let why = match cause.as_str() {
@@ -75,20 +75,20 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     ))
 }
 
-fn troubled(case: &Case<'_>, row: &Row, trouble: &Trouble) -> Reason {
+fn troubled(case: &Case<'_>, row: &Row, failure: &Failure) -> Reason {
     let name = case.name;
-    let Reason { code, message } = &trouble.reason;
+    let Reason { code, message } = &failure.reason;
     let refused = row.sent.iter().find(|sent| sent.outcome.as_deref() == Some("refused"));
-    let changed = match (case.version, trouble.kind.as_str()) {
+    let changed = match (case.version, failure.kind.as_str()) {
         (Some(version), "failed" | "skipped") if !version.same(row.known.version) => {
             "; it was changed since, and the next run looks at it again"
         }
         _ => "",
     };
-    let sentence = match (trouble.kind.as_str(), refused) {
+    let sentence = match (failure.kind.as_str(), refused) {
         ("retrying", _) => format!(
             "`{name}` waits for another attempt after {} of {}, because the last one failed: {message}",
-            trouble.attempts, trouble.attempts_max
+            failure.attempts, failure.attempts_max
         ),
         ("failed", Some(sent)) => format!("output {} refused `{name}`: {message}{changed}", sent.name),
         _ if message.contains(name) => format!("{message}{changed}"),

@@ -7,7 +7,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::repository::Observed;
 use ingather_store::deliveries;
-use ingather_store::documents::Visited;
+use ingather_store::documents::DocumentUpdate;
 use ingather_store::mutations::{Mutation, planted};
 
 use roaring::RoaringTreemap;
@@ -15,11 +15,11 @@ use roaring::RoaringTreemap;
 use super::extracts;
 use super::parts::DecidedChange;
 use super::steady::Done;
-use super::{Visiting, access_digest, holds_access, is_steady};
+use super::{Visitor, access_digest, holds_access, is_steady};
 use crate::deliver::ChangeKind;
-use crate::deliver::settle::{Made, Outcome, Visit};
+use crate::deliver::completion::{Outcome, PendingVisit, VisitArtifacts};
 use crate::error::Result;
-use crate::marks;
+use crate::id_set;
 use crate::outputs::OutputQueue;
 use crate::run::Run;
 
@@ -35,7 +35,7 @@ impl Older {
             && !planted(Mutation::KeptNotLookedAtBelowAnOpening)
         {
             let kept = run.reader.read(|sql| deliveries::with_kept_components(sql, run.job.id))?;
-            self.0 = Some(marks::of(kept) | &run.failed);
+            self.0 = Some(id_set::of(kept) | &run.failed);
         }
         Ok(())
     }
@@ -48,56 +48,56 @@ impl Older {
     }
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the
     /// content is sent what is kept of it.
     ///
     /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
     pub(super) fn unreadable(mut self, fault: Fault) -> Result<Done<'r>> {
-        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
+        let observed = match self.run.repository.look(&self.run.call, &self.item.name) {
             Ok(observed) => observed,
             Err(Fault::Gone) => return self.fault(Fault::Gone, None),
             Err(_) => return self.fault(fault, None),
         };
         self.steady = is_steady(&observed);
         let acl_id = self.acl_id(&observed)?;
-        let mut visited = self.visited(&observed, acl_id);
+        let mut update = self.update(&observed, acl_id);
         // What is kept was read before its change time moved: it may be of other bytes. It fills outputs, and nobody finds it there.
         let is_moved = self.has_moved(&observed) && !planted(Mutation::KeptTextUnlookedAt);
-        if self.task.known.is_some()
+        if self.item.known.is_some()
             && (!is_moved || self.by_reference())
-            && !self.holds_old_content(&visited)
-            && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
+            && !self.holds_old_content(&update)
+            && let Some((record, passed)) = extracts::kept(self.run, self.item.id, update.version)?
         {
             if is_moved {
-                visited = Visited { acl_id: None, ..self.as_read(visited) };
+                update = DocumentUpdate { acl_id: None, ..self.as_read(update) };
             }
-            return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
+            return self.made_as(update, record, passed, Some(Outcome::Failed(fault.reason())));
         }
         if !self.deliveries.is_delivered() {
-            let same = !self.holds_old_content(&visited);
+            let same = !self.holds_old_content(&update);
             let listed = self.listed().map(|listed| if same { self.as_read(listed) } else { listed });
             return self.fault(fault, listed);
         }
         // To whom it opens before it was read, nothing is shown of before.
         let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
-        visited = self.as_read(visited);
+        update = self.as_read(update);
         let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.can.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
         });
-        self.show(visited, changes, Outcome::Failed(fault.reason()), Made::default())
+        self.show(update, changes, Outcome::Failed(fault.reason()), VisitArtifacts::default())
     }
 
     /// What the row says of a document that could not be read: the change time of what was read last, and its version. So it is
     /// asked for again in the next run, and nothing takes for read what was not.
-    fn as_read(&self, visited: Visited) -> Visited {
-        match &self.task.known {
-            Some(known) if self.holds_old_content(&visited) => {
-                Visited { version: known.version, access: known.access, ..visited }
+    fn as_read(&self, update: DocumentUpdate) -> DocumentUpdate {
+        match &self.item.known {
+            Some(known) if self.holds_old_content(&update) => {
+                DocumentUpdate { version: known.version, access: known.access, ..update }
             }
-            Some(known) => Visited { access: known.access, ..visited },
-            None => visited,
+            Some(known) => DocumentUpdate { access: known.access, ..update },
+            None => update,
         }
     }
 
@@ -130,8 +130,8 @@ impl<'r> Visiting<'r> {
     /// Whether a folder above the document may open at the end of this run.
     pub(super) fn may_open(&self) -> bool {
         let containers = self.run.containers();
-        let before = self.task.known.as_ref().and_then(|known| known.container);
-        containers.may_open(self.task.container) || containers.may_open(before)
+        let before = self.item.known.as_ref().and_then(|known| known.container);
+        containers.may_open(self.item.container) || containers.may_open(before)
     }
 
     /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
@@ -172,31 +172,31 @@ impl<'r> Visiting<'r> {
             return Ok(());
         }
         self.is_ahead = true;
-        let visited = self.visited(observed, acl_id);
+        let update = self.update(observed, acl_id);
         let Some(access) = self.access_until_read(observed, acl_id)? else { return Ok(()) };
-        let now = access_digest(Some(acl_id), self.task.container);
+        let now = access_digest(Some(acl_id), self.item.container);
         let changes = self.access_changes(now, |output, told| {
             // What is not for the old content is for nobody.
             let access = if told == now { access } else { told };
             output.can.access.then_some(ChangeKind::Access { access })
         });
         // A visit of its own: it settles nothing, the one that follows does.
-        let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
+        let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
         for change in changes {
             let output = &self.run.outputs[change.output_index];
             // What follows is decided by what is on its way now.
             if let ChangeKind::Access { access } = change.kind {
                 self.deliveries.told(&change.part, output.id, access);
             }
-            output.push(self.run, self.queued(&visit, change, &visited));
+            output.push(self.run, self.queued(&visit, change, &update));
         }
         Ok(())
     }
 
-    pub(super) fn holds_old_content(&self, visited: &Visited) -> bool {
-        let id = self.task.id as u64;
+    pub(super) fn holds_old_content(&self, update: &DocumentUpdate) -> bool {
+        let id = self.item.id as u64;
         // What failed has the version of what was not sent, unless it could only not be read.
         let unsent = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
-        unsent || !self.task.known.as_ref().is_some_and(|known| visited.version.same(known.version))
+        unsent || !self.item.known.as_ref().is_some_and(|known| update.version.same(known.version))
     }
 }

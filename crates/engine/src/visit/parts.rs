@@ -12,7 +12,7 @@ use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Reader, StoreError};
 
 use crate::deliver::ChangeKind;
-use crate::deliver::settle::Outcome;
+use crate::deliver::completion::Outcome;
 use crate::error::Result;
 use crate::outputs::OutputQueue;
 

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::limits;
-use ingather_store::documents::Visited;
+use ingather_store::documents::DocumentUpdate;
 use ingather_store::mutations::{Mutation, planted};
 
-use super::Visiting;
+use super::Visitor;
 use super::parts::DecidedChange;
 use crate::containers::looks;
-use crate::deliver::settle::{Made, Outcome, Visit};
+use crate::deliver::completion::{Outcome, PendingVisit, VisitArtifacts};
 use crate::error::Result;
 use crate::run::Run;
 
@@ -20,8 +20,8 @@ pub(crate) const UNSTEADY: &str = "unsteady";
 
 /// What a visit came to.
 pub(crate) enum Done<'r> {
-    /// No output has to hear of it: it is settled with others.
-    Quiet(Box<Visit>),
+    /// No output has to hear of it: it is complete with others.
+    Quiet(Box<PendingVisit>),
     /// Outputs hear of it, or nothing has to be settled.
     Handed,
     /// It is shown once the folders above it have stood.
@@ -30,11 +30,11 @@ pub(crate) enum Done<'r> {
 
 /// One visit that is held back.
 pub(crate) struct Ready<'r> {
-    visiting: Visiting<'r>,
-    visited: Visited,
+    visitor: Visitor<'r>,
+    update: DocumentUpdate,
     changes: Vec<DecidedChange>,
     outcome: Outcome,
-    made: Made,
+    artifacts: VisitArtifacts,
 }
 
 /// Visits of one claim that are held back, and those that are over.
@@ -44,7 +44,7 @@ pub(crate) struct SecondLook<'r> {
     bytes: usize,
     /// The number of the last look before the first of them was read.
     since: u64,
-    pub(crate) quiet: Vec<Visit>,
+    pub(crate) quiet: Vec<PendingVisit>,
 }
 
 impl<'r> SecondLook<'r> {
@@ -74,16 +74,16 @@ impl<'r> SecondLook<'r> {
     /// The second look: once for all that is held back.
     pub(crate) fn look(&mut self) -> Result<()> {
         let containers: HashSet<ContainerId> =
-            self.ready.iter().filter_map(|ready| ready.visiting.task.container).collect();
+            self.ready.iter().filter_map(|ready| ready.visitor.item.container).collect();
         let stood = match containers.is_empty() {
             true => HashSet::new(),
             false => looks::standing(self.run, &containers, self.since),
         };
         let mut now: HashMap<ContainerId, Option<ContainerId>> = HashMap::new();
         for mut ready in std::mem::take(&mut self.ready) {
-            let container = ready.visiting.task.container;
+            let container = ready.visitor.item.container;
             let stands = container.is_none_or(|container| stood.contains(&container));
-            if stands && (ready.visiting.steady || planted(Mutation::NoOneVersion)) {
+            if stands && (ready.visitor.steady || planted(Mutation::NoOneVersion)) {
                 self.hand_over(ready.hand_over()?);
                 continue;
             }
@@ -91,18 +91,18 @@ impl<'r> SecondLook<'r> {
             if let Some(container) = container.filter(|_| !stands) {
                 let after = match now.get(&container) {
                     Some(after) => *after,
-                    None => match looks::again(self.run, &ready.visiting.task.name)? {
+                    None => match looks::again(self.run, &ready.visitor.item.name)? {
                         Ok(after) => *now.entry(container).or_insert(after),
                         Err(fault) => {
-                            let done = ready.visiting.fault(fault, None)?;
+                            let done = ready.visitor.fault(fault, None)?;
                             self.hand_over(done);
                             continue;
                         }
                     },
                 };
-                ready.visiting.task.container = after.or(ready.visiting.task.container);
+                ready.visitor.item.container = after.or(ready.visitor.item.container);
             }
-            let done = ready.visiting.unsteady()?;
+            let done = ready.visitor.unsteady()?;
             self.hand_over(done);
         }
         self.bytes = 0;
@@ -119,31 +119,31 @@ impl<'r> SecondLook<'r> {
 
 impl<'r> Ready<'r> {
     fn hand_over(self) -> Result<Done<'r>> {
-        self.visiting.hand_over(self.visited, self.changes, self.outcome, self.made)
+        self.visitor.hand_over(self.update, self.changes, self.outcome, self.artifacts)
     }
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// Shows what was read, or looked at, once the folders above have stood; at once where nobody could tell.
     pub(super) fn show(
         self,
-        visited: Visited,
+        update: DocumentUpdate,
         changes: Vec<DecidedChange>,
         outcome: Outcome,
-        made: Made,
+        artifacts: VisitArtifacts,
     ) -> Result<Done<'r>> {
         // What is sent as it was read once is not looked at now.
-        let looks = self.run.looks && self.run.store.is_some() && !self.run.was_refilled(self.task.id);
+        let looks = self.run.looks && self.run.store.is_some() && !self.run.was_refilled(self.item.id);
         if !looks {
-            return self.hand_over(visited, changes, outcome, made);
+            return self.hand_over(update, changes, outcome, artifacts);
         }
-        Ok(Done::Ready(Box::new(Ready { visiting: self, visited, changes, outcome, made })))
+        Ok(Done::Ready(Box::new(Ready { visitor: self, update, changes, outcome, artifacts })))
     }
 
     /// A document that changed while it was read, or a folder above it did: it is looked at again. At last, and where other people
     /// may see it now, what outputs hold of it goes to nobody.
     fn unsteady(self) -> Result<Done<'r>> {
-        let made = self.run.attempts_made(self.task.id) + 1;
+        let made = self.run.attempts_made(self.item.id) + 1;
         let wait = self.run.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
         let fault = Fault::Passing {
             reason: Reason::new(
@@ -155,17 +155,19 @@ impl<'r> Visiting<'r> {
             attempts_max: Some(limits::LOOKS_MAX),
             when_exhausted: Exhausted::Keep,
         };
-        let known = self.task.known.as_ref();
+        let known = self.item.known.as_ref();
         let moved = known.is_some_and(|known| {
-            !self.task.access.same(known.access) || self.task.container != known.container
+            !self.item.access.same(known.access) || self.item.container != known.container
         });
         let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
         match self.listed() {
-            Some(visited) if hides => {
+            Some(update) if hides => {
                 let masks = self.masks();
-                self.hand_over(visited, masks, Outcome::Again(fault), Made::default())
+                self.hand_over(update, masks, Outcome::Again(fault), VisitArtifacts::default())
             }
-            visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, Outcome::Again(fault), 0)))),
+            update => {
+                Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, Outcome::Again(fault), 0))))
+            }
         }
     }
 }

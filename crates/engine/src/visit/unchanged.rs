@@ -7,13 +7,13 @@ use ingather_connector::model::ids::{AclId, Digest};
 use ingather_connector::model::job::ContentBy;
 use ingather_connector::repository::Observed;
 use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::Cause;
+use ingather_store::queue::VisitReason;
 
 use super::parts::{self, Finding};
 use super::pipeline::raw_digest;
 use super::steady::Done;
-use super::{Visiting, access_digest};
-use crate::deliver::settle::Made;
+use super::{Visitor, access_digest};
+use crate::deliver::completion::VisitArtifacts;
 use crate::error::Result;
 use crate::outputs::OutputQueue;
 
@@ -28,7 +28,7 @@ enum Audience {
     Others,
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// Whether every output takes access alone.
     pub(super) fn by_reference(&self) -> bool {
         self.run.outputs.iter().all(|output| output.can.access)
@@ -36,9 +36,9 @@ impl<'r> Visiting<'r> {
 
     /// Whether outputs hold just what was read of it last.
     fn holds_all(&self) -> bool {
-        let Some(known) = &self.task.known else { return false };
+        let Some(known) = &self.item.known else { return false };
         // What could not be read is not what an output holds, whatever its version says.
-        let read = !self.run.failed.contains(self.task.id as u64);
+        let read = !self.run.failed.contains(self.item.id as u64);
         let confirmed = self.run.outputs.iter().all(|output| self.deliveries.is_confirmed(output.id));
         read && confirmed
             && self.deliveries.is_named()
@@ -48,20 +48,20 @@ impl<'r> Visiting<'r> {
 
     /// Whether what changed cannot be the content: nothing of the document itself did, or the job trusts size and time.
     pub(super) fn content_is_as_known(&self, observed: &Observed, acl_id: AclId) -> bool {
-        let Some(known) = &self.task.known else { return false };
+        let Some(known) = &self.item.known else { return false };
         let moved = self.has_moved(observed);
-        let elsewhere = known.container != self.task.container;
+        let elsewhere = known.container != self.item.container;
         // What was hidden has no acl, and that explains nothing.
         let other_acl = known.acl_id.is_some_and(|known| known != acl_id);
         let explained = if moved { self.trusts_times() && (other_acl || elsewhere) } else { elsewhere };
-        let version = self.run.hasher.version(self.task.own, &observed.content);
+        let version = self.run.hasher.version(self.item.own, &observed.content);
         explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
     }
 
     /// Whether who may find what outputs hold of it is known to be what its row says. It is not where that was hidden, or where what was
     /// sent last is not confirmed: the row then speaks of what nobody holds yet. What was kept of something in it is judged apart.
     fn is_shown_as_known(&self) -> bool {
-        let Some(known) = &self.task.known else { return false };
+        let Some(known) = &self.item.known else { return false };
         let access = access_digest(known.acl_id, known.container);
         let outputs = &self.run.outputs;
         let states = self.deliveries.parts().filter(|part| !part.kept).flat_map(|part| {
@@ -78,8 +78,8 @@ impl<'r> Visiting<'r> {
 
     /// Whether its change time is another one than when it was read.
     pub(super) fn has_moved(&self, observed: &Observed) -> bool {
-        let access = self.run.hasher.version(self.task.own, &observed.access);
-        !self.task.known.as_ref().is_some_and(|known| access.same(known.access))
+        let access = self.run.hasher.version(self.item.own, &observed.access);
+        !self.item.known.as_ref().is_some_and(|known| access.same(known.access))
     }
 
     fn trusts_times(&self) -> bool {
@@ -88,10 +88,10 @@ impl<'r> Visiting<'r> {
 
     /// Whether comparing the bytes with those that were read last may save the stages, and sending.
     pub(super) fn may_be_as_known(&self) -> bool {
-        let Some(known) = &self.task.known else { return false };
+        let Some(known) = &self.item.known else { return false };
         // Whoever asked for it to be sent has no use for this.
-        let reread = self.run.rereads && self.task.is_met && self.task.cause == Cause::Changed;
-        let version = self.looked.or(reread.then_some(self.task.version));
+        let reread = self.run.rereads && self.item.is_listed && self.item.reason == VisitReason::Changed;
+        let version = self.looked.or(reread.then_some(self.item.version));
         let same = version.is_some_and(|version| version.same(known.version));
         self.raw.is_some() && same && self.by_reference() && self.holds_all()
     }
@@ -99,7 +99,7 @@ impl<'r> Visiting<'r> {
     /// Reads its bytes for nothing but their digest.
     pub(super) fn read_raw(&self) -> std::result::Result<(Observed, Digest), Fault> {
         let mut found = (Digest::NONE, 0);
-        let observed = self.run.repository.fetch(&self.run.call, &self.task.name, &mut |_, _, content| {
+        let observed = self.run.repository.fetch(&self.run.call, &self.item.name, &mut |_, _, content| {
             found = raw_digest(content)?;
             Ok(())
         })?;
@@ -108,23 +108,23 @@ impl<'r> Visiting<'r> {
     }
 
     pub(super) fn is_as_known(&self, observed: &Observed, raw: Digest) -> bool {
-        let Some(known) = &self.task.known else { return false };
-        raw == self.raw && self.run.hasher.version(self.task.own, &observed.content).same(known.version)
+        let Some(known) = &self.item.known else { return false };
+        raw == self.raw && self.run.hasher.version(self.item.own, &observed.content).same(known.version)
     }
 
     /// A document of which only access may have changed.
     pub(super) fn show_as_known(self, observed: &Observed, acl_id: AclId) -> Result<Done<'r>> {
-        let visited = self.visited(observed, acl_id);
-        let access = access_digest(Some(acl_id), self.task.container);
+        let update = self.update(observed, acl_id);
+        let access = access_digest(Some(acl_id), self.item.container);
         let kept = self.access_of_kept(access);
         let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();
         let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
-        self.show(visited, changes, outcome, Made::default())
+        self.show(update, changes, outcome, VisitArtifacts::default())
     }
 
     fn audience(&self, acl_id: AclId) -> Result<Audience> {
-        let Some(known) = &self.task.known else { return Ok(Audience::Others) };
-        let Some(before) = known.acl_id.filter(|_| known.container == self.task.container) else {
+        let Some(known) = &self.item.known else { return Ok(Audience::Others) };
+        let Some(before) = known.acl_id.filter(|_| known.container == self.item.container) else {
             return Ok(Audience::Others);
         };
         if before == acl_id {
@@ -144,8 +144,8 @@ impl<'r> Visiting<'r> {
 
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
     pub(super) fn access_until_read(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
-        let now = access_digest(Some(acl_id), self.task.container);
-        if self.holds_old_content(&self.visited(observed, acl_id)) || !self.is_shown_as_known() {
+        let now = access_digest(Some(acl_id), self.item.container);
+        if self.holds_old_content(&self.update(observed, acl_id)) || !self.is_shown_as_known() {
             return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
         }
         let trusts =

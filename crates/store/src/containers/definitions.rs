@@ -153,7 +153,7 @@ pub fn pending(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<V
 }
 
 /// Forgets addresses at which nothing else has to admit any more; `nothing` is the digest of that.
-pub fn drop_settled(sql: &mut Sql<'_>, output: ConnectionId, nothing: Digest) -> Result<()> {
+pub fn drop_unneeded(sql: &mut Sql<'_>, output: ConnectionId, nothing: Digest) -> Result<()> {
     sql.execute(&queries::DEFINITION_DROP, &[Value::Int(output.0), Value::Int(nothing.0)]).map(|_| ())
 }
 

@@ -115,7 +115,8 @@ impl Play {
                     && !report.stopped
                     && report.blind.is_empty()
                     && !self.changed_meanwhile;
-                if quiet && !report.balance.troubled() && report.balance.kept == 0 && !rest.contains(' ') {
+                if quiet && !report.balance.has_failures() && report.balance.kept == 0 && !rest.contains(' ')
+                {
                     self.exact(job, &mut found);
                 }
             }

@@ -24,7 +24,7 @@ pub(super) fn code(report: &Report, confirmed: bool) -> u8 {
     if let Some(code) = interrupt::stopped() {
         return code;
     }
-    if report.error.is_some() || balance.troubled() || !report.blind.is_empty() {
+    if report.error.is_some() || balance.has_failures() || !report.blind.is_empty() {
         exit::TROUBLED
     } else {
         exit::DONE

@@ -14,7 +14,7 @@ use ingather_store::connections::{self, Connection};
 use ingather_store::deliveries::{self, LogRow};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, doctor, documents};
 
 use super::log::{DeliveryLog, is_as_confirmed, is_confirmed, is_lost};
@@ -116,7 +116,7 @@ impl<'e, 't> Pass<'e, 't> {
         let known = &self.connection;
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            connections::settle(sql, known.id, UNDER_REPAIR, known.generation, known.session)
+            connections::record_generation(sql, known.id, UNDER_REPAIR, known.generation, known.session)
         })?;
         Ok(())
     }
@@ -134,7 +134,7 @@ impl<'e, 't> Pass<'e, 't> {
         self.compare(sql, &mut sorted)?;
         drop(sorted);
         self.unknown()?;
-        self.settle()?;
+        self.complete()?;
         self.found.to_send = self.to_send.into_iter().map(JobId).collect();
         Ok(self.found)
     }
@@ -333,16 +333,16 @@ impl<'e, 't> Pass<'e, 't> {
         let rows: Vec<&LogRow> =
             differing.iter().flat_map(|(_, rows)| rows.iter().filter(|row| counts(rows, row))).collect();
         let lost: Vec<(i64, i64)> = rows.iter().map(|row| (row.document, output)).collect();
-        let mut by_job: BTreeMap<i64, Vec<Wanted>> = BTreeMap::new();
+        let mut by_job: BTreeMap<i64, Vec<VisitRequest>> = BTreeMap::new();
         for row in rows {
             let Some(job) = row.job else { continue };
-            let wanted = Wanted { document: row.document, due: 0, cause: Cause::Resend };
+            let wanted = VisitRequest { document: row.document, due: 0, reason: VisitReason::Resend };
             by_job.entry(job.0).or_default().push(wanted);
         }
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
             deliveries::unconfirm(sql, &lost)?;
-            by_job.iter().try_for_each(|(job, wanted)| work::want(sql, JobId(*job), 0, wanted))
+            by_job.iter().try_for_each(|(job, wanted)| queue::enqueue(sql, JobId(*job), 0, wanted))
         })?;
         self.to_send.extend(by_job.into_keys());
         Ok(())
@@ -420,7 +420,7 @@ impl<'e, 't> Pass<'e, 't> {
     }
 
     /// Makes the repair last: the output fits the delivery log from now on, and what hung in the air is dropped.
-    fn settle(&mut self) -> Result<()> {
+    fn complete(&mut self) -> Result<()> {
         let failed = |fault| EngineError::Output { name: self.connection.name.clone(), fault };
         let id = self.connection.id;
         let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
@@ -445,7 +445,7 @@ impl<'e, 't> Pass<'e, 't> {
             if parted && !all_known {
                 return Ok(());
             }
-            connections::settle(sql, id, &done.identity, done.number, done.session)
+            connections::record_generation(sql, id, &done.identity, done.number, done.session)
         })?;
         Ok(())
     }

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::mutations::{Mutation, planted};
 use crate::queries;
 
-/// Why a document is to be visited.
+/// Why a document is visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum VisitReason {
     /// Named for the first time.
     New,
     /// Its content changed, or may have.
@@ -27,50 +27,50 @@ pub enum Cause {
     Resend,
 }
 
-impl Cause {
-    const ALL: [Cause; 7] = [
-        Cause::New,
-        Cause::Changed,
-        Cause::Access,
-        Cause::Settings,
-        Cause::Retry,
-        Cause::Reader,
-        Cause::Resend,
+impl VisitReason {
+    const ALL: [VisitReason; 7] = [
+        VisitReason::New,
+        VisitReason::Changed,
+        VisitReason::Access,
+        VisitReason::Settings,
+        VisitReason::Retry,
+        VisitReason::Reader,
+        VisitReason::Resend,
     ];
 
     /// The word in the store and in lists.
     pub fn word(self) -> &'static str {
         match self {
-            Cause::New => "new",
-            Cause::Changed => "changed",
-            Cause::Access => "access",
-            Cause::Settings => "settings",
-            Cause::Retry => "retry",
-            Cause::Reader => "reader",
-            Cause::Resend => "resend",
+            VisitReason::New => "new",
+            VisitReason::Changed => "changed",
+            VisitReason::Access => "access",
+            VisitReason::Settings => "settings",
+            VisitReason::Retry => "retry",
+            VisitReason::Reader => "reader",
+            VisitReason::Resend => "resend",
         }
     }
 
-    /// Reads a word of [`Cause::word`]; an unknown one counts as changed, so that the document is visited.
-    pub fn parse(word: &str) -> Cause {
-        Cause::ALL.into_iter().find(|cause| cause.word() == word).unwrap_or(Cause::Changed)
+    /// Reads a word of [`VisitReason::word`]; an unknown one counts as changed, so that the document is visited.
+    pub fn parse(word: &str) -> VisitReason {
+        VisitReason::ALL.into_iter().find(|reason| reason.word() == word).unwrap_or(VisitReason::Changed)
     }
 }
 
 /// A visit that is wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct VisitRequest {
     /// The document.
     pub document: i64,
     /// Not before this time.
     pub due: i64,
     /// Why.
-    pub cause: Cause,
+    pub reason: VisitReason,
 }
 
-/// What is wrong with a document.
+/// Why the last visit of a document did not end well.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct Failure {
     /// The document.
     pub document: i64,
     /// `retrying`, `failed` or `skipped`.
@@ -86,25 +86,25 @@ pub struct Trouble {
 }
 
 /// Asks for visits of documents that have none waiting, or wants them once more.
-pub fn want(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[Wanted]) -> Result<()> {
+pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[VisitRequest]) -> Result<()> {
     let documents: Vec<i64> = wanted.iter().map(|w| w.document).collect();
     let due: Vec<i64> = wanted.iter().map(|w| w.due).collect();
-    let causes: Vec<&str> = wanted.iter().map(|w| w.cause.word()).collect();
+    let reasons: Vec<&str> = wanted.iter().map(|w| w.reason.word()).collect();
     let columns = [
         Column::Ints(&documents),
         Column::Same(job.0),
         Column::Ints(&due),
         Column::Same(run),
-        Column::Texts(&causes),
+        Column::Texts(&reasons),
     ];
     sql.execute_many(&queries::QUEUE_ENQUEUE, &columns)?;
     Ok(())
 }
 
-/// How often visits of documents are wanted, and why: `(document, wanted, cause)`.
-pub fn wanted(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, Cause)>> {
+/// How often visits of documents are wanted, and why: `(document, wanted, reason)`.
+pub fn request_counts(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, VisitReason)>> {
     sql.query(&queries::QUEUE_GET, &[Value::Ints(ids)], |row| {
-        Ok((row.int(0)?, row.int(1)?, Cause::parse(&row.text(2)?)))
+        Ok((row.int(0)?, row.int(1)?, VisitReason::parse(&row.text(2)?)))
     })
 }
 
@@ -125,11 +125,11 @@ pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
 }
 
 /// Takes work off that is done: `(document, wanted)`. What was wanted again meanwhile stays.
-pub fn done(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, mut wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     if planted(Mutation::CompletionWithoutWanted) {
         for (document, wanted) in documents.iter().zip(&mut wanted) {
-            *wanted = self::wanted(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
+            *wanted = self::request_counts(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
         }
     }
     sql.execute_many(&queries::QUEUE_COMPLETE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
@@ -137,15 +137,15 @@ pub fn done(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
 }
 
 /// Puts work off: `(document, due)`.
-pub fn again(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     sql.execute_many(&queries::QUEUE_RESCHEDULE, &[Column::Ints(&documents), Column::Ints(&due)])?;
     Ok(())
 }
 
 /// Writes what is wrong.
-pub fn trouble(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Trouble]) -> Result<()> {
-    let ints = |field: fn(&Trouble) -> i64| rows.iter().map(field).collect::<Vec<i64>>();
+pub fn record_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Failure]) -> Result<()> {
+    let ints = |field: fn(&Failure) -> i64| rows.iter().map(field).collect::<Vec<i64>>();
     let kinds: Vec<&str> = rows.iter().map(|t| t.kind).collect();
     let codes: Vec<&str> = rows.iter().map(|t| t.code.as_str()).collect();
     let messages: Vec<&str> = rows.iter().map(|t| t.message.as_str()).collect();
@@ -166,13 +166,13 @@ pub fn trouble(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Trouble]) -> Res
 }
 
 /// What was wrong with these documents is over.
-pub fn trouble_over(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
+pub fn clear_failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     sql.execute(&queries::FAILURE_OVER, &[Value::Ints(ids)])?;
     Ok(())
 }
 
-/// Documents of a job with trouble of one kind after `after`: id, attempts, code, message.
-pub fn troubled(
+/// Documents of a job with a failure of one kind after `after`: id, attempts, code, message.
+pub fn failures(
     sql: &mut Sql<'_>,
     job: JobId,
     kind: &str,
@@ -185,8 +185,8 @@ pub fn troubled(
     })
 }
 
-/// How many documents of a job have trouble of one kind.
-pub fn count_troubled(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
+/// How many documents of a job have a failure of one kind.
+pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
     let counted =
         sql.one(&queries::FAILURE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
     Ok(counted.unwrap_or_default() as u64)

@@ -4,9 +4,9 @@ use ingather_store::StoreError;
 use roaring::RoaringTreemap;
 
 /// A bitmap as bytes for the store.
-pub(crate) fn to_bytes(marks: &RoaringTreemap) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(marks.serialized_size());
-    marks.serialize_into(&mut bytes).expect("writing into memory does not fail");
+pub(crate) fn to_bytes(id_set: &RoaringTreemap) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(id_set.serialized_size());
+    id_set.serialize_into(&mut bytes).expect("writing into memory does not fail");
     bytes
 }
 

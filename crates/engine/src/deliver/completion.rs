@@ -1,4 +1,4 @@
-//! A visit from its start to the transaction that settles it: one outcome per document and run.
+//! A visit from its claim to the transaction that completes it: one outcome per document and run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,12 +9,12 @@ use ingather_connector::model::job::Keep;
 use ingather_connector::model::limits;
 use ingather_connector::model::retry::{self, Attempts, Next};
 use ingather_store::deliveries;
-use ingather_store::documents::{self, Visited};
+use ingather_store::documents::{self, DocumentUpdate};
 use ingather_store::extracts::{self, Extract};
-use ingather_store::work::{self, Cause, Trouble, Wanted};
+use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError};
 
-use crate::board::Task;
+use crate::dispatcher::WorkItem;
 use crate::run::Run;
 
 /// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
@@ -52,9 +52,9 @@ impl Outcome {
     }
 }
 
-/// What is written beside when a visit that read its document is settled.
+/// What is written beside the document itself when a visit that read it is complete.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct VisitArtifacts {
     /// Components that stay as they were; none when the document was not read, or had none.
     pub(crate) kept: Option<Vec<i64>>,
     /// What the pipeline made, when the job keeps that.
@@ -63,31 +63,36 @@ pub(crate) struct Made {
     pub(crate) partial: bool,
 }
 
-/// One document that is being visited.
-pub(crate) struct Visit {
-    pub(crate) task: Task,
+/// A visit whose changes wait for the answers of outputs. It is complete once the last of them is on disk.
+pub(crate) struct PendingVisit {
+    pub(crate) item: WorkItem,
     /// What the inventory will hold of it; none when the visit found nothing to write.
-    pub(crate) visited: Option<Visited>,
+    pub(crate) update: Option<DocumentUpdate>,
     outcome: Mutex<Outcome>,
-    made: Made,
+    artifacts: VisitArtifacts,
     /// Changes that outputs have not answered yet.
     open: AtomicUsize,
 }
 
-impl Visit {
-    pub(crate) fn new(task: Task, visited: Option<Visited>, outcome: Outcome, outputs: usize) -> Visit {
-        Visit {
-            task,
-            visited,
+impl PendingVisit {
+    pub(crate) fn new(
+        item: WorkItem,
+        update: Option<DocumentUpdate>,
+        outcome: Outcome,
+        outputs: usize,
+    ) -> PendingVisit {
+        PendingVisit {
+            item,
+            update,
             outcome: Mutex::new(outcome),
-            made: Made::default(),
+            artifacts: VisitArtifacts::default(),
             open: AtomicUsize::new(outputs),
         }
     }
 
-    /// With what is written beside when it is settled.
-    pub(crate) fn with(self, made: Made) -> Visit {
-        Visit { made, ..self }
+    /// Adds what is written beside the document when the visit is complete.
+    pub(crate) fn with(self, artifacts: VisitArtifacts) -> PendingVisit {
+        PendingVisit { artifacts, ..self }
     }
 
     /// Takes note of what one output says; the more telling outcome stays.
@@ -111,66 +116,66 @@ impl Visit {
     }
 }
 
-/// What follows for one visit, worked out before the transaction.
-struct Settled<'v> {
-    visit: &'v Visit,
+/// A visit that is complete, with the rows that follow from its outcome; worked out before the transaction.
+struct CompletedVisit<'v> {
+    visit: &'v PendingVisit,
     outcome: Outcome,
-    trouble: Option<Trouble>,
+    failure: Option<Failure>,
     again_at: Option<i64>,
 }
 
-/// Rows of visits that are over, for the transaction that ends them; [`Settling::counted`] after its commit.
-pub(crate) struct Settling<'v> {
-    settled: Vec<Settled<'v>>,
+/// Rows of visits that are over, for the transaction that ends them; [`Completion::counted`] after its commit.
+pub(crate) struct Completion<'v> {
+    completed: Vec<CompletedVisit<'v>>,
 }
 
-impl<'v> Settling<'v> {
+impl<'v> Completion<'v> {
     /// Works out what follows. `attempts` are those made before, by document.
-    pub(crate) fn new(run: &Run, visits: impl IntoIterator<Item = &'v Visit>) -> Settling<'v> {
+    pub(crate) fn new(run: &Run, visits: impl IntoIterator<Item = &'v PendingVisit>) -> Completion<'v> {
         let now = run.call.now();
-        let settled = visits.into_iter().map(|visit| follow(run, visit, now)).collect();
-        Settling { settled }
+        let completed = visits.into_iter().map(|visit| follow(run, visit, now)).collect();
+        Completion { completed }
     }
 
     /// Writes them.
     pub(crate) fn write(&self, run: &Run, sql: &mut Sql<'_>) -> Result<(), StoreError> {
         let mut done = Vec::new();
-        let mut visited = Vec::new();
+        let mut updates = Vec::new();
         let mut again = Vec::new();
         let mut first = Vec::new();
-        let mut troubles = Vec::new();
+        let mut failures = Vec::new();
         let mut over = Vec::new();
         let mut declined = Vec::new();
-        for settled in &self.settled {
-            let task = &settled.visit.task;
-            let vanished = settled.outcome == Outcome::Vanished;
+        for completed in &self.completed {
+            let item = &completed.visit.item;
+            let vanished = completed.outcome == Outcome::Vanished;
             // A first visit that is not over gets its row now.
-            let waits = |due| Wanted { document: task.id, due, cause: Cause::Retry };
-            match settled.again_at {
-                Some(at) if task.wanted == 0 => first.push(waits(at)),
-                Some(at) => again.push((task.id, at)),
-                None if vanished && task.wanted == 0 => first.push(waits(run.call.now())),
+            let waits = |due| VisitRequest { document: item.id, due, reason: VisitReason::Retry };
+            match completed.again_at {
+                Some(at) if item.request_count == 0 => first.push(waits(at)),
+                Some(at) => again.push((item.id, at)),
+                None if vanished && item.request_count == 0 => first.push(waits(run.call.now())),
                 // What vanished keeps its work row until the sweep has decided.
                 None if vanished => {}
                 None => {
-                    if task.wanted > 0 {
-                        done.push((task.id, task.wanted));
+                    if item.request_count > 0 {
+                        done.push((item.id, item.request_count));
                     }
-                    visited.extend(settled.visit.visited);
-                    if let Some(kept) = &settled.visit.made.kept {
-                        deliveries::keep_components(sql, task.id, kept)?;
+                    updates.extend(completed.visit.update);
+                    if let Some(kept) = &completed.visit.artifacts.kept {
+                        deliveries::keep_components(sql, item.id, kept)?;
                     }
-                    if let Some(extract) = &settled.visit.made.extract {
-                        extracts::put(sql, task.id, extract)?;
+                    if let Some(extract) = &completed.visit.artifacts.extract {
+                        extracts::put(sql, item.id, extract)?;
                     }
                 }
             }
-            if matches!(settled.outcome, Outcome::Skipped(_)) && run.definition.keep == Keep::Extracted {
-                declined.push(task.id);
+            if matches!(completed.outcome, Outcome::Skipped(_)) && run.definition.keep == Keep::Extracted {
+                declined.push(item.id);
             }
-            match &settled.trouble {
-                Some(trouble) => troubles.push(trouble.clone()),
-                None if run.had_trouble(task.id) => over.push(task.id),
+            match &completed.failure {
+                Some(failure) => failures.push(failure.clone()),
+                None if run.had_failure(item.id) => over.push(item.id),
                 None => {}
             }
         }
@@ -178,48 +183,48 @@ impl<'v> Settling<'v> {
         if !declined.is_empty() {
             extracts::forget(sql, &declined)?;
         }
-        work::done(sql, &done)?;
-        work::again(sql, &again)?;
-        work::want(sql, run.job.id, run.number, &first)?;
-        documents::settle(sql, run.number, &visited)?;
-        work::trouble(sql, run.job.id, run.call.now(), &troubles)?;
+        queue::complete(sql, &done)?;
+        queue::reschedule(sql, &again)?;
+        queue::enqueue(sql, run.job.id, run.number, &first)?;
+        documents::complete(sql, run.number, &updates)?;
+        queue::record_failures(sql, run.job.id, run.call.now(), &failures)?;
         if !over.is_empty() {
-            work::trouble_over(sql, &over)?;
+            queue::clear_failures(sql, &over)?;
         }
         Ok(())
     }
 
     /// Counts them, once they are on disk, and lets the run go on.
     pub(crate) fn counted(self, run: &Run) {
-        let documents = self.settled.len();
+        let documents = self.completed.len();
         run.tally(|balance| {
-            for settled in &self.settled {
-                count(run, balance, settled);
+            for completed in &self.completed {
+                count(run, balance, completed);
             }
         });
-        for settled in self.settled {
-            if let Some(trouble) = settled.trouble {
-                let name = &settled.visit.task.name;
+        for completed in self.completed {
+            if let Some(failure) = completed.failure {
+                let name = &completed.visit.item.name;
                 tracing::debug!(
                     document = name,
-                    code = trouble.code,
-                    reason = trouble.message,
+                    code = failure.code,
+                    reason = failure.message,
                     "not indexed"
                 );
             }
         }
-        run.board.release(documents);
+        run.dispatcher.complete(documents);
     }
 }
 
-fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
+fn follow<'v>(run: &Run, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v> {
     let outcome = visit.outcome();
-    let id = visit.task.id;
+    let id = visit.item.id;
     let most = match &outcome {
         Outcome::Again(fault) => fault.attempts_max(limits::ATTEMPTS_MAX),
         _ => limits::ATTEMPTS_MAX,
     };
-    let trouble = |kind: &'static str, attempts: i64, reason: Reason| Trouble {
+    let failure = |kind: &'static str, attempts: i64, reason: Reason| Failure {
         document: id,
         kind,
         attempts,
@@ -227,26 +232,26 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
         code: reason.code,
         message: reason.message,
     };
-    let (outcome, trouble, again_at) = match outcome {
+    let (outcome, failure, again_at) = match outcome {
         Outcome::Skipped(reason) => {
-            (Outcome::Skipped(reason.clone()), Some(trouble("skipped", 0, reason)), None)
+            (Outcome::Skipped(reason.clone()), Some(failure("skipped", 0, reason)), None)
         }
         Outcome::Failed(reason) => {
-            (Outcome::Failed(reason.clone()), Some(trouble("failed", 1, reason)), None)
+            (Outcome::Failed(reason.clone()), Some(failure("failed", 1, reason)), None)
         }
         Outcome::Again(fault) => {
             let made = run.attempt(id);
             let reason = fault.reason();
             match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX }, now) {
                 Next::Again { at } => {
-                    (Outcome::Again(fault), Some(trouble("retrying", i64::from(made), reason)), Some(at))
+                    (Outcome::Again(fault), Some(failure("retrying", i64::from(made), reason)), Some(at))
                 }
                 Next::Vanish => (Outcome::Vanished, None, None),
                 Next::Keep => {
                     // Looked at again in the next run, whenever that is: its version stays as it was.
                     (
                         Outcome::Again(fault),
-                        Some(trouble("retrying", i64::from(made), reason)),
+                        Some(failure("retrying", i64::from(made), reason)),
                         Some(i64::MAX),
                     )
                 }
@@ -254,26 +259,26 @@ fn follow<'v>(run: &Run, visit: &'v Visit, now: i64) -> Settled<'v> {
                     if next == Next::AbortJob {
                         run.abort(&reason.message);
                     }
-                    (Outcome::Failed(reason.clone()), Some(trouble("failed", i64::from(made), reason)), None)
+                    (Outcome::Failed(reason.clone()), Some(failure("failed", i64::from(made), reason)), None)
                 }
             }
         }
         other => (other, None, None),
     };
-    Settled { visit, outcome, trouble, again_at }
+    CompletedVisit { visit, outcome, failure, again_at }
 }
 
-fn count(run: &Run, balance: &mut Balance, settled: &Settled<'_>) {
-    let id = settled.visit.task.id;
-    let waited = run.was_waiting(id, settled.again_at, settled.visit.task.container);
+fn count(run: &Run, balance: &mut Balance, completed: &CompletedVisit<'_>) {
+    let id = completed.visit.item.id;
+    let waited = run.was_waiting(id, completed.again_at, completed.visit.item.container);
     if waited {
         balance.waiting -= 1;
     }
     // Some outputs may have taken a new document before another one made it wait.
-    let first = run.is_fresh(id, settled.again_at.is_some() && settled.visit.task.known.is_none());
-    let is_over = !matches!(settled.outcome, Outcome::Failed(_) | Outcome::Again(_) | Outcome::Vanished);
-    balance.partial += u64::from(settled.visit.made.partial && is_over);
-    match &settled.outcome {
+    let first = run.is_fresh(id, completed.again_at.is_some() && completed.visit.item.known.is_none());
+    let is_over = !matches!(completed.outcome, Outcome::Failed(_) | Outcome::Again(_) | Outcome::Vanished);
+    balance.partial += u64::from(completed.visit.artifacts.partial && is_over);
+    match &completed.outcome {
         Outcome::Updated | Outcome::Access if first => balance.added += 1,
         Outcome::Unchanged => balance.unchanged += 1,
         Outcome::Access => balance.access += 1,
@@ -285,6 +290,6 @@ fn count(run: &Run, balance: &mut Balance, settled: &Settled<'_>) {
             run.note_failed(id);
         }
         Outcome::Again(_) => balance.waiting += 1,
-        Outcome::Vanished => run.unsee(id),
+        Outcome::Vanished => run.note_vanished(id),
     }
 }

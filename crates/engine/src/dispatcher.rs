@@ -7,13 +7,13 @@ use std::time::Duration;
 use ingather_connector::model::ids::{ContainerId, Digest};
 use ingather_connector::model::limits;
 use ingather_connector::model::merge::Known;
-use ingather_store::work::Cause;
+use ingather_store::queue::VisitReason;
 
 use crate::error::EngineError;
 
 /// One document that a worker is to visit.
 #[derive(Clone, Debug)]
-pub(crate) struct Task {
+pub(crate) struct WorkItem {
     /// The document.
     pub(crate) id: i64,
     /// Its name.
@@ -25,9 +25,9 @@ pub(crate) struct Task {
     /// The container that rules it now.
     pub(crate) container: Option<ContainerId>,
     /// Why.
-    pub(crate) cause: Cause,
-    /// As often as it was wanted when it was taken; 0 for a new one, which waits without a row in `work`.
-    pub(crate) wanted: i64,
+    pub(crate) reason: VisitReason,
+    /// How often the visit was requested when it was claimed; 0 for a new document, which waits without a row in `queue`.
+    pub(crate) request_count: i64,
     /// Version as listed.
     pub(crate) version: Digest,
     /// Access version as listed.
@@ -35,16 +35,16 @@ pub(crate) struct Task {
     /// What stays when it is renamed.
     pub(crate) identity: i64,
     /// The versions are those that this run has met it with; else they are those of the inventory.
-    pub(crate) is_met: bool,
+    pub(crate) is_listed: bool,
 }
 
 #[derive(Default)]
 struct State {
-    urgent: VecDeque<Task>,
-    ready: VecDeque<Task>,
-    /// Documents that a worker holds, or that wait for an output.
+    urgent: VecDeque<WorkItem>,
+    ready: VecDeque<WorkItem>,
+    /// Claimed documents whose visits are not complete: a worker has them, or an output has not confirmed them.
     in_flight: usize,
-    /// Those of them that a worker holds: what they lead to is not handed over yet.
+    /// Those of them that a worker has: the changes that they lead to are not handed over yet.
     visiting: usize,
     listing_done: bool,
     closed: bool,
@@ -60,36 +60,36 @@ impl State {
 
 /// Shared by the threads of one run.
 #[derive(Default)]
-pub(crate) struct Board {
+pub(crate) struct Dispatcher {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Board {
+impl Dispatcher {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands documents to the workers; waits while too many wait already. Access changes go ahead of all others.
-    pub(crate) fn push(&self, tasks: Vec<Task>) {
+    pub(crate) fn push(&self, items: Vec<WorkItem>) {
         let mut state = self.lock();
-        for task in tasks {
+        for item in items {
             while !state.closed && state.urgent.len() + state.ready.len() >= limits::READY_MAX {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             if state.closed {
                 return;
             }
-            match task.cause {
-                Cause::Access => state.urgent.push_back(task),
-                _ => state.ready.push_back(task),
+            match item.reason {
+                VisitReason::Access => state.urgent.push_back(item),
+                _ => state.ready.push_back(item),
             }
         }
         self.changed.notify_all();
     }
 
-    /// Takes documents to visit; none when the run is over or stops. The caller gives each back with [`Board::release`].
-    pub(crate) fn take(&self) -> Option<Vec<Task>> {
+    /// Takes documents to visit; none when the run is over or stops. The caller gives each back with [`Dispatcher::complete`].
+    pub(crate) fn claim(&self) -> Option<Vec<WorkItem>> {
         let mut state = self.lock();
         loop {
             if state.closed {
@@ -99,26 +99,26 @@ impl Board {
             let urgent = state.urgent.len().min(most);
             let ready = state.ready.len().min(most - urgent);
             if urgent + ready > 0 {
-                let mut tasks: Vec<Task> = state.urgent.drain(..urgent).collect();
-                tasks.extend(state.ready.drain(..ready));
-                state.in_flight += tasks.len();
-                state.visiting += tasks.len();
+                let mut items: Vec<WorkItem> = state.urgent.drain(..urgent).collect();
+                items.extend(state.ready.drain(..ready));
+                state.in_flight += items.len();
+                state.visiting += items.len();
                 self.changed.notify_all();
-                return Some(tasks);
+                return Some(items);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// A worker has handed over all that a claim of so many documents led to; whether nothing more is being made now.
-    pub(crate) fn visited(&self, documents: usize) -> bool {
+    pub(crate) fn handed_over(&self, documents: usize) -> bool {
         let mut state = self.lock();
         state.visiting -= documents;
         state.nothing_comes()
     }
 
-    /// Documents are settled, or put off.
-    pub(crate) fn release(&self, documents: usize) {
+    /// Visits of so many documents are complete, or put off.
+    pub(crate) fn complete(&self, documents: usize) {
         let mut state = self.lock();
         state.in_flight -= documents;
         if state.in_flight == 0 {
