@@ -10,8 +10,8 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::Scope;
 use ingather_connector::repository::{
-    ContainerReport, Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCan,
-    RepositoryKind,
+    ContainerReport, Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository,
+    RepositoryCapabilities, RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 
@@ -36,7 +36,7 @@ struct MadeUp {
 pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "made-up",
     about: "Makes its documents up.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
+    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let number = |name: &str| source[name].as_u64().unwrap_or_default();

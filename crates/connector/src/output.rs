@@ -18,7 +18,7 @@ pub struct OutputKind {
     /// One sentence for lists and manuals.
     pub about: &'static str,
     /// What it is able to do.
-    pub can: OutputCan,
+    pub capabilities: OutputCapabilities,
     /// Schema of its settings.
     pub schema: fn() -> Schema,
     /// Opens it for writing; settings were checked before.
@@ -33,7 +33,7 @@ pub struct OutputKind {
     /// What `open` would answer.
     pub check: fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>,
     /// Opens it for looking, also beside a writer and where nothing can be written; makes nothing. None where it can list
-    /// nothing ([`OutputCan::list`]).
+    /// nothing ([`OutputCapabilities::list`]).
     pub look: Option<Look>,
     /// Takes everything that it holds away, as it is, so that opening it makes it anew: the cure for damage. None where
     /// nothing can be damaged that is not somebody's own.
@@ -51,7 +51,7 @@ pub type Look = fn(
 
 /// Abilities of an output; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputCan {
+pub struct OutputCapabilities {
     /// Applied changes are kept only from [`Output::commit`] on; nothing is confirmed before.
     pub commits: bool,
     /// Takes access by reference and applies it without the record.
@@ -136,7 +136,7 @@ impl std::fmt::Display for JobContainer {
     }
 }
 
-/// Something beside entries that an output with [`OutputCan::told`] is told, in the order of its changes.
+/// Something beside entries that an output with [`OutputCapabilities::told`] is told, in the order of its changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// As [`Change::seq`].
@@ -218,7 +218,7 @@ pub struct OutputEntry {
 pub struct Generation {
     /// Identity of this very output (an index that is made anew gets another one, a file that begins otherwise too).
     pub identity: String,
-    /// Number of its last commit; grows by one with each. Of an output with [`OutputCan::told`]: [`Change::seq`] of the last
+    /// Number of its last commit; grows by one with each. Of an output with [`OutputCapabilities::told`]: [`Change::seq`] of the last
     /// change that is in it, 0 when nobody can say.
     pub number: i64,
     /// Largest [`Change::seq`] that it has seen; 0 when it does not keep any. One above what the store has
@@ -238,7 +238,7 @@ pub trait Output: Send {
     fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>>;
 
     /// Takes statements in, durably, before anything that is applied later; all of them, or it fails. Asked only of outputs
-    /// with [`OutputCan::told`].
+    /// with [`OutputCapabilities::told`].
     ///
     /// # Errors
     /// Nobody knows which of them were taken in: they are told again.

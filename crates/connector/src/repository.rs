@@ -19,17 +19,16 @@ pub struct RepositoryKind {
     /// One sentence for lists and manuals.
     pub about: &'static str,
     /// What it is able to do.
-    pub can: RepositoryCan,
+    pub capabilities: RepositoryCapabilities,
     /// Schema of the settings of a job that uses it (what to include).
     pub source_schema: fn() -> Schema,
     /// Opens it for one job; settings were checked against the schema before.
-    pub open:
-        fn(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault>,
+    pub open: fn(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault>,
 }
 
 /// Abilities of a repository; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RepositoryCan {
+pub struct RepositoryCapabilities {
     /// Lists with versions and proves ranges (design 4.5).
     pub list: bool,
     /// Reports who may see a document.
@@ -44,7 +43,7 @@ pub struct RepositoryCan {
 
 /// What surrounds a repository on this machine.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct HostContext {
     /// Files and folders of the program itself (data directory, journals) by device and inode: never documents.
     pub own: Vec<(u64, u64)>,
     /// Threads that a listing may use.

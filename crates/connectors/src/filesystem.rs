@@ -27,8 +27,8 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
 use ingather_connector::repository::{
-    ContainerReport, Group, Item, Listing, Named, Observed, Page, Presence, ReadContent, Repository,
-    RepositoryCan, RepositoryKind, Skipped, Standing, Surroundings,
+    ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, ReadContent,
+    Repository, RepositoryCapabilities, RepositoryKind, Skipped, Standing,
 };
 use ingather_connector::settings as reading;
 use rustix::fs::{FileType, Mode, OFlags};
@@ -50,24 +50,24 @@ use crate::unix::Owners;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "filesystem",
     about: "Files and folders on a mounted disk.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: true },
+    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: true },
     source_schema: reading::schema_of::<SourceSettings>,
     open,
 };
 
-fn open(settings: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
-    Ok(Arc::new(Disk(Arc::new(source_of(settings, surroundings)?))))
+fn open(settings: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
+    Ok(Arc::new(Disk(Arc::new(source_of(settings, host)?))))
 }
 
-fn source_of(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Source, Fault> {
+fn source_of(source: &serde_json::Value, host: &HostContext) -> Result<Source, Fault> {
     let settings: SourceSettings = reading::read(source)?;
-    let mut own = surroundings.own.clone();
+    let mut own = host.own.clone();
     own.sort_unstable();
     let source = Source {
         root: RootPath::parse(&settings.root)?,
         rules: Rules::of(&settings)?,
         own,
-        threads: surroundings.threads,
+        threads: host.threads,
         owners: Owners::default(),
         base: Mutex::new(None),
         reached: Reached::default(),

@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::output::{
-    Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
+    Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub use trouble::catches_panics_here;
 pub const OUTPUT: OutputKind = OutputKind {
     name: "index",
     about: "The built-in search index, in the data directory; searched with `ingather search`.",
-    can: OutputCan { commits: true, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: true, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
     open: |value, context| {
         let settings = settings::read::<Settings>(value)?;

@@ -20,7 +20,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::{limits, names};
 use ingather_connector::output::{
-    Change, Generation, Output, OutputCan, OutputContext, OutputEntry, OutputKind, Statement,
+    Change, Generation, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind, Statement,
 };
 use ingather_connector::settings;
 use rustix::fs::{Access, FlockOperation, OFlags};
@@ -35,7 +35,7 @@ use self::lines::Line;
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "journal",
     about: "Appends one line of JSON for each change to a file, and who may see what.",
-    can: OutputCan { commits: false, access: true, list: false, told: true },
+    capabilities: OutputCapabilities { commits: false, access: true, list: false, told: true },
     schema: settings::schema_of::<JournalSettings>,
     open,
     check,

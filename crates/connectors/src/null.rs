@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::{
-    Change, Generation, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
+    Change, Generation, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings::{self, NoSettings};
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
@@ -15,7 +15,7 @@ use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "null",
     about: "Keeps nothing: for measuring, and for jobs that only watch a source.",
-    can: OutputCan { commits: false, access: true, list: false, told: false },
+    capabilities: OutputCapabilities { commits: false, access: true, list: false, told: false },
     schema: settings::schema_of::<NoSettings>,
     open,
     check: |value, _| settings::read::<NoSettings>(value).map(drop),

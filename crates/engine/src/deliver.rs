@@ -13,10 +13,10 @@ use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op, OutputCan};
+use ingather_connector::output::{Change, Generation, Op, OutputCapabilities};
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError, connections, documents};
 
 use self::completion::{Completion, Outcome, PendingVisit};
@@ -114,7 +114,7 @@ impl<'r> Sender<'r> {
             }
             let full = self.open.len() >= limits::INDEX_COMMIT_DOCUMENTS
                 || self.run.call.now() - self.open_since >= limits::INDEX_COMMIT_MS;
-            if !self.open.is_empty() && (!self.queue.can.commits || full || self.idle()) {
+            if !self.open.is_empty() && (!self.queue.capabilities.commits || full || self.idle()) {
                 self.confirm()?;
             }
         }
@@ -165,22 +165,22 @@ impl<'r> Sender<'r> {
                 for entry in &mut in_flight {
                     let owners =
                         deliveries::owners(sql, queue.id, entry.intent.address_parent, entry.intent.address)?;
-                    resolve_owners(sql, queue.can, entry, &owners)?;
+                    resolve_owners(sql, queue.capabilities, entry, &owners)?;
                     entry.next_owner.iter().try_for_each(|next_owner| {
                         next_owner.intend(sql, queue.id, &entry.intent, run.call.now())
                     })?;
-                    if !planted(Mutation::BatchUnaware) {
+                    if !failpoint(Failpoint::BatchUnaware) {
                         overwrite(sql, queue, entry)?;
                     }
                 }
             }
-            if queue.shared && planted(Mutation::BatchUnaware) {
+            if queue.shared && failpoint(Failpoint::BatchUnaware) {
                 in_flight.iter().try_for_each(|entry| overwrite(sql, queue, entry))?;
             }
             let draft = self.draft(sql, &in_flight)?;
             let first = connections::take_numbers(sql, queue.id, queue.session, in_flight.len())?;
             for (entry, seq) in in_flight.iter_mut().zip(first..) {
-                entry.intent.seq = if planted(Mutation::OlderSeqWins) { -seq } else { seq };
+                entry.intent.seq = if failpoint(Failpoint::OlderSeqWins) { -seq } else { seq };
             }
             let now = run.call.now();
             // In order, so that the later of two changes of one document stands.
@@ -204,7 +204,7 @@ impl<'r> Sender<'r> {
             let nothing_to_send: Vec<Answered> =
                 in_flight.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
             deliveries::confirm(sql, queue.id, now, Confirmed::Record, &nothing_to_send)?;
-            if planted(Mutation::IntentAfterSend) {
+            if failpoint(Failpoint::IntentAfterSend) {
                 self.ask(&draft, &mut in_flight);
             }
             Ok(draft)
@@ -230,7 +230,7 @@ impl<'r> Sender<'r> {
         if self.open.is_empty() {
             self.open_since = self.run.call.now();
         }
-        if planted(Mutation::IntentAfterSend) || self.ask(draft, &mut in_flight) {
+        if failpoint(Failpoint::IntentAfterSend) || self.ask(draft, &mut in_flight) {
             self.told.extend(&draft.defined);
         }
         self.open.append(&mut in_flight);
@@ -242,7 +242,7 @@ impl<'r> Sender<'r> {
             in_flight.iter().filter(|e| !e.nothing_to_send).map(|e| self.change(e)).collect();
         let mut is_told = false;
         if let Some(output) = self.queue.output().as_mut() {
-            let ahead = planted(Mutation::EntryAheadOfItsContainer);
+            let ahead = failpoint(Failpoint::EntryAheadOfItsContainer);
             let ahead = ahead.then(|| output.output.apply(&self.run.call, &changes));
             let answers = match output.tell(&self.run.call, draft) {
                 Ok(()) => {
@@ -286,7 +286,7 @@ impl<'r> Sender<'r> {
             op,
         };
         match &entry.next_owner {
-            Some(next_owner) => next_owner.change(self.queue.can, change),
+            Some(next_owner) => next_owner.change(self.queue.capabilities, change),
             None => change,
         }
     }
@@ -295,7 +295,7 @@ impl<'r> Sender<'r> {
     fn commit(&self, later: bool) -> Result<Option<Generation>> {
         let mut output = self.queue.output();
         let Some(output) = output.as_mut() else { return Ok(None) };
-        if later && output.can.commits {
+        if later && output.capabilities.commits {
             return Ok(Some(output.output.generation()));
         }
         let done = output.commit(&self.run.call);
@@ -310,13 +310,13 @@ impl<'r> Sender<'r> {
         if in_flight.is_empty() {
             return Ok(());
         }
-        let generation = self.commit(planted(Mutation::ConfirmationBeforeCommit))?;
+        let generation = self.commit(failpoint(Failpoint::ConfirmationBeforeCommit))?;
         in_flight.iter().for_each(note);
         // A document is complete when all its outputs have confirmed: with the last confirmation, or after it when two
         // outputs confirm at the same time. Neither may rely on what the other has not committed.
         let (last, not_alone): (Vec<_>, Vec<_>) =
             by_visit(&in_flight).into_iter().partition(|(visit, answers)| visit.waits_for(*answers));
-        let (last, not_alone) = match planted(Mutation::SettledByTheFirstOutput) {
+        let (last, not_alone) = match failpoint(Failpoint::SettledByTheFirstOutput) {
             true => {
                 let closed = |(visit, answers): &(&PendingVisit, usize)| visit.close(*answers);
                 (last.into_iter().chain(not_alone).filter(closed).collect(), Vec::new())
@@ -342,7 +342,7 @@ impl<'r> Sender<'r> {
         run.progress
             .delivered(in_flight.iter().filter(|e| e.answer.is_ok() && !e.nothing_to_send).count() as u64);
         completion.counted(run);
-        if planted(Mutation::ConfirmationBeforeCommit) {
+        if failpoint(Failpoint::ConfirmationBeforeCommit) {
             self.commit(false)?;
         }
         let over = not_alone.into_iter().filter(|(visit, answers)| visit.close(*answers));
@@ -393,7 +393,7 @@ fn write_answers(
 
 /// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
 pub(crate) fn intent_durability() -> Durability {
-    if planted(Mutation::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
+    if failpoint(Failpoint::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
 }
 
 /// Known documents that other people may see from now on.
@@ -448,11 +448,11 @@ fn note(entry: &InFlight) {
 /// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
 fn resolve_owners(
     sql: &mut Sql<'_>,
-    can: OutputCan,
+    capabilities: OutputCapabilities,
     entry: &mut InFlight,
     owners: &[Owner],
 ) -> std::result::Result<(), StoreError> {
-    let owners = if planted(Mutation::ExclusionByDocument) { &[] } else { owners };
+    let owners = if failpoint(Failpoint::ExclusionByDocument) { &[] } else { owners };
     let mut others = owners.iter().filter(|owner| owner.document != entry.intent.document);
     match entry.queued.kind {
         ChangeKind::Put { version, access } => {
@@ -460,14 +460,14 @@ fn resolve_owners(
                 owner.state.confirmed == Some(version)
                     && owner.state.intended == version
                     && (owner.state.confirmed_acl == Some(access) && owner.state.intended_acl == access
-                        || planted(Mutation::SecondOwnerOnContentAlone))
+                        || failpoint(Failpoint::SecondOwnerOnContentAlone))
             });
         }
         ChangeKind::Access { .. } => {}
         // What one owner does not want any more belongs to the others still.
         ChangeKind::Delete => {
-            entry.next_owner = NextOwner::of(sql, can, owners, entry.intent.document)?;
-            entry.nothing_to_send = entry.next_owner.is_some() && planted(Mutation::LeftEntryStays);
+            entry.next_owner = NextOwner::of(sql, capabilities, owners, entry.intent.document)?;
+            entry.nothing_to_send = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
         }
     }
     Ok(())
@@ -482,7 +482,7 @@ fn overwrite(
     match entry.queued.kind {
         _ if entry.nothing_to_send => 0,
         ChangeKind::Put { .. } => deliveries::supersede(sql, queue.id, false, &entry.intent)?,
-        ChangeKind::Access { .. } if planted(Mutation::AccessLeavesOtherOwners) => 0,
+        ChangeKind::Access { .. } if failpoint(Failpoint::AccessLeavesOtherOwners) => 0,
         ChangeKind::Access { .. } => deliveries::supersede(sql, queue.id, true, &entry.intent)?,
         ChangeKind::Delete => 0,
     };

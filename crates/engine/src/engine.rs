@@ -9,11 +9,11 @@ use ingather_connector::model::balance::Balance;
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::scope::BlindSpot;
 use ingather_connector::registry::Registry;
-use ingather_connector::repository::{Repository, Surroundings};
+use ingather_connector::repository::{HostContext, Repository};
 use ingather_store::connections::{self, Role};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::containers::{Acls, Containers};
@@ -46,7 +46,7 @@ pub struct Engine {
     /// The data directory.
     pub data: PathBuf,
     /// What a repository must know of this machine.
-    pub surroundings: Surroundings,
+    pub host: HostContext,
 }
 
 /// Whether a run writes.
@@ -108,7 +108,7 @@ impl Engine {
                 definition.name
             ))
         })?;
-        (known.open)(&definition.source, &self.surroundings)
+        (known.open)(&definition.source, &self.host)
             .map_err(|fault| EngineError::Refused(format!("job {}: {fault}", definition.name)))
     }
 
@@ -208,7 +208,7 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
-            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.can.looks),
+            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.capabilities.looks),
             repository,
             pipeline,
             outputs,
@@ -273,7 +273,7 @@ impl Engine {
             };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
             let shared = self.shared(job, name)?;
-            queues.push(OutputQueue::new(&connection, kind.can, settings, shared, opened));
+            queues.push(OutputQueue::new(&connection, kind.capabilities, settings, shared, opened));
         }
         Ok(queues)
     }
@@ -290,7 +290,7 @@ impl Engine {
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits.
     fn work(&self, run: &Run, known: u64) -> Result<ListingResult> {
-        let workers = self.surroundings.threads.max(1);
+        let workers = self.host.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
             let senders: Vec<_> = run
@@ -346,7 +346,7 @@ impl Engine {
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
         result.listed -= &*lock(&run.vanished);
-        if planted(Mutation::InterruptedListingContinued) {
+        if failpoint(Failpoint::InterruptedListingContinued) {
             let runs = self.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
             for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
                 for ids in self.reader.read(|sql| runs::listed_ids(sql, run.job.id, before.number))? {

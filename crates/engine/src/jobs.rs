@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ingather_connector::repository::Presence;
 use ingather_store::connections::{self, Role};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, deliveries, documents, runs};
 
 use crate::engine::Engine;
@@ -46,7 +46,7 @@ impl Engine {
     /// # Errors
     /// `Refused` when a later run has listed again, or nothing is held.
     pub fn confirm(&self, job: &Job, kind: &str, number: i64, progress: Arc<Progress>) -> Result<Removed> {
-        if job.run != number && !planted(Mutation::OlderRemovalCarriedOut) {
+        if job.run != number && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             return Err(EngineError::Refused(format!(
                 "run {number} of {} is not its last one; run {} has looked again: see `ingather job held {}`",
                 job.name, job.run, job.name
@@ -60,7 +60,7 @@ impl Engine {
         };
         let mut remover = self.remover_for(job, kind, progress, Some(number))?;
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
-        if planted(Mutation::ConfirmationByNumber) {
+        if failpoint(Failpoint::ConfirmationByNumber) {
             let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
             ids = all.into_iter().map(|listed| listed.id.0).collect();
         }

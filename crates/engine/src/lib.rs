@@ -4,6 +4,7 @@
 //! document · `deliver` keeps the delivery log of one output · `sweep` judges absences · [`remove`] takes entries out ·
 //! [`jobs`] finds and defines jobs · [`who`] says what a user may see · [`inspect`] answers what is, and why.
 
+pub mod access_filter;
 mod containers;
 mod deliver;
 mod dispatcher;
@@ -20,7 +21,6 @@ pub mod remove;
 mod run;
 mod sweep;
 mod visit;
-pub mod who;
 
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::EngineError;

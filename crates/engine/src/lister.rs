@@ -9,7 +9,7 @@ use ingather_connector::model::merge::{Comparison, Known, Listed, merge};
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
 use ingather_connector::repository::{Group, Item, Page};
 use ingather_store::documents::{self, NewDocument};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
@@ -110,7 +110,7 @@ impl<'r> Lister<'r> {
             match listing.next() {
                 Some(Ok(page)) => self.page(&page)?,
                 Some(Err(fault)) => {
-                    if planted(Mutation::BrokenListingProves) {
+                    if failpoint(Failpoint::BrokenListingProves) {
                         self.result.coverage.end();
                     }
                     self.cannot_read_root(&fault);
@@ -308,7 +308,7 @@ impl<'r> Lister<'r> {
         for rows in rows.chunk_by(|one, next| one.0 == next.0) {
             let leaving = |known: Known| Known {
                 leaving: self.run.leaving.contains(known.id.0 as u64)
-                    && !planted(Mutation::HalfDoneRemovalForgotten),
+                    && !failpoint(Failpoint::HalfDoneRemovalForgotten),
                 ..known
             };
             let known = rows.iter().map(|(_, known)| leaving(*known));
@@ -433,7 +433,7 @@ impl<'r> Lister<'r> {
         let rows = store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
             documents::add(sql, run.job.id, run.number, fresh)?;
-            if planted(Mutation::BitmapWithoutItsPage) {
+            if failpoint(Failpoint::BitmapWithoutItsPage) {
                 requests.clear();
                 documents::complete(
                     sql,

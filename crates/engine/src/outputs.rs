@@ -8,11 +8,11 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Generation, Output, OutputCan, OutputContext, OutputKind};
+use ingather_connector::output::{Generation, Output, OutputCapabilities, OutputContext, OutputKind};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
@@ -45,7 +45,7 @@ impl QueueState {
 pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
     pub(crate) name: String,
-    pub(crate) can: OutputCan,
+    pub(crate) capabilities: OutputCapabilities,
     /// Digest of what it receives: stages and its own settings.
     pub(crate) settings: Digest,
     /// Other documents may claim the same addresses: owners are looked up before a send.
@@ -61,7 +61,7 @@ pub(crate) struct OutputQueue {
 impl OutputQueue {
     pub(crate) fn new(
         connection: &Connection,
-        can: OutputCan,
+        capabilities: OutputCapabilities,
         settings: Digest,
         shared: bool,
         opened: Option<Opened>,
@@ -69,7 +69,7 @@ impl OutputQueue {
         OutputQueue {
             id: connection.id,
             name: connection.name.clone(),
-            can,
+            capabilities,
             settings,
             shared,
             session: opened.as_ref().and_then(|opened| opened.session),
@@ -213,7 +213,7 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
 
 /// An output that is open for writing.
 pub(crate) struct Opened {
-    pub(crate) can: OutputCan,
+    pub(crate) capabilities: OutputCapabilities,
     /// Number of this opening, where the output keeps numbers of changes.
     pub(crate) session: Option<i64>,
     /// Where it stood when it was opened, or committed last.
@@ -229,12 +229,12 @@ impl Opened {
     /// # Errors
     /// Also when it is not the output any more that was opened: what was applied before is not in it.
     pub(crate) fn commit(&mut self, call: &Call) -> std::result::Result<Option<Generation>, Fault> {
-        if !self.can.commits {
+        if !self.capabilities.commits {
             return Ok(self.told_stands());
         }
         let done = self.output.commit(call)?;
         let is_next = done.identity == self.stands.identity && done.number == self.stands.number + 1;
-        if !is_next && !planted(Mutation::ReplacedOutputConfirmed) {
+        if !is_next && !failpoint(Failpoint::ReplacedOutputConfirmed) {
             return Err(Fault::passing(
                 "replaced",
                 "it was replaced by another one while it was written to; run again, and everything is sent",
@@ -311,7 +311,7 @@ impl Misfit {
 /// was sent has written to it since; and when it knows no change above those that were noted.
 pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
     let other = known.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
-    let by_numbers = planted(Mutation::SessionsIgnored) || planted(Mutation::OneCeilingForAll);
+    let by_numbers = failpoint(Failpoint::SessionsIgnored) || failpoint(Failpoint::OneCeilingForAll);
     let is_of = |session: i64| stands.session == session || by_numbers;
     let goes_on = is_of(known.next_session) && stands.number >= known.generation;
     let is_confirmed = is_of(known.session) && stands.number == known.generation;
@@ -344,19 +344,19 @@ pub(crate) fn open(
 ) -> Result<Opened> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let mut opened = open_as_it_is(store, registry, data, connection)?;
-    if opened.can.told {
+    if opened.capabilities.told {
         let forget = || forget(store, lease, connection);
         definitions::load((store, lease), data, connection, &mut opened, forget)?;
     }
-    if !opened.can.commits {
+    if !opened.capabilities.commits {
         return Ok(opened);
     }
     let stands = opened.stands.clone();
     let mut known = connection.clone();
-    if planted(Mutation::OneCeilingForAll) {
+    if failpoint(Failpoint::OneCeilingForAll) {
         known.ceiling = store.reader().read(|sql| documents::next_id(sql, connections::SEQ))? - 1;
     }
-    let misfit = misfit(&known, &stands).filter(|_| !planted(Mutation::ForeignIndexAccepted));
+    let misfit = misfit(&known, &stands).filter(|_| !failpoint(Failpoint::ForeignIndexAccepted));
     if let Some(misfit) = misfit {
         let why = match misfit {
             Misfit::Newer => "holds changes that the store does not know",
@@ -385,7 +385,7 @@ fn record_generation(
     store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         if seen > 0 {
-            if !planted(Mutation::NumbersGoBack) {
+            if !failpoint(Failpoint::NumbersGoBack) {
                 connections::pass_number(sql, seen)?;
             }
             // The output is not ahead of this store any more.
@@ -419,8 +419,8 @@ pub(crate) fn open_as_it_is(
     let output = (kind.open)(&connection.settings, &context)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
     let stands = output.generation();
-    let numbers = kind.can.commits || kind.can.told;
-    Ok(Opened { can: kind.can, session: numbers.then_some(session), stands, definitions: None, output })
+    let session = (kind.capabilities.commits || kind.capabilities.told).then_some(session);
+    Ok(Opened { capabilities: kind.capabilities, session, stands, definitions: None, output })
 }
 
 /// What an output was confirmed to hold counts as lost. Jobs that still use it send it again.

@@ -8,13 +8,13 @@ use ingather_connector::model::balance::Balance;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op, OutputCan};
+use ingather_connector::output::{Change, Generation, Op, OutputCapabilities};
 use ingather_connector::repository::Repository;
 use ingather_store::definitions::{self, Defined};
 use ingather_store::deliveries::{self, Answered, Delivery, Intent, Owner};
 use ingather_store::documents;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
@@ -88,9 +88,9 @@ struct Leaving {
 
 impl Leaving {
     /// What is sent.
-    fn change(&self, can: OutputCan) -> Change {
+    fn change(&self, capabilities: OutputCapabilities) -> Change {
         match &self.next_owner {
-            Some(next_owner) => next_owner.change(can, self.change.clone()),
+            Some(next_owner) => next_owner.change(capabilities, self.change.clone()),
             None => self.change.clone(),
         }
     }
@@ -120,12 +120,14 @@ impl Remover {
         store.write(intent_durability(), |sql| {
             lease.fence(sql)?;
             for (output, leaving) in &mut leaving {
-                if let Some(can) = self.targets.get(output).filter(|t| t.shared).map(|t| t.opened.can) {
+                if let Some(capabilities) =
+                    self.targets.get(output).filter(|t| t.shared).map(|t| t.opened.capabilities)
+                {
                     for one in leaving.iter_mut() {
                         let owners =
                             deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?;
                         let owners = self.known_owners(sql, owners, one)?;
-                        one.next_owner = NextOwner::of(sql, can, &owners, one.document)?;
+                        one.next_owner = NextOwner::of(sql, capabilities, &owners, one.document)?;
                         one.next_owner
                             .iter()
                             .try_for_each(|next_owner| next_owner.intend(sql, *output, &one.intent, now))?;
@@ -133,9 +135,9 @@ impl Remover {
                 }
                 let session = match self.targets.get_mut(output) {
                     Some(target) => {
-                        let can = target.opened.can;
+                        let capabilities = target.opened.capabilities;
                         let refers: Vec<Reference> =
-                            leaving.iter().filter_map(|one| reference(&one.change(can))).collect();
+                            leaving.iter().filter_map(|one| reference(&one.change(capabilities))).collect();
                         drafts.insert(*output, target.opened.draft(sql, *output, &refers, None)?);
                         target.opened.session
                     }
@@ -166,10 +168,10 @@ impl Remover {
         owners: Vec<Owner>,
         one: &Leaving,
     ) -> std::result::Result<Vec<Owner>, StoreError> {
-        if planted(Mutation::ExclusionByDocument) {
+        if failpoint(Failpoint::ExclusionByDocument) {
             return Ok(Vec::new());
         }
-        if !planted(Mutation::LastOwnerOfAnotherOutput) {
+        if !failpoint(Failpoint::LastOwnerOfAnotherOutput) {
             return Ok(owners);
         }
         let mut anywhere = owners;
@@ -236,10 +238,10 @@ impl Remover {
         let Some(target) = self.targets.get_mut(&output) else {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
-        let can = target.opened.can;
-        let stays = |one: &Leaving| one.next_owner.is_some() && planted(Mutation::LeftEntryStays);
+        let capabilities = target.opened.capabilities;
+        let stays = |one: &Leaving| one.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
         let changes: Vec<Change> =
-            leaving.iter().filter(|one| !stays(one)).map(|one| one.change(can)).collect();
+            leaving.iter().filter(|one| !stays(one)).map(|one| one.change(capabilities)).collect();
         if let Err(fault) = target.opened.tell(&self.call, draft) {
             tracing::warn!("{}: {fault}", target.name);
             return Ok(None);
@@ -251,7 +253,7 @@ impl Remover {
                     Some(next_owner) => next_owner.answered(answer).is_ok(),
                     None => answer.is_ok(),
                 });
-            one.done |= planted(Mutation::DeleteBeforeConfirm);
+            one.done |= failpoint(Failpoint::DeleteBeforeConfirm);
         }
         let done = target.opened.commit(&self.call);
         let done = done.map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;
@@ -318,7 +320,7 @@ impl Remover {
         balance: Balance,
     ) -> Result<()> {
         let desk = Desk { store: &self.store, lease: &self.lease, call: &self.call };
-        if let Some(target) = self.targets.get_mut(&output).filter(|target| target.opened.can.told) {
+        if let Some(target) = self.targets.get_mut(&output).filter(|target| target.opened.capabilities.told) {
             let ends = ends(&self.job_name, run, outcome, balance);
             tell(desk, output, &mut target.opened, Some(ends))?
                 .map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;

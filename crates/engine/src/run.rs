@@ -11,9 +11,9 @@ use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::key::Hasher;
 use ingather_connector::model::limits;
 use ingather_connector::repository::Repository;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
 use roaring::RoaringTreemap;
 
@@ -226,7 +226,7 @@ impl Known {
                         // What changes all the time has all its attempts in each run.
                         _ if code == UNSTEADY => false,
                         _ => {
-                            let rested = i64::from(planted(Mutation::RetryCountedWhilePaused));
+                            let rested = i64::from(failpoint(Failpoint::RetryCountedWhilePaused));
                             let made = u32::try_from(attempts + rested).unwrap_or(u32::MAX);
                             known.attempts.insert(id, made).is_none()
                         }
@@ -247,7 +247,7 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
         runs::open(sql, job.id, number, kind.word(), now)?;
-        if number > 1 && !planted(Mutation::OlderRemovalCarriedOut) {
+        if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, "void")?;
         }

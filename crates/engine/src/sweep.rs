@@ -10,7 +10,7 @@ use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, BlindSpot};
 use ingather_connector::repository::Presence;
 use ingather_store::documents::{self, Stored};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
@@ -68,10 +68,10 @@ pub(crate) fn judge(run: &Run, result: &ListingResult) -> Result<Judged> {
 fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
     let keep = |judged: &mut Judged| judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
-    if result.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
+    if result.coverage.judge(&stored.name) != Absence::Proven && !failpoint(Failpoint::BlindSpotIgnored) {
         return keep(judged);
     }
-    let presence = match planted(Mutation::SingleProbeLeftOut) {
+    let presence = match failpoint(Failpoint::SingleProbeLeftOut) {
         true => Presence::Absent,
         false => run.repository.probe(&run.call, &stored.name),
     };
@@ -115,11 +115,11 @@ pub(crate) fn sweep(
     // What no output holds costs nothing, as files that came and went while they were listed.
     let to_go = held_somewhere(run, &to_go)?;
     let never_held = (&absent | &filtered) - &to_go;
-    let counted = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { to_go.len() };
+    let counted = if failpoint(Failpoint::GuardCountedAfterDeletion) { 0 } else { to_go.len() };
     // The root's emptiness is news only where something was before, and a first run has nothing to lose.
     let held = known > 0 && guard.holds(counted, known, result.root_empty);
     let mut kept = kept;
-    let settled = if run.unsettled() && !planted(Mutation::MovedBeforeItsNewName) {
+    let settled = if run.unsettled() && !failpoint(Failpoint::MovedBeforeItsNewName) {
         moved_to_unsettled(run, &moved)?
     } else {
         RoaringTreemap::new()

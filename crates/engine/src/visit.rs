@@ -22,7 +22,7 @@ use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
 use ingather_store::Durability;
 use ingather_store::documents::{self, DocumentUpdate};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
 use crate::deliver::completion::{Completion, Outcome, PendingVisit, VisitArtifacts};
@@ -339,8 +339,8 @@ impl<'r> Visitor<'r> {
         for part in self.deliveries.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
             let unread =
                 parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
-            if (unread && !planted(Mutation::UnreadComponentGoes))
-                || planted(Mutation::VanishedComponentStays)
+            if (unread && !failpoint(Failpoint::UnreadComponentGoes))
+                || failpoint(Failpoint::VanishedComponentStays)
             {
                 let kept_access = self.access_of_kept(access);
                 let finding = Finding::looked(Part { kept: true, ..part }, access, kept_access);

@@ -89,9 +89,9 @@ pub fn of_seed(seed: u64) -> String {
         world.names = &FILES[at..at + 1 + world.dice.below(2)];
     }
     world.begin();
-    let deeds = 8 + world.dice.below(30);
-    for _ in 0..deeds {
-        world.deed();
+    let steps = 8 + world.dice.below(30);
+    for _ in 0..steps {
+        world.step();
     }
     world.tell("quiet");
     for job in world.jobs.clone() {
@@ -152,7 +152,7 @@ impl World {
         line.split(' ').next().map(str::to_owned)
     }
 
-    fn deed(&mut self) {
+    fn step(&mut self) {
         match self.dice.below(50) {
             0..10 => self.source(),
             10..13 => self.source_fault(),

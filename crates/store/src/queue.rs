@@ -5,7 +5,7 @@ use ingather_model::limits;
 
 use crate::db::{Column, Sql, Value};
 use crate::error::Result;
-use crate::mutations::{Mutation, planted};
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// Why a document is visited.
@@ -127,7 +127,7 @@ pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
 /// Takes work off that is done: `(document, wanted)`. What was wanted again meanwhile stays.
 pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, mut wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    if planted(Mutation::CompletionWithoutWanted) {
+    if failpoint(Failpoint::CompletionWithoutWanted) {
         for (document, wanted) in documents.iter().zip(&mut wanted) {
             *wanted = self::request_counts(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
         }

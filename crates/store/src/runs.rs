@@ -6,7 +6,7 @@ use ingather_model::scope::BlindSpot;
 
 use crate::db::{Sql, Value};
 use crate::error::Result;
-use crate::mutations::{Mutation, planted};
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// Runs that are kept per job (design store 2.4).
@@ -40,7 +40,7 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) ->
     sql.execute(&queries::RUN_INTERRUPT, &[Value::Int(job.0), Value::Int(now)])?;
     let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind), Value::Int(now)];
     sql.execute(&queries::RUN_OPEN, &values)?;
-    if !planted(Mutation::InterruptedListingContinued) {
+    if !failpoint(Failpoint::InterruptedListingContinued) {
         sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
     sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - RUNS_KEPT)])?;

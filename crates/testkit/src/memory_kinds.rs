@@ -1,7 +1,7 @@
 //! Kinds of outputs in memory, by what they are able to do.
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{AsOpened, OutputCan, OutputContext, OutputKind, OutputSnapshot};
+use ingather_connector::output::{AsOpened, OutputCapabilities, OutputContext, OutputKind, OutputSnapshot};
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::memory_output::open;
@@ -10,10 +10,10 @@ use crate::memory_output::open;
 pub static MEMORY: OutputKind = OutputKind {
     name: "memory",
     about: "Entries in memory.",
-    can: OutputCan { commits: false, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: false, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, context| open(settings, context, MEMORY.can),
-    check: |settings, context| open(settings, context, MEMORY.can).map(drop),
+    open: |settings, context| open(settings, context, MEMORY.capabilities),
+    check: |settings, context| open(settings, context, MEMORY.capabilities).map(drop),
     look: Some(|settings, context| look(&MEMORY, settings, context)),
     discard: None,
 };
@@ -22,10 +22,10 @@ pub static MEMORY: OutputKind = OutputKind {
 pub static COMMITTING: OutputKind = OutputKind {
     name: "committing",
     about: "Entries in memory, kept from a commit on.",
-    can: OutputCan { commits: true, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: true, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, context| open(settings, context, COMMITTING.can),
-    check: |settings, context| open(settings, context, COMMITTING.can).map(drop),
+    open: |settings, context| open(settings, context, COMMITTING.capabilities),
+    check: |settings, context| open(settings, context, COMMITTING.capabilities).map(drop),
     look: Some(|settings, context| look(&COMMITTING, settings, context)),
     discard: None,
 };
@@ -34,10 +34,10 @@ pub static COMMITTING: OutputKind = OutputKind {
 pub static PLAIN: OutputKind = OutputKind {
     name: "plain",
     about: "Entries in memory, without access by reference.",
-    can: OutputCan { commits: false, access: false, list: false, told: false },
+    capabilities: OutputCapabilities { commits: false, access: false, list: false, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, context| open(settings, context, PLAIN.can),
-    check: |settings, context| open(settings, context, PLAIN.can).map(drop),
+    open: |settings, context| open(settings, context, PLAIN.capabilities),
+    check: |settings, context| open(settings, context, PLAIN.capabilities).map(drop),
     look: None,
     discard: None,
 };
@@ -46,10 +46,10 @@ pub static PLAIN: OutputKind = OutputKind {
 pub static TOLD: OutputKind = OutputKind {
     name: "told",
     about: "Entries in memory, with who may see them.",
-    can: OutputCan { commits: false, access: true, list: true, told: true },
+    capabilities: OutputCapabilities { commits: false, access: true, list: true, told: true },
     schema: schema_of::<NoSettings>,
-    open: |settings, context| open(settings, context, TOLD.can),
-    check: |settings, context| open(settings, context, TOLD.can).map(drop),
+    open: |settings, context| open(settings, context, TOLD.capabilities),
+    check: |settings, context| open(settings, context, TOLD.capabilities).map(drop),
     look: Some(|settings, context| look(&TOLD, settings, context)),
     discard: None,
 };

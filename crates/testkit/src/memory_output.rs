@@ -8,7 +8,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, Says, Statement,
+    Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Says, Statement,
 };
 
 use crate::clock::HandClock;
@@ -327,23 +327,23 @@ pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) fn open(
     settings: &serde_json::Value,
     context: &OutputContext,
-    can: OutputCan,
+    capabilities: OutputCapabilities,
 ) -> Result<Box<dyn Output>, Fault> {
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let shelf = shared(&text("world"), &text("name"));
     {
         let mut shelf = locked(&shelf);
-        (shelf.commits, shelf.told_of_access) = (can.commits, can.told);
+        (shelf.commits, shelf.told_of_access) = (capabilities.commits, capabilities.told);
         shelf.fits = true;
         shelf.session = context.session;
         shelf.lose_uncommitted();
     }
-    Ok(Box::new(MemoryOutput { shelf, can }))
+    Ok(Box::new(MemoryOutput { shelf, capabilities }))
 }
 
 struct MemoryOutput {
     shelf: Arc<Mutex<Shelf>>,
-    can: OutputCan,
+    capabilities: OutputCapabilities,
 }
 
 impl MemoryOutput {
@@ -355,7 +355,7 @@ impl MemoryOutput {
         shelf.newest.insert(change.id.clone(), change.seq);
         // Seen is enough, whatever becomes of it.
         shelf.seq = shelf.seq.max(change.seq);
-        if matches!(change.op, Op::Access { .. }) && !self.can.access {
+        if matches!(change.op, Op::Access { .. }) && !self.capabilities.access {
             shelf.violations.push(format!("{}: access without the ability", change.id));
         }
         let trouble =
@@ -457,16 +457,16 @@ impl Output for MemoryOutput {
     fn generation(&self) -> Generation {
         let shelf = locked(&self.shelf);
         let Commit { identity, mut number, mut seq, session, .. } = shelf.committed;
-        if self.can.told {
+        if self.capabilities.told {
             (number, seq) = (shelf.seq, shelf.seq);
         }
-        let begins = self.can.told && seq == 0;
+        let begins = self.capabilities.told && seq == 0;
         let identity = if begins { String::new() } else { format!("shelf {identity}") };
         Generation { identity, number, seq, session }
     }
 
     fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
-        if self.can.commits {
+        if self.capabilities.commits {
             let mut shelf = locked(&self.shelf);
             let crash = shelf.crash.clone();
             if crash.reach("before clear") {
@@ -481,7 +481,7 @@ impl Output for MemoryOutput {
     }
 
     fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
-        if !self.can.list {
+        if !self.capabilities.list {
             return Err(Fault::refused("list", "it cannot list"));
         }
         let shelf = locked(&self.shelf);

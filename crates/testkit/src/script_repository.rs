@@ -10,7 +10,8 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::repository::{
-    ContainerReport, Listing, Observed, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind,
+    ContainerReport, Listing, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
+    RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 
@@ -21,7 +22,7 @@ use crate::script_listing;
 pub static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "script",
     about: "A source in memory that a scenario scripts.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: true },
+    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: true },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let world = source["world"].as_str().unwrap_or_default().to_owned();
@@ -82,14 +83,14 @@ pub struct Meanwhile {
     /// The how-manieth time that this container is met, counted from 1.
     pub nth: u64,
     /// What changes, one after the other.
-    pub deeds: Vec<Deed>,
+    pub steps: Vec<Step>,
 }
 
 /// One change of the source.
 #[derive(Clone)]
-pub struct Deed(pub Arc<dyn Fn(&mut Source) + Send + Sync>);
+pub struct Step(pub Arc<dyn Fn(&mut Source) + Send + Sync>);
 
-impl std::fmt::Debug for Deed {
+impl std::fmt::Debug for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Deed")
     }
@@ -203,8 +204,8 @@ impl Source {
         let times = *times;
         let due = |meanwhile: &Meanwhile| meanwhile.point == point && meanwhile.nth == times;
         let due: Vec<Meanwhile> = self.meanwhile.iter().filter(|other| due(other)).cloned().collect();
-        for Deed(deed) in due.into_iter().flat_map(|meanwhile| meanwhile.deeds) {
-            deed(self);
+        for Step(step) in due.into_iter().flat_map(|meanwhile| meanwhile.steps) {
+            step(self);
             let (files, folders) = (self.files.clone(), self.folders.clone());
             self.states.push(Source { files, folders, ..Source::default() });
         }

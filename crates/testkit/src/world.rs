@@ -6,16 +6,16 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ingather_connector::access_filter::Reference;
 use ingather_connector::call::{Cancel, Clock as _};
 use ingather_connector::model::access::Tokens;
 use ingather_connector::model::ids::{ConnectionId, JobId};
 use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::permitted::Reference;
 use ingather_connector::registry::Registry;
-use ingather_connector::repository::Surroundings;
+use ingather_connector::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{Engine, EngineError, Mode, Options, Report, who};
+use ingather_engine::{Engine, EngineError, Mode, Options, Report, access_filter};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
@@ -146,7 +146,7 @@ impl World {
             clock: Arc::new(self.clock.clone()),
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
-            surroundings: Surroundings { own: Vec::new(), threads: self.threads },
+            host: HostContext { own: Vec::new(), threads: self.threads },
         });
         died
     }
@@ -360,13 +360,13 @@ impl World {
     /// The same as the inventory judges it, whatever the output was told.
     pub fn judged(&self, user: &str, output: &str) -> Vec<String> {
         let id = self.outputs.get(output).copied();
-        let permitted =
-            who::permitted(&self.engine().reader, id, &tokens(user)).expect("few changes are on their way");
+        let access_filter = access_filter::for_tokens(&self.engine().reader, id, &tokens(user))
+            .expect("few changes are on their way");
         let entries = self.entries(output).into_iter();
         entries
             .filter(|(_, e)| {
                 let of = Reference { job: Some(JobId(e.job)), acl_id: e.acl_id, container: e.container };
-                permitted.permits(e.address, of)
+                access_filter.permits(e.address, of)
             })
             .map(|(name, _)| name)
             .collect()

@@ -15,7 +15,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::scope::Scope;
 use ingather_connector::repository::{
-    Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind, Surroundings,
+    Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities, RepositoryKind, HostContext,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ use serde::Deserialize;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "__name__",
     about: "Documents that stand in a file of JSON.",
-    can: RepositoryCan { list: true, access: false, unique_uris: true, looks: false },
+    capabilities: RepositoryCapabilities { list: true, access: false, unique_uris: true, looks: false },
     source_schema: settings::schema_of::<Source>,
     open,
 };
@@ -39,7 +39,7 @@ struct Source {
     file: PathBuf,
 }
 
-fn open(source: &serde_json::Value, _surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
+fn open(source: &serde_json::Value, _host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
     Ok(Arc::new(__Type__ { source: settings::read(source)? }))
 }
 
@@ -138,7 +138,7 @@ mod tests {
             &REPOSITORY,
             &RepositorySample {
                 source: json!({ "file": file }),
-                surroundings: Surroundings::default(),
+                host: HostContext::default(),
                 present: ("a", b"one"),
                 absent: "nothing",
                 change: (&|| holds(json!({"a": "two", "b": "text"})), b"two"),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn settings_that_nobody_knows_are_refused() {
-        assert!((REPOSITORY.open)(&json!({"file": "f", "colour": "red"}), &Surroundings::default()).is_err());
+        assert!((REPOSITORY.open)(&json!({"file": "f", "colour": "red"}), &HostContext::default()).is_err());
     }
 }
 "###;
@@ -254,7 +254,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
+    AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -264,7 +264,7 @@ use serde::Deserialize;
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "__name__",
     about: "Keeps versions in a file.",
-    can: OutputCan { commits: false, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: false, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
     open,
     check: |value, context| open(value, context).map(drop),

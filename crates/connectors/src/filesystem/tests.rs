@@ -15,7 +15,7 @@ use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{ContainerReport, Item, Observed, Page, Repository, Surroundings};
+use ingather_connector::repository::{ContainerReport, HostContext, Item, Observed, Page, Repository};
 
 /// A time at which nothing that a test makes is racy: year 2100.
 pub(super) const LATER: i64 = 4_102_444_800_000;
@@ -38,17 +38,13 @@ pub(super) fn call() -> Call {
 
 /// Opens `root`; `more` are settings beside it.
 pub(super) fn source_with(root: &Path, more: serde_json::Value, own: Vec<(u64, u64)>) -> Arc<dyn Repository> {
-    open_with(root, more, Surroundings { own, threads: 2 })
+    open_with(root, more, HostContext { own, threads: 2 })
 }
 
-pub(super) fn open_with(
-    root: &Path,
-    more: serde_json::Value,
-    surroundings: Surroundings,
-) -> Arc<dyn Repository> {
+pub(super) fn open_with(root: &Path, more: serde_json::Value, host: HostContext) -> Arc<dyn Repository> {
     let mut settings = more;
     settings["root"] = names::escape(root.as_os_str().as_bytes()).into();
-    (super::REPOSITORY.open)(&settings, &surroundings).unwrap()
+    (super::REPOSITORY.open)(&settings, &host).unwrap()
 }
 
 pub(super) fn source(root: &Path) -> Arc<dyn Repository> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use ingather_connector::access_filter::{AccessFilter, Reference};
 use ingather_connector::model::ids::{AclId, ContainerId, JobId};
-use ingather_connector::permitted::{Permitted, Reference};
 use tantivy::columnar::Column;
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError, Term};
@@ -21,7 +21,7 @@ pub(super) struct Filtered {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// What the user may see.
-    pub(super) permitted: Arc<Permitted>,
+    pub(super) access_filter: Arc<AccessFilter>,
     /// Only entries of this job.
     pub(super) job: Option<i64>,
 }
@@ -138,10 +138,10 @@ impl Judge {
         if rule.job.is_some() {
             judge.job = columns.column_opt("job")?;
         }
-        match &*rule.permitted {
-            Permitted::All if rule.job.is_none() => return Ok(None),
-            Permitted::All => {}
-            Permitted::Only { pending, pending_containers, .. } => {
+        match &*rule.access_filter {
+            AccessFilter::All if rule.job.is_none() => return Ok(None),
+            AccessFilter::All => {}
+            AccessFilter::Only { pending, pending_containers, .. } => {
                 if !pending_containers.is_empty() {
                     judge.job = columns.column_opt("job")?;
                 }
@@ -160,9 +160,9 @@ impl Judge {
         if self.rule.job.is_some() && of(&self.job) != self.rule.job {
             return false;
         }
-        match &*self.rule.permitted {
-            Permitted::All => true,
-            Permitted::Only { pending, .. } => {
+        match &*self.rule.access_filter {
+            AccessFilter::All => true,
+            AccessFilter::Only { pending, .. } => {
                 // Without an address nobody can tell what is on its way to the entry.
                 let address = if pending.is_empty() { Some(0) } else { of(&self.address) };
                 address.is_some_and(|address| {
@@ -171,7 +171,7 @@ impl Judge {
                         acl_id: of(&self.acl_id).map(AclId),
                         container: of(&self.container).map(ContainerId),
                     };
-                    self.rule.permitted.permits(address, entry)
+                    self.rule.access_filter.permits(address, entry)
                 })
             }
         }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ingather_connector::access_filter::{AccessFilter, PendingContainers, Reference};
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::permitted::{PendingContainers, Permitted, Reference};
 use tempfile::TempDir;
 
 use super::*;
@@ -70,9 +70,9 @@ pub(super) fn filled(batch: &[Change]) -> (TempDir, Opened) {
     (data, index)
 }
 
-pub(super) fn request(query: &str, permitted: Permitted) -> SearchRequest<'_> {
-    let permitted = Arc::new(permitted);
-    SearchRequest { query, permitted, limit: 100, offset: 0, sort: None, facets: true, job: None }
+pub(super) fn request(query: &str, access_filter: AccessFilter) -> SearchRequest<'_> {
+    let access_filter = Arc::new(access_filter);
+    SearchRequest { query, access_filter, limit: 100, offset: 0, sort: None, facets: true, job: None }
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
@@ -81,7 +81,7 @@ pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults
 
 /// Names of the documents that a query finds, in alphabetical order.
 pub(super) fn found(data: &Path, query: &str) -> Vec<String> {
-    names(&results(data, &request(query, Permitted::All)))
+    names(&results(data, &request(query, AccessFilter::All)))
 }
 
 fn names(results: &SearchResults) -> Vec<String> {
@@ -90,9 +90,9 @@ fn names(results: &SearchResults) -> Vec<String> {
     names
 }
 
-pub(super) fn only(acl_ids: &[i64], containers: &[i64]) -> Permitted {
+pub(super) fn only(acl_ids: &[i64], containers: &[i64]) -> AccessFilter {
     let (acl_ids, containers) = (acl_ids.iter().copied().collect(), containers.iter().copied().collect());
-    Permitted::Only {
+    AccessFilter::Only {
         acl_ids,
         containers,
         pending_containers: PendingContainers::default(),
@@ -120,7 +120,7 @@ fn what_is_put_is_found_with_everything_that_was_told_of_it() {
         put(&part, 2, "Another page"),
         put("file:///b", 3, "x"),
     ]);
-    let results = results(data.path(), &request("revenue", Permitted::All));
+    let results = results(data.path(), &request("revenue", AccessFilter::All));
     let [hit] = results.hits.as_slice() else { panic!("{results:?}") };
     assert_eq!((hit.uri.as_str(), hit.component.as_str(), hit.job), (id, "", 1));
     assert_eq!((hit.title.as_str(), hit.job_name.as_str()), ("Annual report", "docs"));
@@ -232,8 +232,8 @@ fn nobody_finds_what_they_may_not_see() {
         put_as("d/no-place", 5, (Some(1), None), text("secret")),
         put_as("d/neither", 6, (None, None), text("secret")),
     ]);
-    let see = |query: &str, permitted: Permitted| {
-        let results = results(data.path(), &request(query, permitted));
+    let see = |query: &str, access_filter: AccessFilter| {
+        let results = results(data.path(), &request(query, access_filter));
         assert_eq!(results.total, results.hits.len(), "counts are filtered like hits");
         let facets = results.facets.clone().unwrap();
         assert_eq!(facets.media_types.iter().map(|facet| facet.count).sum::<usize>(), results.total);
@@ -244,7 +244,7 @@ fn nobody_finds_what_they_may_not_see() {
         assert_eq!(see(query, only(&[1, 2], &[1])), ["class", "open"], "{query}");
         assert_eq!(see(query, only(&[], &[])), Vec::<String>::new(), "{query}");
         assert_eq!(see(query, only(&[1, 2, 3], &[1, 2, 3])), ["class", "open", "place"], "{query}");
-        assert_eq!(see(query, Permitted::All).len(), 6, "{query}");
+        assert_eq!(see(query, AccessFilter::All).len(), 6, "{query}");
     }
 }
 
@@ -255,13 +255,13 @@ fn an_access_change_on_its_way_already_counts() {
         let address = change("d/a", 1, Op::Delete).address;
         let container = Some(ContainerId(1));
         let new = Reference { job: None, acl_id: acl_id.map(AclId), container };
-        let permitted = Permitted::Only {
+        let access_filter = AccessFilter::Only {
             acl_ids: [1].into_iter().collect(),
             containers: [1].into_iter().collect(),
             pending_containers: PendingContainers::default(),
             pending: HashMap::from([(address, vec![new])]),
         };
-        names(&results(data.path(), &request("word", permitted)))
+        names(&results(data.path(), &request("word", access_filter)))
     };
     assert_eq!(see(Some(1)), ["a", "b"]);
     assert_eq!(see(Some(2)), ["b"], "the new acl does not admit");
@@ -278,13 +278,13 @@ fn an_entry_is_open_for_whose_reading_it_is() {
             jobs: [1, 2].into_iter().collect(),
             closed: HashMap::from([(1, [1].into_iter().collect()), (0, [1].into_iter().collect())]),
         };
-        let permitted = Permitted::Only {
+        let access_filter = AccessFilter::Only {
             acl_ids: [1].into_iter().collect(),
             containers: [1].into_iter().collect(),
             pending_containers,
             pending: HashMap::new(),
         };
-        let found = results(data.path(), &request("word", permitted));
+        let found = results(data.path(), &request("word", access_filter));
         (names(&found), found.hits.iter().map(|hit| hit.job).collect::<Vec<i64>>())
     };
     assert_eq!(see().0, ["b"], "job 1 has not looked since the folder opened, job 3 is gone");
@@ -328,19 +328,19 @@ fn hits_are_sorted_counted_and_kept_to_a_job() {
         entry("d/d", 2, None, "text/plain"),
     ]);
     let order = |sort: &str| -> String {
-        let request = SearchRequest { sort: Sort::read(sort).unwrap(), ..request("word", Permitted::All) };
+        let request = SearchRequest { sort: Sort::read(sort).unwrap(), ..request("word", AccessFilter::All) };
         results(data.path(), &request).hits.iter().map(|hit| hit.document.as_str()).collect()
     };
     assert_eq!(order("modified"), "bcad");
     assert_eq!(order("+modified"), "acbd");
     assert_eq!(order("size").len(), 4, "a number that no entry has orders nothing and loses nothing");
     assert!(Sort::read("colour").unwrap_err().to_string().contains("cannot sort by `colour`"));
-    let facets = results(data.path(), &request("word", Permitted::All)).facets.unwrap();
+    let facets = results(data.path(), &request("word", AccessFilter::All)).facets.unwrap();
     let expected =
         [("text/plain", 3), ("text/html", 1)].map(|(value, count)| Facet { value: value.to_owned(), count });
     assert_eq!(facets.media_types, expected);
     assert_eq!(facets.jobs, [Facet { value: 2, count: 3 }, Facet { value: 1, count: 1 }]);
-    let of_job = SearchRequest { job: Some(2), ..request("word", Permitted::All) };
+    let of_job = SearchRequest { job: Some(2), ..request("word", AccessFilter::All) };
     assert_eq!(names(&results(data.path(), &of_job)), ["b", "c", "d"]);
 }
 
@@ -354,7 +354,7 @@ fn a_search_sees_commits_while_the_writer_works() {
         &mut index,
         &[put("d/a", 1, "The houses were built many years ago by people who lived in the village.")],
     );
-    let total = |searcher: &Searcher| searcher.search(&request("house", Permitted::All)).unwrap().total;
+    let total = |searcher: &Searcher| searcher.search(&request("house", AccessFilter::All)).unwrap().total;
     assert_eq!(total(&searcher), 0);
     let generation = index.commit(&call()).unwrap();
     searcher.reload().unwrap();
@@ -365,9 +365,9 @@ fn a_search_sees_commits_while_the_writer_works() {
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
-    let refused = searcher.search(&request("title:", Permitted::All)).unwrap_err();
+    let refused = searcher.search(&request("title:", AccessFilter::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
-    let far = SearchRequest { offset: usize::MAX, ..request("*", Permitted::All) };
+    let far = SearchRequest { offset: usize::MAX, ..request("*", AccessFilter::All) };
     assert_eq!(searcher.search(&far).unwrap_err().reason().code, "query");
 }
 
@@ -381,7 +381,7 @@ proptest::proptest! {
             let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
             (data, std::sync::Mutex::new(searcher))
         });
-        if let Err(fault) = searcher.lock().unwrap().search(&request(&query, Permitted::All)) {
+        if let Err(fault) = searcher.lock().unwrap().search(&request(&query, AccessFilter::All)) {
             assert_eq!(fault.reason().code, "query", "{query}: {fault}");
         }
     }

@@ -4,9 +4,9 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::permitted::Permitted;
 use ingather_testkit::suites::{self, OutputSample};
 use tantivy::merge_policy::NoMergePolicy;
 use tempfile::TempDir;
@@ -75,11 +75,11 @@ fn an_access_change_keeps_text_and_fields() {
         ..text("In dieser Straße stehen viele alte Häuser, und die Nachbarn kennen sich seit Jahren.")
     };
     let (data, mut index) = filled(&[put_as("d/a", 1, (Some(1), Some(1)), full)]);
-    let unscored = |permitted| {
-        let hits = results(data.path(), &request("haus", permitted)).hits;
+    let unscored = |access_filter| {
+        let hits = results(data.path(), &request("haus", access_filter)).hits;
         hits.into_iter().map(|hit| Hit { score: 0.0, ..hit }).collect::<Vec<_>>()
     };
-    let before = unscored(Permitted::All);
+    let before = unscored(AccessFilter::All);
     apply(&mut index, &[access("d/a", 2, 7)]);
     apply(&mut index, &[access("d/a", 3, 8)]);
     index.commit(&call()).unwrap();

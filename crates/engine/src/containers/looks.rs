@@ -9,7 +9,7 @@ use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::repository::ContainerReport;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError};
 
 use crate::containers::Look;
@@ -63,7 +63,7 @@ pub(crate) fn record<'p>(
 
 /// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now.
 pub(crate) fn standing(run: &Run, containers: &HashSet<ContainerId>, since: u64) -> HashSet<ContainerId> {
-    stood(run, containers, |look| look.number <= since || planted(Mutation::JudgedAfterReading))
+    stood(run, containers, |look| look.number <= since || failpoint(Failpoint::JudgedAfterReading))
 }
 
 /// The same for containers whose content the listing of that number has shown since they were looked at.
@@ -72,11 +72,11 @@ pub(crate) fn standing_since(
     containers: &HashSet<ContainerId>,
     listing: u32,
 ) -> HashSet<ContainerId> {
-    stood(run, containers, |look| look.listing == listing || planted(Mutation::JudgedAfterListing))
+    stood(run, containers, |look| look.listing == listing || failpoint(Failpoint::JudgedAfterListing))
 }
 
 fn stood(run: &Run, asked: &HashSet<ContainerId>, counts: impl Fn(&Look) -> bool) -> HashSet<ContainerId> {
-    if planted(Mutation::OneLook) {
+    if failpoint(Failpoint::OneLook) {
         return asked.clone();
     }
     let mut looked: HashMap<ContainerId, (Arc<str>, Stamp)> = HashMap::new();

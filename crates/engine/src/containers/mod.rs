@@ -12,7 +12,7 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::model::scope::Coverage;
 use ingather_connector::repository::ContainerReport;
 use ingather_store::containers::{self, PendingAcl};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, documents};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -254,7 +254,7 @@ impl Containers {
         let mut other_device = false;
         if let Some(container) = self.by_name.get_mut(report.name.as_str()) {
             let same = *container.identity == *report.identity
-                && (container.parent == parent || planted(Mutation::MovedPlaceStays));
+                && (container.parent == parent || failpoint(Failpoint::MovedPlaceStays));
             other_device = *container.identity != *report.identity
                 && !accept
                 && device(&container.identity) != device(&report.identity);
@@ -265,7 +265,7 @@ impl Containers {
                     self.pending.insert(container.id);
                     if let Some(sql) = sql {
                         let before =
-                            if planted(Mutation::PlaceWidenedBeforeItIsProven) { acl } else { before };
+                            if failpoint(Failpoint::PlaceWidenedBeforeItIsProven) { acl } else { before };
                         containers::judge(sql, self.connection, container.id, acl, before)?;
                     }
                 }
@@ -358,7 +358,7 @@ impl Containers {
                 at = above.get(&container).copied().flatten();
             }
         }
-        if planted(Mutation::PlaceOpenForAllJobs) {
+        if failpoint(Failpoint::PlaceOpenForAllJobs) {
             for pending in containers::all_pending(sql)? {
                 containers::open(sql, pending.container, JobId(pending.job))?;
             }

@@ -8,7 +8,7 @@ use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::documents;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Store};
 
@@ -19,7 +19,7 @@ use crate::run::Run;
 
 /// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
 pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<Vec<BlindSpot>> {
-    let mut stays_closed = match run.containers().some_may_open() && !planted(Mutation::UnmetOpens) {
+    let mut stays_closed = match run.containers().some_may_open() && !failpoint(Failpoint::UnmetOpens) {
         // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
         true => containers_of(run, |id| !result.listed.contains(id))?,
         false => HashSet::new(),
@@ -51,7 +51,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
     store.write(Durability::Relaxed, |sql| {
         run.fence(sql)?;
         let containers = run.containers();
-        if containers.some_may_open() && !planted(Mutation::OldTextOpens) {
+        if containers.some_may_open() && !failpoint(Failpoint::OldTextOpens) {
             let unproven = documents::unproven(sql, run.job.id)?;
             // The next run looks at them, and hides what it cannot send again.
             let look = |document| VisitRequest { document, due: now, reason: VisitReason::Access };
@@ -69,7 +69,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
 
 /// Containers that would open, or are below one that would, and did not stand since they were judged by that listing.
 fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<ContainerId> {
-    if !run.looks || planted(Mutation::ChangedFolderOpens) {
+    if !run.looks || failpoint(Failpoint::ChangedFolderOpens) {
         return HashSet::new();
     }
     let asked: HashSet<ContainerId> = run.containers().opening(coverage);

@@ -18,16 +18,16 @@ use ingather_connector::output::{Generation, JobContainer, Says, Statement};
 use ingather_store::connections::{self, Connection};
 use ingather_store::containers::{self, PendingAcl, Ruled};
 use ingather_store::definitions::{self, Defined, Pending, Subject};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 
 use super::witness::Witness;
+use crate::access_filter::CHAIN_MAX;
 use crate::error::{self, EngineError};
 use crate::outputs::{Opened, new_session};
 use crate::run::{Run, lock};
 use crate::visit::access_digest;
-use crate::who::CHAIN_MAX;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -124,7 +124,7 @@ impl Definitions {
         let is_told = |id: &JobContainer| self.told.get(&Subject::Container(id.container, id.job));
         containers.retain(|id| !is_told(id).copied().is_some_and(Digest::is_some));
         let is_behind =
-            self.judged != Some(generation) && !planted(Mutation::NarrowingToldAtTheEnd) || ends.is_some();
+            self.judged != Some(generation) && !failpoint(Failpoint::NarrowingToldAtTheEnd) || ends.is_some();
         if is_behind {
             containers.extend(self.told.keys().filter_map(|subject| match *subject {
                 Subject::Container(container, job) => Some(JobContainer { container, job }),
@@ -329,7 +329,7 @@ pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
     let desk = Desk { store, lease, call: &run.call };
     let balance = *lock(&run.balance);
-    for queue in run.outputs.iter().filter(|queue| queue.can.told) {
+    for queue in run.outputs.iter().filter(|queue| queue.capabilities.told) {
         if let Some(opened) = queue.output().as_mut() {
             let ends = ends(&run.job_name, Some(run.number), outcome, balance);
             tell(desk, queue.id, opened, Some(ends))?
@@ -345,11 +345,11 @@ fn is_of_another_day(known: &Connection, stands: &Generation, witness: &Witness)
     let newer = stands.seq > known.ceiling;
     // Another opening has written since, to this file or to one that took its place.
     let here = witness.knows(known.next_session).map_err(unusable)?;
-    let parted = !here.unwrap_or(known.identity.is_none()) && !planted(Mutation::PutBackUnwitnessed);
+    let parted = !here.unwrap_or(known.identity.is_none()) && !failpoint(Failpoint::PutBackUnwitnessed);
     // It begins, and has lost what was confirmed: a copy of an earlier day, or another one. A new file is what a rotation leaves.
     let older = stands.number < known.generation
         && !stands.identity.is_empty()
-        && !planted(Mutation::OlderTakenForCut);
+        && !failpoint(Failpoint::OlderTakenForCut);
     Ok(newer || parted || older)
 }
 
@@ -387,7 +387,7 @@ pub(crate) fn load(
     }
     let is_known = known.identity.is_some() && !of_another_day;
     let lost = known.identity.as_ref() != Some(&stands.identity) || stands.number < known.generation;
-    let lost = lost && !planted(Mutation::CutNotNoticed);
+    let lost = lost && !failpoint(Failpoint::CutNotNoticed);
     let state = if is_known { known.session } else { new_session() };
     // On disk before the store names it.
     let session = witness.begin(new_session()).map_err(unusable)?;
@@ -452,7 +452,7 @@ impl Chains {
         let containers =
             ruled.into_iter().map(|container| (container.id, (container.acl, container.parent))).collect();
         let mut by_container: HashMap<(ContainerId, i64), Vec<AclId>> = HashMap::new();
-        for pending in pending.into_iter().filter(|_| !planted(Mutation::ContainerToldBeforeItIsProven)) {
+        for pending in pending.into_iter().filter(|_| !failpoint(Failpoint::ContainerToldBeforeItIsProven)) {
             by_container.entry((pending.container, pending.job)).or_default().push(pending.acl_id);
         }
         let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();

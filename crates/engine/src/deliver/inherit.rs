@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, JobId};
-use ingather_connector::output::{Change, Op, OutputCan};
+use ingather_connector::output::{Change, Op, OutputCapabilities};
 use ingather_store::deliveries::{self, Intent, Owner};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, documents, jobs};
 
@@ -42,7 +42,7 @@ impl NextOwner {
     /// The next owner of an address that `document` leaves; none when nobody else claims it.
     pub(crate) fn of(
         sql: &mut Sql<'_>,
-        can: OutputCan,
+        capabilities: OutputCapabilities,
         owners: &[Owner],
         document: i64,
     ) -> Result<Option<NextOwner>> {
@@ -50,7 +50,7 @@ impl NextOwner {
         if others().next().is_none() {
             return Ok(None);
         }
-        let adopts = match others().find(|other| can.access && other.holds_its_own()) {
+        let adopts = match others().find(|other| capabilities.access && other.holds_its_own()) {
             Some(same) => adopter(sql, same)?,
             None => None,
         };
@@ -59,7 +59,7 @@ impl NextOwner {
     }
 
     /// What is sent in place of a removal.
-    pub(crate) fn change(&self, can: OutputCan, removal: Change) -> Change {
+    pub(crate) fn change(&self, capabilities: OutputCapabilities, removal: Change) -> Change {
         match &self.adopts {
             Some(Adopter { job, job_name, name, acl_id, container }) => Change {
                 job: job.0,
@@ -68,7 +68,9 @@ impl NextOwner {
                 op: Op::Access { acl_id: *acl_id, container: *container },
                 ..removal
             },
-            None if can.access => Change { op: Op::Access { acl_id: None, container: None }, ..removal },
+            None if capabilities.access => {
+                Change { op: Op::Access { acl_id: None, container: None }, ..removal }
+            }
             None => removal,
         }
     }
@@ -81,7 +83,7 @@ impl NextOwner {
         left: &Intent,
         now: i64,
     ) -> Result<()> {
-        if self.adopts.is_some() || planted(Mutation::LeftEntryStays) {
+        if self.adopts.is_some() || failpoint(Failpoint::LeftEntryStays) {
             return Ok(());
         }
         deliveries::supersede(sql, output, false, left)?;

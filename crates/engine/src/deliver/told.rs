@@ -13,7 +13,7 @@ use ingather_connector::output::{Change, Op};
 use ingather_store::definitions::{self, Defined, Subject};
 use ingather_store::deliveries::Delivery;
 use ingather_store::documents::Stored;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
 
 use super::{InFlight, Sender};
@@ -35,10 +35,12 @@ impl Sender<'_> {
     /// Tells the output what it has to know by now, while nothing is to be sent. What goes wrong is told again before the next
     /// batch, or at the end.
     pub(super) fn tell(&self) -> Result<()> {
-        let (true, Some(store), Some(lease)) = (self.queue.can.told, &self.run.store, &self.run.lease) else {
+        let (true, Some(store), Some(lease)) =
+            (self.queue.capabilities.told, &self.run.store, &self.run.lease)
+        else {
             return Ok(());
         };
-        if planted(Mutation::NarrowingToldAtTheEnd) || planted(Mutation::EntryAheadOfItsContainer) {
+        if failpoint(Failpoint::NarrowingToldAtTheEnd) || failpoint(Failpoint::EntryAheadOfItsContainer) {
             return Ok(());
         }
         let desk = Desk { store, lease, call: &self.run.call };
@@ -57,7 +59,7 @@ impl Sender<'_> {
         in_flight: &[InFlight],
     ) -> std::result::Result<Draft, StoreError> {
         let mut output = self.queue.output();
-        let Some(opened) = output.as_mut().filter(|opened| opened.can.told) else {
+        let Some(opened) = output.as_mut().filter(|opened| opened.capabilities.told) else {
             return Ok(Draft::default());
         };
         let changes = in_flight.iter().filter(|entry| !entry.nothing_to_send).map(|entry| self.change(entry));

@@ -176,7 +176,7 @@ impl Engine {
 
     /// One that goes by what it is told has to be told the whole, as before a run; any other one stays as it is until it was looked at.
     fn open_for_repair(&self, (store, lease): &(Store, Lease), connection: &Connection) -> Result<Opened> {
-        if !outputs::kind(&self.registry, connection)?.can.told {
+        if !outputs::kind(&self.registry, connection)?.capabilities.told {
             return outputs::open_as_it_is(store, &self.registry, &self.data, connection);
         }
         let mut opened = outputs::open((store, lease), &self.registry, &self.data, connection, &self.call())?;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use ingather_connector::access_filter::Reference;
 use ingather_connector::model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::ids::{AclId, ContainerId};
-use ingather_connector::permitted::Reference;
 use ingather_store::connections::{self, Role};
 use ingather_store::containers::{self, Container};
 use ingather_store::jobs::{self, Job};
@@ -14,9 +14,9 @@ use super::asked::Asked;
 use super::explain::Row;
 use super::imposed::Imposed;
 use super::verdict;
+use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::who;
 
 /// Entries of an acl that a mode alone makes: root, owner, group, others.
 const MODE_ENTRIES: usize = 4;
@@ -105,8 +105,8 @@ impl Engine {
         };
         let nobody = Tokens::anonymous();
         let judged = tokens.unwrap_or(&nobody);
-        let permitted = who::permitted(&self.reader, connection.map(|c| c.id), judged)?;
-        let may_see = permitted.permits(
+        let access_filter = access_filter::for_tokens(&self.reader, connection.map(|c| c.id), judged)?;
+        let may_see = access_filter.permits(
             sent.address,
             Reference { job: Some(job.id), acl_id: row.known.acl_id, container: row.known.container },
         );

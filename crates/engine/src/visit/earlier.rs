@@ -8,7 +8,7 @@ use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::repository::Observed;
 use ingather_store::deliveries;
 use ingather_store::documents::DocumentUpdate;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 
 use roaring::RoaringTreemap;
 
@@ -32,7 +32,7 @@ impl Older {
     pub(crate) fn note(&mut self, run: &Run) -> Result<()> {
         if self.0.is_none()
             && run.containers().some_may_open()
-            && !planted(Mutation::KeptNotLookedAtBelowAnOpening)
+            && !failpoint(Failpoint::KeptNotLookedAtBelowAnOpening)
         {
             let kept = run.reader.read(|sql| deliveries::with_kept_components(sql, run.job.id))?;
             self.0 = Some(id_set::of(kept) | &run.failed);
@@ -63,7 +63,7 @@ impl<'r> Visitor<'r> {
         let acl_id = self.acl_id(&observed)?;
         let mut update = self.update(&observed, acl_id);
         // What is kept was read before its change time moved: it may be of other bytes. It fills outputs, and nobody finds it there.
-        let is_moved = self.has_moved(&observed) && !planted(Mutation::KeptTextUnlookedAt);
+        let is_moved = self.has_moved(&observed) && !failpoint(Failpoint::KeptTextUnlookedAt);
         if self.item.known.is_some()
             && (!is_moved || self.by_reference())
             && !self.holds_old_content(&update)
@@ -84,7 +84,7 @@ impl<'r> Visitor<'r> {
         update = self.as_read(update);
         let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
-            Some(if output.can.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
+            Some(if output.capabilities.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
         });
         self.show(update, changes, Outcome::Failed(fault.reason()), VisitArtifacts::default())
     }
@@ -137,7 +137,7 @@ impl<'r> Visitor<'r> {
     /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
     /// they hold just that; nobody's where a folder opens.
     pub(super) fn access_of_kept(&self, access: Digest) -> Digest {
-        if self.deliveries.has_inside() && self.may_open() && !planted(Mutation::OldTextOpens) {
+        if self.deliveries.has_inside() && self.may_open() && !failpoint(Failpoint::OldTextOpens) {
             Digest::NONE
         } else {
             access
@@ -151,7 +151,7 @@ impl<'r> Visitor<'r> {
         for part in self.deliveries.parts() {
             for (output_index, output) in self.run.outputs.iter().enumerate() {
                 let state = self.deliveries.of(&part, output.id);
-                let kind = if output.can.access {
+                let kind = if output.capabilities.access {
                     ChangeKind::Access { access: NOBODY }
                 } else {
                     ChangeKind::Delete
@@ -178,7 +178,7 @@ impl<'r> Visitor<'r> {
         let changes = self.access_changes(now, |output, told| {
             // What is not for the old content is for nobody.
             let access = if told == now { access } else { told };
-            output.can.access.then_some(ChangeKind::Access { access })
+            output.capabilities.access.then_some(ChangeKind::Access { access })
         });
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));

@@ -8,7 +8,7 @@ use ingather_connector::model::document::{Record, component_uri};
 use ingather_connector::model::ids::{ConnectionId, Digest};
 use ingather_connector::model::key::Hasher;
 use ingather_store::deliveries::{self, Component, Delivery};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Reader, StoreError};
 
 use crate::deliver::ChangeKind;
@@ -42,7 +42,7 @@ impl Part {
 
     /// What a look at the access of its document says of it; `kept`: the access when it was not read.
     pub(crate) fn looked(&self, access: Digest, kept: Digest) -> Found {
-        match self.kept && !planted(Mutation::NewAccessOnKeptComponent) {
+        match self.kept && !failpoint(Failpoint::NewAccessOnKeptComponent) {
             true => Found::Unread { access: kept },
             false => Found::Looked { access },
         }
@@ -174,7 +174,7 @@ impl Finding {
             match decide(Some(&state), &self.found[0]) {
                 Decision::Skip => state.is_confirmed(),
                 // What takes no access alone cannot hide it, and gives it up.
-                Decision::DeliverAccess | Decision::Mask => output.can.access,
+                Decision::DeliverAccess | Decision::Mask => output.capabilities.access,
                 _ => false,
             }
         })
@@ -211,15 +211,17 @@ pub(crate) fn decide_all(
                 (Decision::Deliver, Found::Made { record, access }) => {
                     ChangeKind::Put { version: *record, access: *access }
                 }
-                (Decision::DeliverAccess, Found::Made { record, access }) if !output.can.access => {
+                (Decision::DeliverAccess, Found::Made { record, access }) if !output.capabilities.access => {
                     ChangeKind::Put { version: *record, access: *access }
                 }
                 // Without the record it cannot be told: it must not show it to the wrong people.
-                (Decision::DeliverAccess, Found::Looked { .. }) if !output.can.access => ChangeKind::Delete,
+                (Decision::DeliverAccess, Found::Looked { .. }) if !output.capabilities.access => {
+                    ChangeKind::Delete
+                }
                 (Decision::DeliverAccess, Found::Made { access, .. } | Found::Looked { access }) => {
                     ChangeKind::Access { access: *access }
                 }
-                (Decision::Mask, _) if !output.can.access => ChangeKind::Delete,
+                (Decision::Mask, _) if !output.capabilities.access => ChangeKind::Delete,
                 (Decision::Mask, _) => ChangeKind::Access { access: NOBODY },
                 (Decision::Record(reason), _) => {
                     outcome = outcome.or(Outcome::Skipped(reason));
@@ -229,7 +231,7 @@ pub(crate) fn decide_all(
                     outcome = outcome.or(Outcome::Skipped(reason.clone()));
                     ChangeKind::Delete
                 }
-                (Decision::Remove, Found::Unread { .. }) if planted(Mutation::UncertainComponentStays) => {
+                (Decision::Remove, Found::Unread { .. }) if failpoint(Failpoint::UncertainComponentStays) => {
                     continue;
                 }
                 (Decision::Remove, Found::Absent | Found::Unread { .. }) => {

@@ -6,7 +6,7 @@ use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::limits;
 use ingather_store::documents::DocumentUpdate;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 
 use super::Visitor;
 use super::parts::DecidedChange;
@@ -83,7 +83,7 @@ impl<'r> SecondLook<'r> {
         for mut ready in std::mem::take(&mut self.ready) {
             let container = ready.visitor.item.container;
             let stands = container.is_none_or(|container| stood.contains(&container));
-            if stands && (ready.visitor.steady || planted(Mutation::NoOneVersion)) {
+            if stands && (ready.visitor.steady || failpoint(Failpoint::NoOneVersion)) {
                 self.hand_over(ready.hand_over()?);
                 continue;
             }

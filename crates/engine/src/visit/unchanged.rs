@@ -6,7 +6,7 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, Digest};
 use ingather_connector::model::job::ContentBy;
 use ingather_connector::repository::Observed;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
 use super::parts::{self, Finding};
@@ -31,7 +31,7 @@ enum Audience {
 impl<'r> Visitor<'r> {
     /// Whether every output takes access alone.
     pub(super) fn by_reference(&self) -> bool {
-        self.run.outputs.iter().all(|output| output.can.access)
+        self.run.outputs.iter().all(|output| output.capabilities.access)
     }
 
     /// Whether outputs hold just what was read of it last.
@@ -73,7 +73,7 @@ impl<'r> Visitor<'r> {
         let shows = |state: DeliveryState| {
             state.is_confirmed() && state.intended_acl == access && state.confirmed_acl == Some(access)
         };
-        planted(Mutation::RowStandsForOutputs) || (known.acl_id.is_some() && there.all(shows))
+        failpoint(Failpoint::RowStandsForOutputs) || (known.acl_id.is_some() && there.all(shows))
     }
 
     /// Whether its change time is another one than when it was read.
@@ -83,7 +83,7 @@ impl<'r> Visitor<'r> {
     }
 
     fn trusts_times(&self) -> bool {
-        self.run.definition.content_by == ContentBy::Times || planted(Mutation::ContentExplainedAway)
+        self.run.definition.content_by == ContentBy::Times || failpoint(Failpoint::ContentExplainedAway)
     }
 
     /// Whether comparing the bytes with those that were read last may save the stages, and sending.
@@ -146,10 +146,10 @@ impl<'r> Visitor<'r> {
     pub(super) fn access_until_read(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
         let now = access_digest(Some(acl_id), self.item.container);
         if self.holds_old_content(&self.update(observed, acl_id)) || !self.is_shown_as_known() {
-            return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
+            return Ok(Some(if failpoint(Failpoint::NewAccessOnOldContent) { now } else { NOBODY }));
         }
         let trusts =
-            !self.has_moved(observed) || self.trusts_times() || planted(Mutation::AccessBeforeContent);
+            !self.has_moved(observed) || self.trusts_times() || failpoint(Failpoint::AccessBeforeContent);
         Ok(match if trusts { Audience::Same } else { self.audience(acl_id)? } {
             Audience::Same | Audience::Fewer => Some(now),
             Audience::More => None,

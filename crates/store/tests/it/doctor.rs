@@ -187,9 +187,9 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
 
 #[test]
 fn every_check_has_a_fault_and_every_number_is_spoken_for() {
-    let planted: BTreeSet<&str> = FAULTS.iter().map(|(check, ..)| *check).collect();
+    let failpoint: BTreeSet<&str> = FAULTS.iter().map(|(check, ..)| *check).collect();
     let checks: BTreeSet<&str> = CHECKS.iter().map(|check| check.name).collect();
-    assert_eq!(planted, checks);
+    assert_eq!(failpoint, checks);
     let spoken: BTreeSet<u8> =
         CHECKS.iter().map(|check| check.number).chain(NOT_YET.iter().map(|(number, _)| *number)).collect();
     assert!((1..=20).all(|number| spoken.contains(&number)), "{spoken:?}");

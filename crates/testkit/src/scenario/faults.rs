@@ -3,7 +3,7 @@
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 
 use super::Play;
-use super::deeds::number;
+use super::steps::number;
 use crate::crash::POINTS;
 use crate::memory_output::{Effect, Shelf, Trouble, locked};
 

@@ -83,7 +83,7 @@ impl Play {
                     let part = part.map(String::as_str).unwrap_or_default();
                     Claim {
                         job: job.name.clone(),
-                        entry: format!("{}{}{part}", super::truth::root(&job), names[&delivery.document]),
+                        entry: format!("{}{}{part}", super::oracle::root(&job), names[&delivery.document]),
                         output: outputs[&delivery.output].clone(),
                         confirmed: delivery.state.is_confirmed(),
                         leaving: !delivery.state.intended.is_some() || job.state == "deleting",

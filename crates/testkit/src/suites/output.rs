@@ -96,7 +96,7 @@ impl Suite<'_> {
     fn commit(&mut self, output: &mut dyn Output) -> Result<(), Fault> {
         let before = output.generation();
         let done = output.commit(&call())?;
-        if self.kind.can.commits {
+        if self.kind.capabilities.commits {
             self.found
                 .unless(done.number == before.number + 1, || "a commit does not count on by one".to_owned());
         }
@@ -163,7 +163,8 @@ impl Suite<'_> {
     /// Who only looks finds what was kept, also beside a writer.
     fn looked_at(&mut self) -> Result<(), Fault> {
         let Some(look) = self.kind.look else {
-            self.found.unless(!self.kind.can.list, || "it lists, and cannot be looked at".to_owned());
+            self.found
+                .unless(!self.kind.capabilities.list, || "it lists, and cannot be looked at".to_owned());
             return Ok(());
         };
         let held = self.listed(self.open()?.as_mut())?;
@@ -179,7 +180,7 @@ impl Suite<'_> {
 
     /// An output with commits can be emptied, for good.
     fn cleared(&mut self) -> Result<(), Fault> {
-        if !(self.kind.can.commits && self.kind.can.list) {
+        if !(self.kind.capabilities.commits && self.kind.capabilities.list) {
             return Ok(());
         }
         self.open()?.clear(&call())?;
@@ -189,7 +190,7 @@ impl Suite<'_> {
     }
 
     fn access(&mut self, output: &mut dyn Output) -> Result<(), Fault> {
-        if !self.kind.can.access {
+        if !self.kind.capabilities.access {
             return Ok(());
         }
         let batch = [self.changes.access("a", 9), self.changes.access("b", 9)];
@@ -198,7 +199,7 @@ impl Suite<'_> {
             "the access of an entry cannot be changed".to_owned()
         });
         // One that keeps a record of changes, and not entries, cannot know.
-        let knows = self.kind.can.list;
+        let knows = self.kind.capabilities.list;
         self.found.unless(!knows || answers.get(1) == Some(&Err(Fault::Gone)), || {
             format!(
                 "a change of access of an entry that is not there is answered {:?} instead of gone",
@@ -206,7 +207,7 @@ impl Suite<'_> {
             )
         });
         self.commit(output)?;
-        if self.kind.can.list {
+        if self.kind.capabilities.list {
             let held = self.listed(output)?;
             let a = held.iter().find(|held| held.id == "suite://a");
             let right = a.is_some_and(|a| {
@@ -227,11 +228,11 @@ impl Suite<'_> {
         self.apply(output.as_mut(), &late);
         drop(output);
         let mut output = self.open()?;
-        if !self.kind.can.list {
+        if !self.kind.capabilities.list {
             return Ok(());
         }
         let held = self.listed(output.as_mut())?.iter().any(|held| held.id == "suite://late");
-        if self.kind.can.commits {
+        if self.kind.capabilities.commits {
             let same = output.generation() == before;
             self.found.unless(same, || "it counts a commit that nobody asked for".to_owned());
         } else {
@@ -283,7 +284,7 @@ impl Suite<'_> {
         version: fn(&str) -> i64,
         names: &[&str],
     ) -> Result<(), Fault> {
-        if !self.kind.can.list {
+        if !self.kind.capabilities.list {
             let refused = matches!(output.list(&call(), None, 1), Err(Fault::Refused(_)));
             self.found.unless(refused, || "it cannot list and does not say so".to_owned());
             return Ok(());

@@ -9,7 +9,7 @@ use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, Coverage, Scope};
 use ingather_connector::repository::{
-    Item, Observed, Page, Presence, Repository, RepositoryKind, Surroundings,
+    HostContext, Item, Observed, Page, Presence, Repository, RepositoryKind,
 };
 
 use super::{Breaches, call, must_be_none};
@@ -19,7 +19,7 @@ pub struct RepositorySample<'a> {
     /// Settings that open it.
     pub source: serde_json::Value,
     /// What surrounds it.
-    pub surroundings: Surroundings,
+    pub host: HostContext,
     /// Name of a document in it, and its bytes.
     pub present: (&'a str, &'a [u8]),
     /// A name that it does not have.
@@ -62,7 +62,7 @@ struct Told {
 /// As [`repository`], for tests of the suite itself.
 pub fn repository_breaches(kind: &RepositoryKind, sample: &RepositorySample<'_>) -> Vec<String> {
     let mut found = Breaches::default();
-    let opened = (kind.open)(&sample.source, &sample.surroundings);
+    let opened = (kind.open)(&sample.source, &sample.host);
     let repository = match opened {
         Ok(repository) => repository,
         Err(fault) => return vec![format!("it does not open: {fault}")],
@@ -223,7 +223,7 @@ fn items(kind: &RepositoryKind, repository: &dyn Repository, call: &Call, told: 
         let uri = repository.uri(key);
         found.unless(!uri.is_empty(), || format!("{key} has no URI"));
         if let Some(other) = uris.insert(uri.clone(), key)
-            && kind.can.unique_uris
+            && kind.capabilities.unique_uris
         {
             found.0.push(format!("{key} and {other} share the URI {uri}"));
         }
@@ -231,7 +231,7 @@ fn items(kind: &RepositoryKind, repository: &dyn Repository, call: &Call, told: 
             Ok(looked) => {
                 let same = agree(&looked.content, &item.content) && agree(&looked.access, &item.access);
                 found.unless(same, || format!("a look at {key} gives another version than the listing"));
-                let open = kind.can.access || looked.acl == Acl::open();
+                let open = kind.capabilities.access || looked.acl == Acl::open();
                 found.unless(open, || format!("{key} has an acl, although the repository knows no access"));
             }
             Err(fault) => found.0.push(format!("{key} is listed and cannot be looked at: {fault}")),

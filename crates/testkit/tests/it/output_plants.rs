@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Op, Output, OutputCan, OutputContext, OutputEntry, OutputKind,
+    AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_testkit::memory_kinds::{COMMITTING, MEMORY, PLAIN};
@@ -104,7 +104,7 @@ macro_rules! plants {
                 static KIND: OutputKind = OutputKind {
                     name: "bad",
                     about: "has one fault",
-                    can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true, told: false },
+                    capabilities: OutputCapabilities { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true, told: false },
                     schema: schema_of::<NoSettings>,
                     open: |settings, context| bad(settings, context, Plant::$plant),
                     check: |settings, context| match Plant::$plant {

@@ -9,7 +9,8 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::scope::Scope;
 use ingather_connector::repository::{
-    Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind, Surroundings,
+    HostContext, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities,
+    RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_testkit::script_repository::{self, File, REPOSITORY};
@@ -171,11 +172,7 @@ impl Repository for Bad {
     }
 }
 
-fn bad(
-    source: &serde_json::Value,
-    around: &Surroundings,
-    plant: Plant,
-) -> Result<Arc<dyn Repository>, Fault> {
+fn bad(source: &serde_json::Value, around: &HostContext, plant: Plant) -> Result<Arc<dyn Repository>, Fault> {
     Ok(Arc::new(Bad((REPOSITORY.open)(source, around)?, plant, Arc::default())))
 }
 
@@ -187,7 +184,7 @@ macro_rules! plants {
                 static KIND: RepositoryKind = RepositoryKind {
                     name: "bad",
                     about: "has one fault",
-                    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
+                    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
                     source_schema: schema_of::<NoSettings>,
                     open: |source, around| bad(source, around, Plant::$plant),
                 };
@@ -239,7 +236,7 @@ fn check(kind: &RepositoryKind) -> Vec<String> {
         kind,
         &RepositorySample {
             source: serde_json::json!({"world": world}),
-            surroundings: Surroundings::default(),
+            host: HostContext::default(),
             present: ("a", b"v1"),
             absent: "nothing",
             change: (&|| change("a", &|file| file.content = "v2".to_owned()), b"v2"),

@@ -158,7 +158,7 @@ pub(super) fn tell_overlaps(global: &Global, engine: &Engine, job: &Job) -> Resu
         return Ok(());
     }
     for overlap in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
-        show::stderr(&crate::surroundings::overlap(&overlap));
+        show::stderr(&crate::system_checks::overlap(&overlap));
     }
     Ok(())
 }

@@ -313,7 +313,7 @@ fn many_threads_tell_the_same_and_containers_always_first() {
     }
     for threads in [1, 2, 3, 8] {
         for _ in 0..10 {
-            let listed = list(&*open_with(&root, json!({}), Surroundings { own: Vec::new(), threads }));
+            let listed = list(&*open_with(&root, json!({}), HostContext { own: Vec::new(), threads }));
             assert_eq!(listed.items.len(), 600);
             assert_eq!(listed.proven.len(), 1 + 2 + 6 + 30 + 210);
         }
@@ -351,7 +351,7 @@ fn what_the_kernel_makes_up_is_entered_only_when_it_is_the_source() {
 #[test]
 fn settings_that_cannot_be_meant_are_refused() {
     let refused = |settings: serde_json::Value| {
-        let answer = (super::super::REPOSITORY.open)(&settings, &Surroundings::default());
+        let answer = (super::super::REPOSITORY.open)(&settings, &HostContext::default());
         answer.err().map(|fault| fault.reason().code)
     };
     let code = |code: &str| Some(code.to_owned());

@@ -41,7 +41,7 @@ fn touch(folder: &Path, second: i64) {
 }
 
 fn alone(root: &Path) -> Arc<dyn Repository> {
-    open_with(root, json!({}), Surroundings { own: Vec::new(), threads: 1 })
+    open_with(root, json!({}), HostContext { own: Vec::new(), threads: 1 })
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn a_list_that_changes_beside_a_look_never_goes_with_the_stamps_of_another_text(
     let (_guard, root) = folder();
     write(&root, "a", "first");
     let settings = serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) });
-    let source = crate::filesystem::source_of(&settings, &Surroundings::default()).unwrap();
+    let source = crate::filesystem::source_of(&settings, &HostContext::default()).unwrap();
     // Between the facts and the list somebody writes another text, and then a list that lets more people in.
     let look = |changes: usize| {
         let asked = std::cell::Cell::new(0);

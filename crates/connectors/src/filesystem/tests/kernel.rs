@@ -69,7 +69,7 @@ fn it_keeps_what_a_repository_promises() {
         &crate::filesystem::REPOSITORY,
         &RepositorySample {
             source: serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) }),
-            surroundings: Surroundings { threads: 2, ..Surroundings::default() },
+            host: HostContext { threads: 2, ..HostContext::default() },
             present: ("sub/deep/e", b"one"),
             absent: "sub/nothing",
             change: (&|| write(&root, "sub/deep/e", "two and more"), b"two and more"),
@@ -314,8 +314,8 @@ fn on_a_mount_that_maps_owners_the_stamps_of_access_hold_the_list() {
         }
         let attribute = "system.posix_acl_access";
         rustix::fs::setxattr(root.join("a"), attribute, &entries, XattrFlags::empty()).unwrap();
-        let surroundings = Surroundings { threads: 1, ..Surroundings::default() };
-        let source = crate::filesystem::source_of(&settings, &surroundings).unwrap();
+        let host = HostContext { threads: 1, ..HostContext::default() };
+        let source = crate::filesystem::source_of(&settings, &host).unwrap();
         let facts = Facts::of_name(rustix::fs::CWD, &root).unwrap();
         let mounted = source.mounted(&facts, std::fs::File::open(&root).unwrap());
         source.mounts.lock().unwrap().note(&facts, Mounted { mapped, ..mounted });

@@ -80,7 +80,7 @@ impl<'e, 't> Pass<'e, 't> {
         found: Verified,
         tell: &'t mut dyn FnMut(&Difference),
     ) -> Result<Pass<'e, 't>> {
-        let commits = engine.registry.output(&connection.kind).is_some_and(|kind| kind.can.commits);
+        let commits = engine.registry.output(&connection.kind).is_some_and(|kind| kind.capabilities.commits);
         Ok(Pass {
             engine,
             side,

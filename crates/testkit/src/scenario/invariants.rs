@@ -8,7 +8,7 @@ use ingather_connector::model::guard::Guard;
 use ingather_store::jobs::{self, Job};
 
 use super::ledger::Claim;
-use super::truth::{self, Expected, Wanted};
+use super::oracle::{self, Expected, Wanted};
 use super::{Answer, Play};
 use crate::memory_kinds::{PLAIN, TOLD};
 use crate::memory_output::{Entry, locked};
@@ -26,7 +26,7 @@ type Entries = BTreeMap<String, BTreeMap<String, Entry>>;
 
 /// What a world has shown so far.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct Invariants {
     /// Who was ever allowed to see which text of which file.
     permitted: HashSet<(&'static str, String, String)>,
     /// What stays of files when they are renamed, as met last.
@@ -44,18 +44,18 @@ pub(super) struct Before {
     known: usize,
 }
 
-impl Watch {
+impl Invariants {
     /// Takes note of what the source shows now.
     pub(super) fn note(&mut self, source: &Source) {
         for (name, file) in &source.files {
             self.identities.insert(name.clone(), file.identity);
             for user in USERS {
-                if truth::permits(source, name, file, &tokens(user)) {
+                if oracle::permits(source, name, file, &tokens(user)) {
                     let found = parted(&file.content);
                     let mut permit = |name: String, text: String| self.permitted.insert((user, name, text));
                     permit(name.clone(), file.content.clone());
                     permit(name.clone(), found.own.clone());
-                    for (part, text) in truth::inside(&found) {
+                    for (part, text) in oracle::inside(&found) {
                         text.map(|text| permit(format!("{name}#{part}"), text));
                     }
                 }
@@ -83,7 +83,7 @@ impl Play {
         let mut held = BTreeSet::new();
         if let Some(job) = self.world.find(name) {
             let names = self.world.engine().held(&job, 0, 10_000).map(|(_, held)| held).unwrap_or_default();
-            held.extend(names.into_iter().map(|held| format!("{}{}", truth::root(&job), held.name)));
+            held.extend(names.into_iter().map(|held| format!("{}{}", oracle::root(&job), held.name)));
         }
         Before {
             entries: self.entries(),
@@ -106,7 +106,7 @@ impl Play {
             {
                 // A run that writes nothing opens no output, and compares none.
                 if report.error.is_none() && !report.stopped && !rest.contains("dry-run") {
-                    self.watch.restored.retain(|output| !job.definition.outputs.contains(output));
+                    self.invariants.restored.retain(|output| !job.definition.outputs.contains(output));
                 }
                 if report.error.is_none() && !rest.contains("dry-run") {
                     self.as_judged(job, &mut found);
@@ -129,9 +129,9 @@ impl Play {
         self.found.extend(found);
     }
 
-    /// An inventory of an earlier day: see [`Watch::restored`].
+    /// An inventory of an earlier day: see [`Invariants::restored`].
     pub(super) fn books_restored(&mut self) {
-        self.watch.restored = self.world.shelves.keys().cloned().collect();
+        self.invariants.restored = self.world.shelves.keys().cloned().collect();
     }
 
     /// What left the outputs had to leave them.
@@ -181,11 +181,11 @@ impl Play {
                     if let Some(why) = why.filter(stays) {
                         found.push(format!("{output} lost {name}, {why}"));
                     }
-                    if acts && self.is_lost(&source, truth::file_of(name)) {
-                        lost.insert(truth::file_of(name).to_owned());
+                    if acts && self.is_lost(&source, oracle::file_of(name)) {
+                        lost.insert(oracle::file_of(name).to_owned());
                     }
                 }
-                if word == "confirm" && !before.held.contains(truth::file_of(name)) {
+                if word == "confirm" && !before.held.contains(oracle::file_of(name)) {
                     found.push(format!("{output} lost {name}, which was not in the set that was confirmed"));
                 }
             }
@@ -202,26 +202,26 @@ impl Play {
 
     /// Whether a document waits, or failed.
     fn is_unsettled(&self, job: &Job, entry: &str) -> bool {
-        let file = truth::file_of(entry);
-        let name = file.strip_prefix(truth::root(job)).unwrap_or(file);
+        let file = oracle::file_of(entry);
+        let name = file.strip_prefix(oracle::root(job)).unwrap_or(file);
         self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
     }
 
     /// Whether a file is gone, and not under another name now.
     fn is_lost(&self, source: &Source, name: &str) -> bool {
-        let identity = self.watch.identities.get(name);
+        let identity = self.invariants.identities.get(name);
         !source.files.contains_key(name)
             && !source.files.values().any(|file| Some(&file.identity) == identity)
     }
 
     /// Whoever finds an entry was allowed to see this text of it at some time.
     fn shown(&self, found: &mut Vec<String>) {
-        for output in self.world.shelves.keys().filter(|output| !self.watch.restored.contains(*output)) {
+        for output in self.world.shelves.keys().filter(|output| !self.invariants.restored.contains(*output)) {
             let entries = self.world.entries(output);
             for user in USERS {
                 for name in self.world.sees(user, output) {
                     let text = entries[&name].text.clone();
-                    if !self.watch.permitted.contains(&(*user, name.clone(), text.clone())) {
+                    if !self.invariants.permitted.contains(&(*user, name.clone(), text.clone())) {
                         let who = if user.is_empty() { "anybody" } else { user };
                         found.push(format!("{who} finds {name} {text} in {output}, and never might see it"));
                     }
@@ -248,7 +248,7 @@ impl Play {
     fn exact(&self, job: &Job, found: &mut Vec<String>) {
         let source = script_repository::locked(&self.world.source);
         let claims = self.claims();
-        let root = truth::root(job);
+        let root = oracle::root(job);
         for output in &job.definition.outputs {
             let entries = self.world.entries(output);
             let sees: Vec<Vec<String>> = USERS.iter().map(|user| self.world.sees(user, output)).collect();
@@ -263,7 +263,7 @@ impl Play {
                 if file.vanishing {
                     continue;
                 }
-                for Expected { suffix, is } in truth::wanted(job, file).entries() {
+                for Expected { suffix, is } in oracle::wanted(job, file).entries() {
                     let Some((text, mark)) = is else { continue };
                     let name = &format!("{name}{suffix}");
                     let Some(entry) = entries.get(name) else {
@@ -281,7 +281,7 @@ impl Play {
                         ));
                     }
                     for (user, sees) in USERS.iter().zip(&sees) {
-                        let may = truth::permits(&source, truth::file_of(name), file, &tokens(user));
+                        let may = oracle::permits(&source, oracle::file_of(name), file, &tokens(user));
                         // What another owner has not confirmed yet narrows it.
                         let narrowed = may && shared(name);
                         if may != sees.contains(name) && !narrowed {
@@ -294,7 +294,7 @@ impl Play {
                 }
             }
             for name in entries.keys().filter(|name| name.starts_with(root) && !shared(name)) {
-                if source.files.get(truth::file_of(name)).is_none_or(|file| !may_be_held(job, file, name)) {
+                if source.files.get(oracle::file_of(name)).is_none_or(|file| !may_be_held(job, file, name)) {
                     found.push(format!("{output} still holds {name}"));
                 }
             }
@@ -304,12 +304,12 @@ impl Play {
 
 /// Whether an output may hold an entry of a file, or of what is in it.
 fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
-    let suffix = &name[truth::file_of(name).len()..];
-    match truth::wanted(job, file) {
+    let suffix = &name[oracle::file_of(name).len()..];
+    match oracle::wanted(job, file) {
         Wanted::Declined => false,
         Wanted::Broken => true,
         Wanted::Entries(entries) => {
-            let hidden = !suffix.is_empty() && truth::hides(job, file);
+            let hidden = !suffix.is_empty() && oracle::hides(job, file);
             hidden || file.unreadable || entries.iter().any(|entry| entry.suffix == suffix)
         }
     }
@@ -320,11 +320,11 @@ const HIDDEN: &str = "which was not found only because not everything could be r
 
 /// Why a document of a job had to stay, if it had to.
 fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
-    let suffix = &name[truth::file_of(name).len()..];
-    let name = truth::file_of(name);
+    let suffix = &name[oracle::file_of(name).len()..];
+    let name = oracle::file_of(name);
     let file = source.files.get(name).filter(|file| !(acts && file.vanishing));
     if let Some(file) = file {
-        return match truth::wanted(job, file) {
+        return match oracle::wanted(job, file) {
             // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
             // showed: it gets the record again.
             Wanted::Entries(_) if file.unreadable => None,
@@ -334,7 +334,7 @@ fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest:
             Wanted::Entries(entries)
                 if acts
                     && !suffix.is_empty()
-                    && (truth::hides(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
+                    && (oracle::hides(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
             {
                 Some(HIDDEN.to_owned())
             }
@@ -345,10 +345,10 @@ fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest:
     if !acts {
         return Some(format!("which {} still owns", job.name));
     }
-    let below = name.strip_prefix(truth::root(job)).unwrap_or(name);
+    let below = name.strip_prefix(oracle::root(job)).unwrap_or(name);
     let above = |test: fn(&script_repository::Folder) -> bool| {
-        truth::folders(below)
-            .any(|folder| source.folders.get(&format!("{}{folder}", truth::root(job))).is_some_and(test))
+        oracle::folders(below)
+            .any(|folder| source.folders.get(&format!("{}{folder}", oracle::root(job))).is_some_and(test))
     };
     let why = match word {
         _ if source.absent => "although the root is not there",

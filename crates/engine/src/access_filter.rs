@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ingather_connector::access_filter::{AccessFilter, IdSet, PendingContainers, Reference};
 use ingather_connector::model::access::Tokens;
 use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId};
 use ingather_connector::model::limits;
-use ingather_connector::permitted::{IdSet, PendingContainers, Permitted, Reference};
 use ingather_store::{Reader, Sql, StoreError, containers, deliveries, jobs};
 
 use crate::error::{EngineError, Result};
@@ -17,19 +17,19 @@ pub(crate) const CHAIN_MAX: usize = 100_000;
 ///
 /// # Errors
 /// When more access changes are on their way than can be taken into account: nothing is answered then.
-pub fn permitted(reader: &Reader, output: Option<ConnectionId>, tokens: &Tokens) -> Result<Permitted> {
-    reader.read(|sql| permitted_in(sql, output, tokens))?.ok_or_else(too_many)
+pub fn for_tokens(reader: &Reader, output: Option<ConnectionId>, tokens: &Tokens) -> Result<AccessFilter> {
+    reader.read(|sql| for_tokens_in(sql, output, tokens))?.ok_or_else(too_many)
 }
 
 /// The same inside a read that asks for more: what an output was told by then. None where [`too_many`] changes are on their way.
 ///
 /// # Errors
 /// What the store says.
-pub fn permitted_in(
+pub fn for_tokens_in(
     sql: &mut Sql<'_>,
     output: Option<ConnectionId>,
     tokens: &Tokens,
-) -> std::result::Result<Option<Permitted>, StoreError> {
+) -> std::result::Result<Option<AccessFilter>, StoreError> {
     let admits: HashSet<AclId> =
         containers::acls(sql)?.into_iter().filter(|(_, acl)| acl.admits(tokens)).map(|(id, _)| id).collect();
     let mut judged = Judged::new();
@@ -50,7 +50,7 @@ pub fn permitted_in(
         pending.entry(address).or_default().push(Reference { job: Some(job), acl_id, container });
     }
     let acl_ids = admits.into_iter().map(|id| id.0).collect::<IdSet>();
-    Ok(Some(Permitted::Only { acl_ids, containers, pending_containers, pending }))
+    Ok(Some(AccessFilter::Only { acl_ids, containers, pending_containers, pending }))
 }
 
 /// More access changes are on their way than can be taken into account.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use ingather_store::containers;
 
-use super::truth;
-use super::watch::{USERS, tokens};
+use super::invariants::{USERS, tokens};
+use super::oracle;
 use super::{Answer, Play};
 use crate::memory_output::{Calls, Shelf, locked};
 use crate::script_repository;
@@ -19,7 +19,7 @@ const ROUND_MS: i64 = 400_000;
 
 impl Play {
     /// Lets the world come to rest, and judges it.
-    pub(super) fn quiet(&mut self) -> Result<(), String> {
+    pub(super) fn converge(&mut self) -> Result<(), String> {
         script_repository::locked(&self.world.source).heal();
         self.world.shelves.values().for_each(|shelf| locked(shelf).heal());
         self.note_source();
@@ -89,28 +89,28 @@ impl Play {
             let mut wanted: BTreeMap<String, Vec<(String, Option<String>)>> = BTreeMap::new();
             let mut unsure: BTreeSet<String> = BTreeSet::new();
             for job in jobs.iter().filter(|job| job.definition.outputs.contains(output)) {
-                let root = truth::root(job);
+                let root = oracle::root(job);
                 // What an output or a stage refused waits for a change.
                 let failed = self.world.documents(&job.name).into_iter();
                 let failed = failed.filter(|(_, state)| state.starts_with("failed"));
                 unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
                 for (name, file) in source.files.iter().filter(|(name, _)| name.starts_with(root)) {
                     // Of what is in a file, some may not be findable now: it stays as it was.
-                    for expected in truth::wanted(job, file).entries() {
+                    for expected in oracle::wanted(job, file).entries() {
                         let name = format!("{name}{}", expected.suffix);
                         match expected.is {
                             Some(is) => wanted.entry(name).or_default().push(is),
                             None => drop(unsure.insert(name)),
                         }
                     }
-                    if truth::hides(job, file) {
-                        let inside = |entry: &&String| truth::file_of(entry) == name && *entry != name;
+                    if oracle::hides(job, file) {
+                        let inside = |entry: &&String| oracle::file_of(entry) == name && *entry != name;
                         unsure.extend(self.world.entries(output).keys().filter(inside).cloned());
                     }
                 }
             }
             let entries = self.world.entries(output);
-            let is_sure = |name: &str| !unsure.contains(name) && !unsure.contains(truth::file_of(name));
+            let is_sure = |name: &str| !unsure.contains(name) && !unsure.contains(oracle::file_of(name));
             for (name, versions) in wanted.iter().filter(|(name, _)| is_sure(name)) {
                 match entries.get(name) {
                     None => found.push(format!("at rest, {output} lacks {name}")),
@@ -128,9 +128,9 @@ impl Play {
             for user in USERS {
                 let sees: BTreeSet<String> = self.world.sees(user, output).into_iter().collect();
                 for name in entries.keys().filter(|name| is_sure(name)) {
-                    let file = truth::file_of(name);
+                    let file = oracle::file_of(name);
                     let Some(facts) = source.files.get(file) else { continue };
-                    let may = truth::permits(&source, file, facts, &tokens(user));
+                    let may = oracle::permits(&source, file, facts, &tokens(user));
                     if may != sees.contains(name) {
                         found.push(format!(
                             "at rest, `{user}` may see {name} in {output}: {may}, and finds it: {}",

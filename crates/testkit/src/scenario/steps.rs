@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Answer, Play};
 use crate::memory_output::{Shelf, locked};
-use crate::script_repository::{self, Deed, ListingScript, Meanwhile, Source};
+use crate::script_repository::{self, ListingScript, Meanwhile, Source, Step};
 use crate::world::{FULL, REGISTRY};
 
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -25,7 +25,7 @@ fn acl(text: &str) -> Acl {
 }
 
 impl Play {
-    pub(super) fn deed(&mut self, word: &str, rest: &str) -> Result<(), String> {
+    pub(super) fn step(&mut self, word: &str, rest: &str) -> Result<(), String> {
         match word {
             "output" => self.add_output(rest),
             "job" => self.define(rest),
@@ -46,7 +46,7 @@ impl Play {
             "backup" => self.back_up(rest),
             "restore" => self.restore(rest),
             "watch" => Ok(()),
-            "quiet" => self.quiet(),
+            "quiet" => self.converge(),
             "clock" => {
                 let seconds = number::<i64>(rest.trim_end_matches('s'))?;
                 self.world.clock.pass(seconds * 1_000);
@@ -151,21 +151,21 @@ impl Play {
         let point = words.next().filter(|point| matches!(*point, "list" | "look" | "read" | "stamps"));
         let point = point.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
         let nth = number(words.next().unwrap_or_default())?;
-        let mut deeds = Vec::new();
+        let mut steps = Vec::new();
         for item in words.next().unwrap_or_default().split(", ") {
             let mut words = item.split_whitespace();
             let name = words.next().ok_or("a name is missing")?.to_owned();
             for word in words.map(str::to_owned) {
                 let name = name.clone();
                 // What is not there by then does not change.
-                deeds.push(Deed(Arc::new(move |source| {
+                steps.push(Step(Arc::new(move |source| {
                     if name.ends_with('/') || source.files.contains_key(&name) {
                         drop(change(source, &name, &word));
                     }
                 })));
             }
         }
-        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { point, nth, deeds });
+        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { point, nth, steps });
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Play {
         self.world.crash.revive();
         let states = script_repository::locked(&self.world.source).over();
         self.changed_meanwhile = !states.is_empty();
-        states.iter().for_each(|state| self.watch.note(state));
+        states.iter().for_each(|state| self.invariants.note(state));
         Ok(())
     }
 }

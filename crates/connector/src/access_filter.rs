@@ -68,9 +68,9 @@ pub struct Reference {
     pub container: Option<ContainerId>,
 }
 
-/// What a search may return.
+/// What a search may return to one user. It is made anew for each search, so that a change of access counts at once.
 #[derive(Clone, Debug)]
-pub enum Permitted {
+pub enum AccessFilter {
     /// Everything: for the owner of the data directory only.
     All,
     /// Entries whose acl and container are both in these sets.
@@ -86,12 +86,12 @@ pub enum Permitted {
     },
 }
 
-impl Permitted {
+impl AccessFilter {
     /// Whether an entry at `address` that refers to an acl and a container may be returned; unknown ones never.
     pub fn permits(&self, address: i64, entry: Reference) -> bool {
         match self {
-            Permitted::All => true,
-            Permitted::Only { acl_ids, containers, pending_containers, pending } => {
+            AccessFilter::All => true,
+            AccessFilter::Only { acl_ids, containers, pending_containers, pending } => {
                 let admits = |of: &Reference| {
                     of.acl_id.is_some_and(|acl_id| acl_ids.contains(acl_id.0))
                         && of.container.is_some_and(|container| {
@@ -115,23 +115,23 @@ mod tests {
             acl_id: acl_id.map(AclId),
             container: container.map(ContainerId),
         };
-        let permitted = Permitted::Only {
+        let access_filter = AccessFilter::Only {
             acl_ids: [1].into_iter().collect(),
             containers: [1, 200].into_iter().collect(),
             pending_containers: PendingContainers::default(),
             pending: HashMap::from([(7, vec![of(Some(2), Some(1))])]),
         };
-        assert!(permitted.permits(5, of(Some(1), Some(200))));
-        assert!(!permitted.permits(5, of(None, Some(1))));
-        assert!(!permitted.permits(5, of(Some(1), None)));
-        assert!(!permitted.permits(5, of(Some(-1), Some(1))));
-        assert!(!permitted.permits(7, of(Some(1), Some(1))), "the new acl does not admit");
-        assert!(Permitted::All.permits(7, Reference::default()));
+        assert!(access_filter.permits(5, of(Some(1), Some(200))));
+        assert!(!access_filter.permits(5, of(None, Some(1))));
+        assert!(!access_filter.permits(5, of(Some(1), None)));
+        assert!(!access_filter.permits(5, of(Some(-1), Some(1))));
+        assert!(!access_filter.permits(7, of(Some(1), Some(1))), "the new acl does not admit");
+        assert!(AccessFilter::All.permits(7, Reference::default()));
     }
 
     #[test]
     fn a_container_that_opened_stays_closed_for_what_a_job_has_not_looked_at() {
-        let permitted = Permitted::Only {
+        let access_filter = AccessFilter::Only {
             acl_ids: [1].into_iter().collect(),
             containers: [1, 2].into_iter().collect(),
             pending_containers: PendingContainers {
@@ -146,7 +146,7 @@ mod tests {
                 acl_id: Some(AclId(1)),
                 container: Some(ContainerId(container)),
             };
-            permitted.permits(9, of)
+            access_filter.permits(9, of)
         };
         assert!(!permits(Some(4), 1), "this job has not looked since");
         assert!(permits(Some(4), 2));
