@@ -16,7 +16,7 @@ pub const DELIVERY_BATCH_MAX: usize = 2_048;
 pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
 pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
-/// Prepared deliveries that wait for an output; a full queue makes workers wait.
+/// Changes that wait in the queue of one output; a full queue makes visits wait, so that memory stays bounded.
 pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
 pub const QUEUED_BYTES_MAX: usize = 64 << 20;

@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn through_memory_or_files_the_order_is_that_of_the_books(
+        fn through_memory_or_files_the_order_is_that_of_the_delivery_log(
             words in proptest::collection::vec((any::<i64>(), any::<i64>(), any::<i64>(), any::<bool>()), 0..200),
             most in 1usize..300,
         ) {

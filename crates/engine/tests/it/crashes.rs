@@ -104,7 +104,7 @@ fn a_document_is_settled_after_all_its_outputs_have_confirmed() {
 
 /// An inventory of an earlier day knows nothing of what an output holds.
 #[test]
-fn deleting_a_job_whose_books_are_of_an_earlier_day_empties_its_output() {
+fn deleting_a_job_whose_inventory_is_of_an_earlier_day_empties_its_output() {
     let text = "output one committing\njob docs to=one\nsource a v1\nbackup\nrun docs\nexpect output one: a v1\nrestore\n\
                 delete docs\nexpect output one:\nexpect jobs:\n";
     assert_eq!(play_on(Kind::Sqlite, text), Vec::<String>::new());
