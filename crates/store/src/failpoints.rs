@@ -85,7 +85,7 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::PlaceWidenedBeforeItIsProven, "a folder that opens up opens as soon as it is listed"),
     (Failpoint::OlderSeqWins, "later intents have smaller numbers"),
     (Failpoint::ConfirmationBeforeCommit, "deliveries are confirmed before the output has committed them"),
-    (Failpoint::ForeignIndexAccepted, "an output that does not fit the books is taken as it is"),
+    (Failpoint::ForeignIndexAccepted, "an output that does not fit the delivery log is taken as it is"),
     (Failpoint::RetryCountedWhilePaused, "a rest between two runs counts as an attempt (jobs cannot be paused yet)"),
     (Failpoint::SingleProbeLeftOut, "what a listing does not name goes without being looked for singly"),
     (Failpoint::HalfDoneRemovalForgotten, "a document whose removal was sent and not confirmed counts as unchanged when it is met"),
