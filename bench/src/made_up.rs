@@ -10,7 +10,7 @@ use ingather_connector::call::{Cancel, Clock};
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_connector::registry::Registry;
-use ingather_connector::repository::{RepositoryKind, Surroundings};
+use ingather_connector::repository::{HostContext, RepositoryKind};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options, Report};
 use ingather_store::connections::{self, Role};
@@ -126,7 +126,7 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
         clock: Arc::new(SystemClock),
         cancel: Cancel::default(),
         data: PathBuf::from(data),
-        surroundings: Surroundings { own: Vec::new(), threads },
+        host: HostContext { own: Vec::new(), threads },
     })
 }
 

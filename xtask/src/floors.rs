@@ -66,7 +66,7 @@ pub(crate) const FLOORS: &[Floor] = &[
 pub(crate) const HEAVY: &[Heavy] = &[
     Heavy {
         library: "rusqlite",
-        // The program's tests damage stores; the test kit reads the books without the store's own statements; the bench
+        // The program's tests damage stores; the test kit reads the inventory without the store's own statements; the bench
         // counts what is written.
         only: &[STORE, TESTKIT, APP, BENCH],
         instead: "ask the store: a statement in its sql folder and a call",

@@ -14,6 +14,7 @@ mod markdown;
 mod messages;
 mod naming;
 mod planted;
+mod retired;
 mod size;
 mod sql;
 mod unused;
@@ -67,6 +68,7 @@ const RULES: &[(&str, Rule)] = &[
     ("unlisted-connector", listed::connectors),
     ("unchecked-connector", listed::suites),
     ("feature-of-tests", planted::features),
+    ("retired-word", retired::words),
     ("unused-dependency", unused::dependencies),
 ];
 

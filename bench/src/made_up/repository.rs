@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::{Entry, Level, unix_group};
+use ingather_connector::model::access::{Acl, Entry, unix_group};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::Scope;
 use ingather_connector::repository::{
-    Group, Item, Listing, Observed, Page, PlaceReport, Presence, ReadContent, Repository, RepositoryCan,
-    RepositoryKind,
+    ContainerReport, Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository,
+    RepositoryCapabilities, RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::trees;
 
-/// Groups that levels name; a user of the query bench is in half of them.
+/// Groups that acls name; a user of the query bench is in half of them.
 pub(crate) const GROUPS: u32 = 2_000;
 
 /// What is made up.
@@ -26,37 +26,37 @@ struct MadeUp {
     documents: u64,
     /// Documents of one folder.
     each: u64,
-    /// Distinct levels, of documents and of folders; 0: open to all.
-    levels: u64,
+    /// Distinct acls, of documents and of folders; 0: open to all.
+    acls: u64,
     /// Bytes of each text.
     bytes: usize,
 }
 
-/// The kind; settings: `documents`, `each`, `levels`, `bytes`.
+/// The kind; settings: `documents`, `each`, `acls`, `bytes`.
 pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "made-up",
     about: "Makes its documents up.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
+    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let number = |name: &str| source[name].as_u64().unwrap_or_default();
         Ok(Arc::new(MadeUp {
             documents: number("documents"),
             each: number("each").max(1),
-            levels: number("levels"),
+            acls: number("levels"),
             bytes: number("bytes") as usize,
         }))
     },
 };
 
 impl MadeUp {
-    fn level(self, number: u64) -> Level {
-        if self.levels == 0 {
-            return Level::open();
+    fn acl(self, number: u64) -> Acl {
+        if self.acls == 0 {
+            return Acl::open();
         }
-        // The first entry makes levels distinct, the second decides.
-        let number = (number % self.levels) as u32;
-        Level::Ordered(vec![
+        // The first entry makes acls distinct, the second decides.
+        let number = (number % self.acls) as u32;
+        Acl::Ordered(vec![
             Entry::deny(unix_group(1_000_000 + number)),
             Entry::allow(unix_group(number % GROUPS)),
         ])
@@ -105,7 +105,7 @@ impl Repository for MadeUp {
             content: item.content,
             access: item.access,
             identity: item.identity,
-            level: self.level(number),
+            acl: self.acl(number),
             record,
         })
     }
@@ -114,7 +114,7 @@ impl Repository for MadeUp {
         let mut observed = self.look(call, key)?;
         let number = self.number(key).ok_or(Fault::Gone)?;
         let text = trees::text(number, self.bytes);
-        read(&mut observed.record, &observed.level, &mut text.as_bytes())?;
+        read(&mut observed.record, &observed.acl, &mut text.as_bytes())?;
         Ok(observed)
     }
 
@@ -144,11 +144,11 @@ impl Listing for Pages {
         if !self.root_told {
             self.root_told = true;
             page.proven.push(Scope::Folder(String::new()));
-            page.places.push(PlaceReport {
+            page.containers.push(ContainerReport {
                 name: "/".to_owned(),
                 parent: None,
                 identity: "root".to_owned(),
-                level: Level::open(),
+                acl: Acl::open(),
                 folder: Some(String::new()),
                 stamp: Stamp::NONE,
             });
@@ -156,17 +156,17 @@ impl Listing for Pages {
         let last = folders.min(self.folder + (limits::PAGE_ITEMS_MAX as u64 / each).max(1));
         for folder in self.folder..last {
             let name = MadeUp::folder(folder);
-            page.places.push(PlaceReport {
+            page.containers.push(ContainerReport {
                 name: format!("/{name}"),
                 parent: Some("/".to_owned()),
                 identity: folder.to_string(),
-                level: self.source.level(folder),
+                acl: self.source.acl(folder),
                 folder: Some(name.clone()),
                 stamp: Stamp::NONE,
             });
             let numbers = folder * each..documents.min((folder + 1) * each);
             page.groups.push(Group {
-                place: Some(format!("/{name}")),
+                container: Some(format!("/{name}")),
                 items: numbers.map(MadeUp::item).collect(),
                 parent: name.clone(),
             });

@@ -25,7 +25,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let mut files = Files::wide(bench.path("counted"), FILES)?;
     let mut lines = Vec::new();
     for output in ["null", "index"] {
-        let books = Books::begin(bench, &format!("counted-{output}"), output)?;
+        let inventory = Inventory::begin(bench, &format!("counted-{output}"), output)?;
         for step in ["first run", "run without changes", "run after 5 changes", "run after a changed folder"]
         {
             match step {
@@ -33,7 +33,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
                 "run after a changed folder" => change_folder(&files)?,
                 _ => {}
             }
-            let counted = books.count(&sync(bench, &books.data, &files.root, output))?;
+            let counted = inventory.count(&sync(bench, &inventory.data, &files.root, output))?;
             let per = if step == "first run" { FILES as f64 } else { 1.0 };
             let name = |what: &str| format!("{step} to {output}: {what}");
             lines.push(line(&name("rows"), counted.rows / per, if per > 1.0 { "per document" } else { "" })?);
@@ -78,7 +78,7 @@ fn change_folder(files: &Files) -> Result<()> {
 }
 
 /// A store whose tables count what is written to them.
-struct Books {
+struct Inventory {
     data: String,
     store: PathBuf,
     connection: Connection,
@@ -93,8 +93,8 @@ struct Counted {
     commits: f64,
 }
 
-impl Books {
-    fn begin(bench: &Bench, data: &str, output: &str) -> Result<Books> {
+impl Inventory {
+    fn begin(bench: &Bench, data: &str, output: &str) -> Result<Inventory> {
         // A first run over nothing makes the tables.
         let empty = bench.path("counted-empty");
         std::fs::create_dir_all(&empty)?;
@@ -117,7 +117,7 @@ impl Books {
                 ))?;
             }
         }
-        Ok(Books { data: data.to_owned(), store, connection })
+        Ok(Inventory { data: data.to_owned(), store, connection })
     }
 
     fn count(&self, command: &Command) -> Result<Counted> {

@@ -32,7 +32,7 @@ fn clear(bench: &Bench) -> Result<()> {
     ["deep", "data", "bare", "omega"].into_iter().try_for_each(|name| fresh(&bench.path(name)))
 }
 
-/// Everything is read and hashed, nothing is kept but the books.
+/// Everything is read and hashed, nothing is kept but the inventory.
 pub(super) fn to_null(bench: &Bench) -> Result<Vec<Line>> {
     let files = tree(bench)?;
     let read = floor(&["read".as_ref(), files.root.as_os_str()])?;

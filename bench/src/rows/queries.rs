@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::access::{Tokens, unix_group};
-use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{SearchRequest, Searcher};
-use ingather_engine::who;
+use ingather_engine::access_filter;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
 use serde_json::json;
@@ -87,12 +87,19 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     let searcher = Searcher::open(data, reader.id())?.ok_or("there is no index")?;
     let output = reader.read(|sql| connections::find(sql, Role::Output, "index"))?;
     let tokens: Tokens = (0..GROUPS / 2).map(|group| unix_group(group * 2)).collect();
-    let all = Arc::new(Permitted::All);
-    let ask = |query: &str, permitted: &Arc<Permitted>| -> Result<f64> {
+    let all = Arc::new(AccessFilter::All);
+    let ask = |query: &str, access_filter: &Arc<AccessFilter>| -> Result<f64> {
         let begun = milliseconds();
-        let permitted = permitted.clone();
-        let request =
-            SearchRequest { query, permitted, limit: 10, offset: 0, sort: None, facets: false, job: None };
+        let access_filter = access_filter.clone();
+        let request = SearchRequest {
+            query,
+            access_filter,
+            limit: 10,
+            offset: 0,
+            sort: None,
+            facets: false,
+            job: None,
+        };
         searcher.search(&request)?;
         Ok(milliseconds() - begun)
     };
@@ -102,7 +109,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
         ask(query, &all)?;
     }
     let begun = milliseconds();
-    let only = Arc::new(who::permitted(&reader, output.map(|output| output.id), &tokens)?);
+    let only = Arc::new(access_filter::for_tokens(&reader, output.map(|output| output.id), &tokens)?);
     ask(&queries[0], &only)?;
     let first = milliseconds() - begun;
     let mut times = [Vec::new(), Vec::new()];

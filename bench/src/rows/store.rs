@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, DocumentId, JobId};
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
-use ingather_store::documents::{self, NewDocument, Visited};
+use ingather_store::documents::{self, DocumentUpdate, NewDocument};
 use ingather_store::{Durability, Store, Target, explain};
 
 use super::queries::milliseconds;
@@ -103,8 +103,8 @@ fn list_new(store: &Store, count: usize) -> Result<()> {
         let new: Vec<NewDocument> = numbers
             .into_iter()
             .enumerate()
-            .map(|(place, number)| NewDocument {
-                id: DocumentId(id(first + place)),
+            .map(|(container, number)| NewDocument {
+                id: DocumentId(id(first + container)),
                 key: DocumentKey { parent: folder(number), own: scattered(number) },
                 name: format!(
                     "some/folder/of/the/source/folder-{:06}/document-{number:08}.txt",
@@ -113,7 +113,7 @@ fn list_new(store: &Store, count: usize) -> Result<()> {
                 version: Digest(scattered(number) ^ 1),
                 access: Digest(scattered(number) ^ 2),
                 identity: scattered(number) ^ 3,
-                place: Some(PlaceId(1)),
+                container: Some(ContainerId(1)),
             })
             .collect();
         store.write(Durability::Relaxed, |sql| documents::add(sql, JOB, 1, &new))?;
@@ -130,8 +130,8 @@ fn intend(store: &Store, count: usize) -> Result<()> {
                 address_parent: folder(number) ^ 4,
                 address: scattered(number) ^ 4,
                 seq: id(number),
-                sent: Digest(scattered(number) ^ 5),
-                sent_access: Digest(1),
+                intended: Digest(scattered(number) ^ 5),
+                intended_acl: Digest(1),
             })
             .collect();
         store.write(Durability::Synced, |sql| deliveries::intend(sql, OUTPUT, 1, false, &intents))?;
@@ -143,21 +143,21 @@ fn confirm(store: &Store, count: usize) -> Result<()> {
     for batch in batches(count, limits::DELIVERY_BATCH_MAX) {
         let answered = |number| Answered { document: id(number), component: 0, seq: id(number) };
         let rows: Vec<Answered> = batch.clone().map(answered).collect();
-        let visited: Vec<Visited> = batch
-            .map(|number| Visited {
+        let update: Vec<DocumentUpdate> = batch
+            .map(|number| DocumentUpdate {
                 id: DocumentId(id(number)),
                 version: Digest(scattered(number) ^ 1),
                 access: Digest(scattered(number) ^ 2),
                 raw: Some(Digest(scattered(number) ^ 6)),
                 settings: Digest(7),
                 identity: scattered(number) ^ 3,
-                class: Some(ClassId(1)),
-                place: Some(PlaceId(1)),
+                acl_id: Some(AclId(1)),
+                container: Some(ContainerId(1)),
             })
             .collect();
         store.write(Durability::Synced, |sql| {
             deliveries::confirm(sql, OUTPUT, 2, Confirmed::Record, &rows)?;
-            documents::settle(sql, 1, &visited)
+            documents::complete(sql, 1, &update)
         })?;
     }
     Ok(())

@@ -20,7 +20,7 @@ use ingather_connector::model::ids::JobId;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Failure, Result};
-use crate::{show, surroundings, wiring};
+use crate::{show, system_checks, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -80,7 +80,7 @@ fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<J
     }
     for job in reader.read(ingather_store::jobs::list)?.into_iter().filter(|job| Some(job.id) != done) {
         let waits = ingather_engine::jobs::resends(reader, &job)?;
-        if let Some(sentence) = surroundings::resends(&job, waits) {
+        if let Some(sentence) = system_checks::resends(&job, waits) {
             show::stderr(&format!("{sentence}; `ingather sync` of {} sends them", job.root));
         }
     }

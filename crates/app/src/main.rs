@@ -8,7 +8,7 @@ mod exit;
 mod interrupt;
 mod selftest;
 mod show;
-mod surroundings;
+mod system_checks;
 mod wiring;
 
 use clap::Parser;

@@ -372,11 +372,11 @@ impl Trial {
                     .into_iter()
                     .map(|part| ((part.document, part.id), part.name))
                     .collect();
-                let held = deliveries::holdings(sql, &ids)?;
+                let held = deliveries::states(sql, &ids)?;
                 let missing = held.iter().filter(|delivery| {
-                    let holding = &delivery.holding;
+                    let state = &delivery.state;
                     output.as_ref().is_none_or(|output| output.id == delivery.output)
-                        && holding.held != Some(holding.sent)
+                        && state.confirmed != Some(state.intended)
                 });
                 let key = |delivery: &deliveries::Delivery| {
                     let part = match delivery.component {

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_connector::call::{Call, Clock};
 use ingather_connector::model::job::Definition;
-use ingather_connector::repository::Surroundings;
+use ingather_connector::repository::HostContext;
 use ingather_engine::Engine;
 use ingather_extract::pictures::Recognizer;
 use ingather_store::Reader;
@@ -106,7 +106,7 @@ pub(crate) fn engine(
         clock: Arc::new(SystemClock),
         cancel: interrupt::cancel(),
         data: data.path.clone(),
-        surroundings: Surroundings { own, threads },
+        host: HostContext { own, threads },
     }
 }
 

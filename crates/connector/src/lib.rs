@@ -7,11 +7,11 @@
 //! retries, batching and persistence belong to the engine (`docs/decisions/0001-blocking-contracts.md`).
 #![warn(missing_docs)]
 
+pub mod access_filter;
 pub mod authority;
 pub mod call;
 pub mod described;
 pub mod output;
-pub mod permitted;
 pub mod registry;
 pub mod repository;
 pub mod settings;

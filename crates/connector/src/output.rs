@@ -1,12 +1,12 @@
-//! An output: holds entries by address. It receives batches and answers per item; the engine keeps the books.
+//! An output: holds entries by address. It receives batches and answers per item; the engine keeps the delivery log.
 
 use std::sync::Arc;
 
-use ingather_model::access::Level;
+use ingather_model::access::Acl;
 use ingather_model::balance::Balance;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
-use ingather_model::ids::{ClassId, Digest, PlaceId};
+use ingather_model::ids::{AclId, ContainerId, Digest};
 
 use crate::call::Call;
 use crate::settings::Schema;
@@ -18,38 +18,40 @@ pub struct OutputKind {
     /// One sentence for lists and manuals.
     pub about: &'static str,
     /// What it is able to do.
-    pub can: OutputCan,
+    pub capabilities: OutputCapabilities,
     /// Schema of its settings.
     pub schema: fn() -> Schema,
     /// Opens it for writing; settings were checked before.
     ///
     /// # Errors
     /// A fault that says who holds it, or that it belongs to another store.
-    pub open: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Box<dyn Output>, Fault>,
+    pub open: fn(settings: &serde_json::Value, context: &OutputContext) -> Result<Box<dyn Output>, Fault>,
     /// Whether [`OutputKind::open`] could open it, asked without making, locking or changing anything. Who holds it is not
     /// asked: it may be let go by then.
     ///
     /// # Errors
     /// What `open` would answer.
-    pub check: fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>,
+    pub check: fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>,
     /// Opens it for looking, also beside a writer and where nothing can be written; makes nothing. None where it can list
-    /// nothing ([`OutputCan::list`]).
+    /// nothing ([`OutputCapabilities::list`]).
     pub look: Option<Look>,
     /// Takes everything that it holds away, as it is, so that opening it makes it anew: the cure for damage. None where
     /// nothing can be damaged that is not somebody's own.
-    pub discard: Option<fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<(), Fault>>,
+    pub discard: Option<fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>>,
 }
 
 /// Opens an output for looking; none when it is not there yet.
 ///
 /// # Errors
 /// A fault that says what is wrong with it, or that it belongs to another store.
-pub type Look =
-    fn(settings: &serde_json::Value, place: &OutputPlace) -> Result<Option<Box<dyn Holdings>>, Fault>;
+pub type Look = fn(
+    settings: &serde_json::Value,
+    context: &OutputContext,
+) -> Result<Option<Box<dyn OutputSnapshot>>, Fault>;
 
 /// Abilities of an output; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputCan {
+pub struct OutputCapabilities {
     /// Applied changes are kept only from [`Output::commit`] on; nothing is confirmed before.
     pub commits: bool,
     /// Takes access by reference and applies it without the record.
@@ -63,10 +65,10 @@ pub struct OutputCan {
 
 /// Where a local output keeps its state.
 #[derive(Clone, Debug)]
-pub struct OutputPlace {
+pub struct OutputContext {
     /// The data directory.
     pub data: std::path::PathBuf,
-    /// Identity of the store that keeps the books; an output that belongs to another one refuses to open.
+    /// Identity of the store that keeps the delivery log; an output that belongs to another one refuses to open.
     pub store: String,
     /// Number of this opening, which no other has: [`Generation::session`] of whatever it commits.
     pub session: i64,
@@ -101,42 +103,42 @@ pub enum Op {
         record: Arc<Record>,
         /// Digest of record and settings.
         version: Digest,
-        /// Its class; none hides it from everybody.
-        class: Option<ClassId>,
-        /// Its place; none hides it from everybody.
-        place: Option<PlaceId>,
+        /// Its acl; none hides it from everybody.
+        acl_id: Option<AclId>,
+        /// Its container; none hides it from everybody.
+        container: Option<ContainerId>,
     },
     /// Change the access of the entry that is there, and whose it is: [`Change::job`], [`Change::job_name`] and
     /// [`Change::document`].
     Access {
         /// The entry that is spoken of, as [`Op::Put`] numbers it; none: whatever is there is hidden, or nobody knows which it is.
         version: Option<Digest>,
-        /// Its class.
-        class: Option<ClassId>,
-        /// Its place.
-        place: Option<PlaceId>,
+        /// Its acl.
+        acl_id: Option<AclId>,
+        /// Its container.
+        container: Option<ContainerId>,
     },
     /// Take the entry out; it is no error when there is none.
     Delete,
 }
 
-/// Who may see what is at a place, as the runs of one job have proven it: entries refer to it by [`Change::job`] and the
-/// place of [`Op`]. Within one state of an output ([`Says::Begin`]) it is never another one.
+/// Who may see what is below a container, as the runs of one job have proven it: entries refer to it by [`Change::job`] and the
+/// container of [`Op`]. Within one state of an output ([`Says::Begin`]) it is never another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Container {
-    /// The place.
-    pub place: PlaceId,
+pub struct JobContainer {
+    /// The container.
+    pub container: ContainerId,
     /// Handle of the job.
     pub job: i64,
 }
 
-impl std::fmt::Display for Container {
+impl std::fmt::Display for JobContainer {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "{}-{}", self.place.0, self.job)
+        write!(to, "{}-{}", self.container.0, self.job)
     }
 }
 
-/// Something beside entries that an output with [`OutputCan::told`] is told, in the order of its changes.
+/// Something beside entries that an output with [`OutputCapabilities::told`] is told, in the order of its changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// As [`Change::seq`].
@@ -165,19 +167,19 @@ pub enum Says {
         /// that nobody tells again. 0 when nothing of this state was told before.
         follows: i64,
     },
-    /// What a class admits; it never changes.
+    /// What an acl admits; it never changes.
     Acl {
-        /// The class.
-        id: ClassId,
+        /// The acl.
+        id: AclId,
         /// Whom it admits.
-        level: Level,
+        acl: Acl,
     },
-    /// All that must admit at a place and above it, in place of what was told of it before.
+    /// All that must admit at a container and above it, in place of what was told of it before.
     Container {
         /// Which.
-        id: Container,
-        /// Classes; none: the inventory does not know all of them.
-        acls: Option<Vec<ClassId>>,
+        id: JobContainer,
+        /// Acls; none: the inventory does not know all of them.
+        acls: Option<Vec<AclId>>,
     },
     /// What has to admit to the entry at an address beside what the entry says, whatever it is put as meanwhile: access of it is
     /// known and on its way. In place of what was told of it before; at last nothing.
@@ -185,7 +187,7 @@ pub enum Says {
         /// As [`Change::address`].
         address: i64,
         /// Class and container of each.
-        references: Vec<(Option<ClassId>, Option<Container>)>,
+        references: Vec<(Option<AclId>, Option<JobContainer>)>,
     },
     /// What began last ends: what was told is what a search would go by.
     End {
@@ -202,10 +204,10 @@ pub enum Says {
 
 /// What an output holds at one address, for `verify`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct OutputEntry {
     /// As in [`Change::id`].
     pub id: String,
-    /// As in [`Change::address`], as it was sent; 0 when the entry carries none. Only the store whose books they are can
+    /// As in [`Change::address`], as it was sent; 0 when the entry carries none. Only the store that sent it can
     /// make one that fits the id, so it tells its own entries from foreign ones.
     pub address: i64,
     /// As in [`Change::job`].
@@ -213,9 +215,9 @@ pub struct Held {
     /// As in [`Op::Put`].
     pub version: Digest,
     /// Class.
-    pub class: Option<ClassId>,
+    pub acl_id: Option<AclId>,
     /// Place.
-    pub place: Option<PlaceId>,
+    pub container: Option<ContainerId>,
 }
 
 /// Where a committing output stands.
@@ -223,13 +225,13 @@ pub struct Held {
 pub struct Generation {
     /// Identity of this very output (an index that is made anew gets another one, a file that begins otherwise too).
     pub identity: String,
-    /// Number of its last commit; grows by one with each. Of an output with [`OutputCan::told`]: [`Change::seq`] of the last
+    /// Number of its last commit; grows by one with each. Of an output with [`OutputCapabilities::told`]: [`Change::seq`] of the last
     /// change that is in it, 0 when nobody can say.
     pub number: i64,
     /// Largest [`Change::seq`] that it has seen; 0 when it does not keep any. One above what the store has
     /// noted as sent to this output tells that the store was restored from an earlier day.
     pub seq: i64,
-    /// [`OutputPlace::session`] of the opening that wrote it last; 0 before there was one. After store and output were both
+    /// [`OutputContext::session`] of the opening that wrote it last; 0 before there was one. After store and output were both
     /// put back to an earlier day, numbers are given out again: the session tells one commit of a number from another.
     pub session: i64,
 }
@@ -238,7 +240,7 @@ pub struct Generation {
 /// then on fails, and the next opening tells it everything anew.
 pub const LOST: &str = "lost";
 
-/// How an output with [`OutputCan::told`] stands to what the books noted of it.
+/// How an output with [`OutputCapabilities::told`] stands to what the delivery log noted of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continuity {
     /// It holds what it held then, and nothing that another writer added since.
@@ -258,7 +260,7 @@ pub trait Output: Send {
     fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>>;
 
     /// Takes statements in, durably, before anything that is applied later; all of them, or it fails. Asked only of outputs
-    /// with [`OutputCan::told`].
+    /// with [`OutputCapabilities::told`].
     ///
     /// # Errors
     /// Nobody knows which of them were taken in: they are told again.
@@ -267,7 +269,7 @@ pub trait Output: Send {
     }
 
     /// Compares it with what [`Generation::identity`] said when that was noted last; `opening` is the last one that may have told it
-    /// something since ([`Says::Begin`]). Asked only of outputs with [`OutputCan::told`], before they are told anything.
+    /// something since ([`Says::Begin`]). Asked only of outputs with [`OutputCapabilities::told`], before they are told anything.
     ///
     /// # Errors
     /// It cannot be read.
@@ -284,9 +286,9 @@ pub trait Output: Send {
     /// Where it stands now: what survived the last end of the process.
     fn generation(&self) -> Generation;
 
-    /// Drops every entry, durably, because the books do not speak of them any more; everything is sent again.
+    /// Drops every entry, durably, because the delivery log does not speak of them any more; everything is sent again.
     /// [`Generation::seq`] stays, unless no store gives such numbers out. Outputs without commits have nothing that could
-    /// differ from the books, and do nothing.
+    /// differ from the delivery log, and do nothing.
     ///
     /// # Errors
     /// The entries are still there.
@@ -298,11 +300,11 @@ pub trait Output: Send {
     ///
     /// # Errors
     /// `Refused` when the output cannot list.
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault>;
 }
 
 /// What an output holds, as one commit left it, for somebody who only looks.
-pub trait Holdings: Send {
+pub trait OutputSnapshot: Send {
     /// Where that commit stands.
     fn generation(&self) -> Generation;
 
@@ -310,7 +312,7 @@ pub trait Holdings: Send {
     ///
     /// # Errors
     /// It cannot be read.
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault>;
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault>;
 
     /// What of it is damaged, a clause each; `every_entry` also reads each entry and follows its id. Bounded in number.
     ///
@@ -322,12 +324,12 @@ pub trait Holdings: Send {
 /// Looks at an output by opening it: for those whose opening makes and changes nothing, and that cannot be damaged.
 pub struct AsOpened(pub Box<dyn Output>);
 
-impl Holdings for AsOpened {
+impl OutputSnapshot for AsOpened {
     fn generation(&self) -> Generation {
         self.0.generation()
     }
 
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         self.0.list(call, after, most)
     }
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use ingather_model::access::Level;
+use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::Stamp;
@@ -19,24 +19,23 @@ pub struct RepositoryKind {
     /// One sentence for lists and manuals.
     pub about: &'static str,
     /// What it is able to do.
-    pub can: RepositoryCan,
+    pub capabilities: RepositoryCapabilities,
     /// Schema of the settings of a job that uses it (what to include).
     pub source_schema: fn() -> Schema,
     /// Opens it for one job; settings were checked against the schema before.
-    pub open:
-        fn(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault>,
+    pub open: fn(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault>,
 }
 
 /// Abilities of a repository; the engine and the suite go by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RepositoryCan {
+pub struct RepositoryCapabilities {
     /// Lists with versions and proves ranges (design 4.5).
     pub list: bool,
     /// Reports who may see a document.
     pub access: bool,
     /// Two keys never share a URI, so that no other document of the job can own an address.
     pub unique_uris: bool,
-    /// Two looks at a document or a place can be compared ([`PlaceReport::stamp`], [`Repository::stamps`]): nothing is shown
+    /// Two looks at a document or a container can be compared ([`ContainerReport::stamp`], [`Repository::stamps`]): nothing is shown
     /// that was read while either changed (design 4.20). One that cannot gives access and content in one answer, or its word
     /// is taken.
     pub looks: bool,
@@ -44,7 +43,7 @@ pub struct RepositoryCan {
 
 /// What surrounds a repository on this machine.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct HostContext {
     /// Files and folders of the program itself (data directory, journals) by device and inode: never documents.
     pub own: Vec<(u64, u64)>,
     /// Threads that a listing may use.
@@ -80,20 +79,20 @@ pub trait Repository: Send + Sync {
     /// returned.
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
 
-    /// Looks once more at places that it has reported, by name: each stamp as in [`PlaceReport::stamp`], but for the age of what
-    /// it tells, which only the first of two looks needs. [`Stamp::NONE`] for a place that is not there. Asked for few places at
+    /// Looks once more at containers that it has reported, by name: each stamp as in [`ContainerReport::stamp`], but for the age of what
+    /// it tells, which only the first of two looks needs. [`Stamp::NONE`] for a container that is not there. Asked for few containers at
     /// a time, before anything is sent that was read in them.
-    fn stamps(&self, call: &Call, places: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, call: &Call, containers: &[&str]) -> Vec<Stamp> {
         let _ = call;
-        vec![Stamp::NONE; places.len()]
+        vec![Stamp::NONE; containers.len()]
     }
 
-    /// Looks again at all places above the document `key`, from the top down, as a listing would report them now. Asked when a
-    /// place was not the same in two looks; from now on its stamp should hold still while others come and go in it.
+    /// Looks again at all containers above the document `key`, from the top down, as a listing would report them now. Asked when a
+    /// container was not the same in two looks; from now on its stamp should hold still while others come and go in it.
     ///
     /// # Errors
     /// Those of [`Repository::look`].
-    fn places_of(&self, call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         let _ = (call, key);
         Ok(Vec::new())
     }
@@ -108,7 +107,7 @@ pub trait Repository: Send + Sync {
 
     /// Who may see a document that is there and that a rule of the job leaves out, asked in each run while its removal is held. None
     /// when that cannot be told now: it stays as it is.
-    fn level_of_left(&self, call: &Call, key: &str) -> Option<Level> {
+    fn level_of_left(&self, call: &Call, key: &str) -> Option<Acl> {
         let _ = (call, key);
         None
     }
@@ -144,9 +143,9 @@ pub trait Repository: Send + Sync {
     }
 }
 
-/// Consumes the content of one document and completes its record. The level is the document's own as it is opened, the same
+/// Consumes the content of one document and completes its record. The acl is the document's own as it is opened, the same
 /// that the answer has when nothing changes meanwhile: content goes only where what is read for such documents goes.
-pub type ReadContent<'a> = dyn FnMut(&mut Record, &Level, &mut dyn Read) -> Result<(), Fault> + 'a;
+pub type ReadContent<'a> = dyn FnMut(&mut Record, &Acl, &mut dyn Read) -> Result<(), Fault> + 'a;
 
 /// A listing under way. Dropping it ends it.
 pub trait Listing: Send {
@@ -158,8 +157,8 @@ pub trait Listing: Send {
 /// A piece of a listing. A parent's items may come in several pages; its scope is in `proven` of the last one.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Places, parents before children; each is known before an item names it.
-    pub places: Vec<PlaceReport>,
+    /// Containers, parents before children; each is known before an item names it.
+    pub containers: Vec<ContainerReport>,
     /// Items by parent.
     pub groups: Vec<Group>,
     /// Ranges of which all items have now been told.
@@ -183,19 +182,19 @@ pub struct Skipped {
 
 /// A folder or share that rules access to what is in it (design 4.20).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaceReport {
+pub struct ContainerReport {
     /// Absolute, unique in the connection, such as `/srv/share/notes`.
     pub name: String,
-    /// Name of the place above; none at the top.
+    /// Name of the container above; none at the top.
     pub parent: Option<String>,
-    /// What makes it another place when it is replaced under the same name: device and inode.
+    /// What makes it another container when it is replaced under the same name: device and inode.
     pub identity: String,
     /// Who may pass (for folders: the execute right).
-    pub level: Level,
+    pub acl: Acl,
     /// The folder of keys that it rules directly, as in [`Scope::Folder`]; none when it stands above the source.
     pub folder: Option<String>,
-    /// Equal in two looks: between them it was this place, under this name, and nobody else might pass. Told of a time before
-    /// `level` was asked for. [`Stamp::NONE`] when this look proves nothing: it changed too lately, or the source has none.
+    /// Equal in two looks: between them it was this container, under this name, and nobody else might pass. Told of a time before
+    /// `acl` was asked for. [`Stamp::NONE`] when this look proves nothing: it changed too lately, or the source has none.
     pub stamp: Stamp,
 }
 
@@ -204,8 +203,8 @@ pub struct PlaceReport {
 pub struct Group {
     /// Parent part of the keys, such as `notes/`; empty at the root.
     pub parent: String,
-    /// Name of the place that rules them.
-    pub place: Option<String>,
+    /// Name of the container that rules them.
+    pub container: Option<String>,
     /// The items, each once.
     pub items: Vec<Item>,
 }
@@ -232,8 +231,8 @@ pub struct Observed {
     pub access: Stamp,
     /// As in [`Item::identity`].
     pub identity: i64,
-    /// Its own level; [`Level::open`] when the repository knows no access.
-    pub level: Level,
+    /// Its own acl; [`Acl::open`] when the repository knows no access.
+    pub acl: Acl,
     /// Fields, and the body when it was read.
     pub record: Record,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 
-use ingather_model::access::Level;
+use ingather_model::access::Acl;
 use ingather_model::document::{Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 
@@ -67,9 +67,9 @@ pub trait Transform: Send + Sync {
     /// A fault about this item; others are not touched by it. Errors of the content are passed on as they are.
     fn apply(&self, call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault>;
 
-    /// Who may see a document that its source shows to `level`; the same for equal levels, and without its content, for
-    /// access may change alone (design 4.18). Places above it rule whatever a stage says.
-    fn access<'l>(&self, level: Cow<'l, Level>) -> Cow<'l, Level> {
-        level
+    /// Who may see a document that its source shows to `acl`; the same for equal acls, and without its content, for
+    /// access may change alone (design 4.18). Containers above it rule whatever a stage says.
+    fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {
+        acl
     }
 }

@@ -1,10 +1,10 @@
 //! Files and folders on a mounted disk: a parallel walk that proves folders, and access as the kernel judges it.
 
+mod acls;
 mod explain;
 mod facts;
 mod folder;
 mod kinds;
-mod levels;
 mod looks;
 mod made_up;
 mod mounts;
@@ -23,21 +23,21 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
 use ingather_connector::repository::{
-    Group, Item, Listing, Named, Observed, Page, PlaceReport, Presence, ReadContent, Repository,
-    RepositoryCan, RepositoryKind, Skipped, Standing, Surroundings,
+    ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, ReadContent,
+    Repository, RepositoryCapabilities, RepositoryKind, Skipped, Standing,
 };
 use ingather_connector::settings as reading;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use self::acls::{PosixAcl, Right};
 use self::facts::Facts;
-use self::levels::{Acl, Right};
 use self::looks::Looks;
 use self::made_up::MadeUp;
 use self::mounts::{Mounted, Mounts};
@@ -52,24 +52,24 @@ use crate::unix::Owners;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "filesystem",
     about: "Files and folders on a mounted disk.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: true },
+    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: true },
     source_schema: reading::schema_of::<SourceSettings>,
     open,
 };
 
-fn open(settings: &serde_json::Value, surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
-    Ok(Arc::new(Disk(Arc::new(source_of(settings, surroundings)?))))
+fn open(settings: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
+    Ok(Arc::new(Disk(Arc::new(source_of(settings, host)?))))
 }
 
-fn source_of(source: &serde_json::Value, surroundings: &Surroundings) -> Result<Source, Fault> {
+fn source_of(source: &serde_json::Value, host: &HostContext) -> Result<Source, Fault> {
     let settings: SourceSettings = reading::read(source)?;
-    let mut own = surroundings.own.clone();
+    let mut own = host.own.clone();
     own.sort_unstable();
     let source = Source {
         root: RootPath::parse(&settings.root)?,
         rules: Rules::of(&settings)?,
         own,
-        threads: surroundings.threads,
+        threads: host.threads,
         owners: Owners::default(),
         base: Mutex::new(None),
         reached: Reached::default(),
@@ -136,9 +136,9 @@ impl Source {
         mounted
     }
 
-    /// Who may pass through a folder that is open as `handle`: those whom `level` says, if what it says counts.
-    fn of_folder(&self, facts: &Facts, handle: &OwnedFd, level: impl FnOnce() -> Level) -> Level {
-        if self.trust.of(facts, handle) { level() } else { levels::of_roots_alone() }
+    /// Who may pass through a folder that is open as `handle`: those whom `acl` says, if what it says counts.
+    fn of_folder(&self, facts: &Facts, handle: &OwnedFd, acl: impl FnOnce() -> Acl) -> Acl {
+        if self.trust.of(facts, handle) { acl() } else { acls::of_roots_alone() }
     }
 
     /// Whether root alone may see a document, because of what it lies on. In a folder of the same device that decides, so that a
@@ -155,17 +155,17 @@ impl Source {
     }
 
     /// Who may read the document `key`, which has this access list, and its stamps of content and access as of `now`. They hold
-    /// whatever the level is made of.
-    fn judge(&self, key: &str, now: i64, taken: &Taken, list: &Acl) -> Judged {
+    /// whatever the acl is made of.
+    fn judge(&self, key: &str, now: i64, taken: &Taken, list: &PosixAcl) -> Judged {
         let Taken { facts, handle, stands, .. } = taken;
         let mounted = self.mounted(facts, handle);
         let alone = self.is_alone(facts, handle, || self.device_above(key));
-        let level = if alone { levels::of_roots_alone() } else { levels::level(facts, list, Right::Read) };
+        let acl = if alone { acls::of_roots_alone() } else { acls::acl(facts, list, Right::Read) };
         let (content, access) = match stands {
             true => mounted.stamps(facts, now, alone, if mounted.mapped { list.digest() } else { 0 }),
             false => (Stamp::NONE, Stamp::NONE),
         };
-        Judged { level, content, access, identity: facts.identity(mounted.mark) }
+        Judged { acl, content, access, identity: facts.identity(mounted.mark) }
     }
 
     /// What about the file itself leaves it out, whatever its name.
@@ -264,8 +264,8 @@ impl Source {
         let name = names::escape(self.root.name()).into_owned();
         first.proven.push(Scope::Folder(String::new()));
         // The folder that holds the file rules all keys that there are.
-        if let Some(place) = first.places.last_mut() {
-            place.folder = Some(String::new());
+        if let Some(container) = first.containers.last_mut() {
+            container.folder = Some(String::new());
         }
         if self.rules.leaves_out(self.root.name(), false, None).is_some() {
             return;
@@ -282,8 +282,9 @@ impl Source {
                     return;
                 };
                 let item = Item { name, content, access, identity: root.facts.identity(mark) };
-                let place = first.places.last().map(|place: &PlaceReport| place.name.clone());
-                first.groups.push(Group { parent: String::new(), place, items: vec![item] });
+                let container =
+                    first.containers.last().map(|container: &ContainerReport| container.name.clone());
+                first.groups.push(Group { parent: String::new(), container, items: vec![item] });
                 self.trust.count(&root.facts, 1);
             }
         }
@@ -305,15 +306,15 @@ impl Source {
         let mounted = self.mounted(facts, &handle);
         let of_folder = || above.or_else(|| Facts::of_handle(folder).ok().map(|folder| folder.dev));
         let alone = self.is_alone(facts, &handle, of_folder);
-        let list = if mounted.mapped { levels::list_of_path(&handle).digest() } else { 0 };
+        let list = if mounted.mapped { acls::list_of_path(&handle).digest() } else { 0 };
         let (content, access) = mounted.stamps(facts, now, alone, list);
         Some((content, access, mounted.mark))
     }
 }
 
-/// What a document's level is, and the stamps that go with it.
+/// What a document's acl is, and the stamps that go with it.
 struct Judged {
-    level: Level,
+    acl: Acl,
     content: Stamp,
     access: Stamp,
     identity: i64,
@@ -352,30 +353,30 @@ impl Repository for Disk {
         let source = &self.0;
         let now = call.now();
         source.trust.begin();
-        let mut places = Vec::new();
+        let mut containers = Vec::new();
         source.looks.begin(now);
-        let root = match root::open(&source.root, Some((source, &mut places, Some(now)))) {
+        let root = match root::open(&source.root, Some((source, &mut containers, Some(now)))) {
             Ok(root) => root,
-            Err(fault) => return closed(places, fault),
+            Err(fault) => return closed(containers, fault),
         };
         *source.base() = Some(root.base());
         if root.is_file {
             if let Ok(facts) = Facts::of_handle(&root.folder) {
                 source.reached.enter("", &facts);
             }
-            let mut first = Page { places, ..Page::default() };
+            let mut first = Page { containers, ..Page::default() };
             source.one_file(now, &root, &mut first);
             return Ok(Box::new(Single(Some(first))));
         }
         if let Err(errno) = root::open_folder(&root.folder, b".") {
-            let parent = places.last().map(|place| place.name.clone());
+            let parent = containers.last().map(|container| container.name.clone());
             let (name, folder) = (source.root.text(), Some(String::new()));
-            if let Ok((place, _)) = looks::report(source, &root.folder, name, parent, folder, Some(now)) {
-                places.push(place);
+            if let Ok((container, _)) = looks::report(source, &root.folder, name, parent, folder, Some(now)) {
+                containers.push(container);
             }
-            return closed(places, root::fault(errno, &format!("folder `{}`", source.root.text())));
+            return closed(containers, root::fault(errno, &format!("folder `{}`", source.root.text())));
         }
-        let first = Page { places, ..Page::default() };
+        let first = Page { containers, ..Page::default() };
         walk::start(source.clone(), call, root, first)
     }
 
@@ -387,12 +388,12 @@ impl Repository for Disk {
         read::fetch(&self.0, call, key, read).map_err(|fault| self.0.sure(fault))
     }
 
-    fn stamps(&self, _call: &Call, places: &[&str]) -> Vec<Stamp> {
-        looks::again(&self.0, places)
+    fn stamps(&self, _call: &Call, containers: &[&str]) -> Vec<Stamp> {
+        looks::again(&self.0, containers)
     }
 
-    fn places_of(&self, call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
-        looks::places_of(&self.0, call.now(), key).map_err(|fault| self.0.sure(fault))
+    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+        looks::containers_of(&self.0, call.now(), key).map_err(|fault| self.0.sure(fault))
     }
 
     fn grain_ms(&self) -> i64 {
@@ -419,7 +420,7 @@ impl Repository for Disk {
         }
     }
 
-    fn level_of_left(&self, call: &Call, key: &str) -> Option<Level> {
+    fn level_of_left(&self, call: &Call, key: &str) -> Option<Acl> {
         read::level_of_left(&self.0, call, key)
     }
 
@@ -450,7 +451,7 @@ impl Repository for Disk {
 }
 
 /// A listing that cannot begin because a folder is closed: nothing is proven, but who may pass counts at once.
-fn closed(places: Vec<PlaceReport>, fault: Fault) -> Result<Box<dyn Listing>, Fault> {
+fn closed(containers: Vec<ContainerReport>, fault: Fault) -> Result<Box<dyn Listing>, Fault> {
     let reason = fault.reason();
     if reason.code != "unreadable" {
         return Err(fault);
@@ -460,7 +461,7 @@ fn closed(places: Vec<PlaceReport>, fault: Fault) -> Result<Box<dyn Listing>, Fa
         cause: reason.code,
         message: format!("{}: what is known is kept", reason.message),
     }];
-    Ok(Box::new(Single(Some(Page { places, blind, ..Page::default() }))))
+    Ok(Box::new(Single(Some(Page { containers, blind, ..Page::default() }))))
 }
 
 /// The only page of a source that is one file, or closed.

@@ -7,7 +7,9 @@ use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
+};
 use ingather_connector::settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,12 +19,12 @@ use whatlang::Detector;
 
 use crate::language;
 
+mod address_filter;
 mod build;
 mod entry;
 mod facets;
 mod filter;
 mod flight;
-mod held;
 mod home;
 mod looking;
 mod lookup;
@@ -36,11 +38,11 @@ mod tongue;
 mod trouble;
 mod words;
 
+use address_filter::AddressFilter;
 use entry::{Entry, Kept, Numbers};
 use flight::Flight;
-use held::HeldAddresses;
 use home::{Home, Payload};
-use looking::Holding;
+use looking::IndexSnapshot;
 use lookup::Snapshot;
 use schema::Fields;
 use tongue::Tongue;
@@ -53,18 +55,20 @@ pub use trouble::catches_panics_here;
 pub const OUTPUT: OutputKind = OutputKind {
     name: "index",
     about: "The built-in search index, in the data directory; searched with `ingather search`.",
-    can: OutputCan { commits: true, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: true, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
-    open: |value, place| {
+    open: |value, context| {
         let settings = settings::read::<Settings>(value)?;
-        trouble::guarded(&Home::of(&place.data).path, || Ok(Box::new(Opened::open(&settings, place)?) as _))
+        trouble::guarded(&Home::of(&context.data).path, || {
+            Ok(Box::new(Opened::open(&settings, context)?) as _)
+        })
     },
-    check: |value, place| {
+    check: |value, context| {
         settings::read::<Settings>(value)?;
-        check(place)
+        check(context)
     },
-    look: Some(|_, place| Ok(Holding::open(place)?.map(|holding| Box::new(holding) as _))),
-    discard: Some(|_, place| Home::of(&place.data).discard()),
+    look: Some(|_, context| Ok(IndexSnapshot::open(context)?.map(|snapshot| Box::new(snapshot) as _))),
+    discard: Some(|_, context| Home::of(&context.data).discard()),
 };
 
 /// Code of faults of an index that a program of an earlier day wrote.
@@ -108,7 +112,7 @@ struct Opened {
     payload: Payload,
     /// Addresses that were changed since the last commit, as it stands with them.
     recent: HashMap<String, Recent>,
-    held: HeldAddresses,
+    addresses: AddressFilter,
     /// Largest number of a change that was applied.
     seq: i64,
     /// This opening.
@@ -138,12 +142,12 @@ enum State {
 }
 
 /// Whether the index could be opened for writing; one that is not there yet is made.
-fn check(place: &OutputPlace) -> Result<(), Fault> {
-    let path = Home::of(&place.data).path;
-    match Searcher::open(&place.data, &place.store) {
+fn check(context: &OutputContext) -> Result<(), Fault> {
+    let path = Home::of(&context.data).path;
+    match Searcher::open(&context.data, &context.store) {
         Ok(Some(searcher)) => trouble::guarded(&path, || {
             // The first thing that is read of it for writing.
-            HeldAddresses::of(searcher.snapshot().searcher())
+            AddressFilter::of(searcher.snapshot().searcher())
                 .map_err(|error| trouble::fault(error, &path))
                 .map(drop)
         }),
@@ -155,14 +159,14 @@ fn check(place: &OutputPlace) -> Result<(), Fault> {
 }
 
 impl Opened {
-    fn open(settings: &Settings, place: &OutputPlace) -> Result<Opened, Fault> {
-        let home = Home::of(&place.data);
+    fn open(settings: &Settings, context: &OutputContext) -> Result<Opened, Fault> {
+        let home = Home::of(&context.data);
         home.finish_swap()?;
         if !home.exists() {
-            home.create(&home.path, schema::schema().0, &Payload::new(&place.store))?;
+            home.create(&home.path, schema::schema().0, &Payload::new(&context.store))?;
         }
         let (index, payload) = home.open()?;
-        if payload.store != place.store {
+        if payload.store != context.store {
             return Err(home.foreign());
         }
         if payload.format < schema::FORMAT {
@@ -170,9 +174,9 @@ impl Opened {
                 tracing::info!(done, all, "rebuilding the search index for its new format");
             })?;
             let (index, payload) = home.open()?;
-            return Opened::write(settings, place.session, home, &index, payload);
+            return Opened::write(settings, context.session, home, &index, payload);
         }
-        Opened::write(settings, place.session, home, &index, payload)
+        Opened::write(settings, context.session, home, &index, payload)
     }
 
     fn write(
@@ -191,7 +195,7 @@ impl Opened {
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let snapshot = Snapshot::of(&reader);
-        let held = HeldAddresses::of(snapshot.searcher()).map_err(fault)?;
+        let addresses = AddressFilter::of(snapshot.searcher()).map_err(fault)?;
         Ok(Opened {
             fields: schema::schema().1,
             writer,
@@ -201,7 +205,7 @@ impl Opened {
             session,
             payload,
             recent: HashMap::new(),
-            held,
+            addresses,
             flight: Flight::new(limits::INDEX_WAITING_BYTES_MAX),
             detector: Detector::new(),
             damaged: None,
@@ -237,8 +241,8 @@ impl Opened {
         let state = match &change.op {
             Op::Put { .. } => self.put(change, folded, held)?,
             Op::Access { .. } if !held => return Err(Fault::Gone),
-            Op::Access { class, place, .. } => {
-                self.change_access(change, class.map(|id| id.0), place.map(|id| id.0))?
+            Op::Access { acl_id, container, .. } => {
+                self.change_access(change, acl_id.map(|id| id.0), container.map(|id| id.0))?
             }
             Op::Delete => {
                 if held {
@@ -254,7 +258,7 @@ impl Opened {
 
     /// Sequence number of the committed entry, if any; cheap for addresses that were never held.
     fn committed_seq(&self, change: &Change) -> Result<Option<i64>, Fault> {
-        if !self.held.may_hold(change.address) {
+        if !self.addresses.may_hold(change.address) {
             return Ok(None);
         }
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
@@ -264,10 +268,10 @@ impl Opened {
     }
 
     fn put(&mut self, change: &Change, folded: Option<&Change>, replaces: bool) -> Result<State, Fault> {
-        let Op::Put { record, version, class, place } = &change.op else { return Ok(State::Deleted) };
-        let (class, place) = match folded.map(|folded| &folded.op) {
-            Some(Op::Access { class, place, .. }) => (class, place),
-            _ => (class, place),
+        let Op::Put { record, version, acl_id, container } = &change.op else { return Ok(State::Deleted) };
+        let (acl_id, container) = match folded.map(|folded| &folded.op) {
+            Some(Op::Access { acl_id, container, .. }) => (acl_id, container),
+            _ => (acl_id, container),
         };
         let text = record.body.as_deref();
         let detected = match record.language {
@@ -282,8 +286,8 @@ impl Opened {
             job: folded.unwrap_or(change).job,
             seq: folded.unwrap_or(change).seq,
             version: version.0,
-            class: class.map(|id| id.0),
-            place: place.map(|id| id.0),
+            acl_id: acl_id.map(|id| id.0),
+            container: container.map(|id| id.0),
             size: record.size,
             modified: record.modified,
             created: record.created,
@@ -295,13 +299,13 @@ impl Opened {
     fn change_access(
         &mut self,
         change: &Change,
-        class: Option<i64>,
-        place: Option<i64>,
+        acl_id: Option<i64>,
+        container: Option<i64>,
     ) -> Result<State, Fault> {
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
         let Some(found) = found else { return Err(Fault::Gone) };
         let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.home.path)?;
-        let numbers = Numbers { job: change.job, class, place, seq: change.seq, ..numbers };
+        let numbers = Numbers { job: change.job, acl_id, container, seq: change.seq, ..numbers };
         let kept = stored.kept.taken_over(change);
         self.add(&kept, &numbers, stored.body.as_deref(), true)?;
         Ok(State::Moved)
@@ -326,7 +330,7 @@ impl Opened {
             self.writer.delete_term(self.id_term(&kept.id));
         }
         self.writer.add_document(entry).map_err(|error| self.fault(error))?;
-        self.held.insert(numbers.address);
+        self.addresses.insert(numbers.address);
         Ok(())
     }
 
@@ -348,7 +352,7 @@ impl Opened {
         self.payload = payload;
         self.reader.reload().map_err(|error| self.fault(error))?;
         self.snapshot = Snapshot::of(&self.reader);
-        self.held.grow(self.snapshot.searcher()).map_err(|error| trouble::fault(error, &self.home.path))
+        self.addresses.grow(self.snapshot.searcher()).map_err(|error| trouble::fault(error, &self.home.path))
     }
 }
 
@@ -417,14 +421,14 @@ impl Output for Opened {
         self.commit(call)
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         self.guarded(|index| {
             index.snapshot.list(index.fields.id, after, most).map_err(|error| index.fault(error))
         })
     }
 }
 
-/// For puts that access changes of the same batch follow: the place of the last such change, which goes into the put.
+/// For puts that access changes of the same batch follow: the container of the last such change, which goes into the put.
 fn folded(batch: &[Change]) -> HashMap<usize, usize> {
     let mut folded = HashMap::new();
     if !batch.iter().any(|change| matches!(change.op, Op::Access { .. })) {

@@ -21,7 +21,8 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::{limits, names};
 use ingather_connector::output::{
-    Change, Continuity, Generation, Held, LOST, Output, OutputCan, OutputKind, OutputPlace, Statement,
+    Change, Continuity, Generation, LOST, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
+    Statement,
 };
 use ingather_connector::settings;
 use rustix::fs::{Access, FlockOperation, OFlags};
@@ -37,7 +38,7 @@ use self::lines::Line;
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "journal",
     about: "Appends one line of JSON for each change to a file, and who may see what.",
-    can: OutputCan { commits: false, access: true, list: false, told: true },
+    capabilities: OutputCapabilities { commits: false, access: true, list: false, told: true },
     schema: settings::schema_of::<JournalSettings>,
     open,
     check,
@@ -63,7 +64,7 @@ struct JournalSettings {
     file: String,
 }
 
-fn open(value: &Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+fn open(value: &Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {
     let (path, name) = named(value)?;
     Ok(Box::new(Journal::open(&path, name)?))
 }
@@ -79,7 +80,7 @@ fn named(value: &Value) -> Result<(PathBuf, String), Fault> {
     Ok((path, settings.file))
 }
 
-fn check(value: &Value, _place: &OutputPlace) -> Result<(), Fault> {
+fn check(value: &Value, _context: &OutputContext) -> Result<(), Fault> {
     let (path, name) = named(value)?;
     let closed = |errno: Errno| unusable(&name, &errno.into());
     let facts = match path.metadata() {
@@ -325,7 +326,7 @@ impl Output for Journal {
         Ok(continuity)
     }
 
-    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<OutputEntry>, Fault> {
         Err(Fault::refused("cannot_list", "a journal is append-only and cannot be verified"))
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Change, Generation, Held, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{
+    Change, Generation, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
+};
 use ingather_connector::settings::{self, NoSettings};
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 
@@ -13,7 +15,7 @@ use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "null",
     about: "Keeps nothing: for measuring, and for jobs that only watch a source.",
-    can: OutputCan { commits: false, access: true, list: false, told: false },
+    capabilities: OutputCapabilities { commits: false, access: true, list: false, told: false },
     schema: settings::schema_of::<NoSettings>,
     open,
     check: |value, _| settings::read::<NoSettings>(value).map(drop),
@@ -21,7 +23,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
 };
 
-fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {
     settings::read::<NoSettings>(value)?;
     Ok(Box::new(Null))
 }
@@ -41,7 +43,7 @@ impl Output for Null {
         Generation { identity: "null".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<OutputEntry>, Fault> {
         Err(Fault::refused("cannot_list", "the null output keeps nothing that could be listed"))
     }
 }
@@ -71,8 +73,8 @@ mod tests {
 
     #[test]
     fn it_keeps_what_an_output_promises() {
-        let place = OutputPlace { data: std::env::temp_dir(), store: "s".into(), session: 1 };
-        suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), place, local: false });
+        let context = OutputContext { data: std::env::temp_dir(), store: "s".into(), session: 1 };
+        suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), context, local: false });
     }
 
     #[test]

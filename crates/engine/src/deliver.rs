@@ -1,9 +1,9 @@
 //! Deliveries of one output: intent, batch, confirmation (design 4.7). One thread per output is its only sender.
 
+pub(crate) mod completion;
 pub(crate) mod definitions;
 pub(crate) mod inherit;
 pub(crate) mod opening;
-pub(crate) mod settle;
 pub(crate) mod told;
 mod witness;
 
@@ -12,59 +12,59 @@ use std::time::Duration;
 
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op, OutputCan};
+use ingather_connector::output::{Change, Generation, Op, OutputCapabilities};
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::{Durability, StoreError, connections, documents};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::{Durability, Sql, StoreError, connections, documents};
 
+use self::completion::{Completion, Outcome, PendingVisit};
 use self::definitions::{Desk, Draft};
-use self::inherit::Heir;
-use self::settle::{Outcome, Settling, Visit};
+use self::inherit::NextOwner;
 use crate::error::{EngineError, Result};
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 use crate::run::Run;
 use crate::visit;
-use crate::visit::holdings::Part;
+use crate::visit::parts::Part;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
 
-/// What is sent to one address.
+/// What a change does at one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ChangeKind {
     Put { version: Digest, access: Digest },
     Access { access: Digest },
     Delete,
 }
 
-impl Step {
+impl ChangeKind {
     /// What it means for the balance when it is confirmed; `first`: nothing was ever confirmed before.
     pub(crate) fn outcome(self, first: bool) -> Outcome {
         match self {
-            Step::Put { .. } if first => Outcome::Added,
-            Step::Put { .. } => Outcome::Updated,
-            Step::Access { .. } => Outcome::Access,
-            Step::Delete => Outcome::Unchanged,
+            ChangeKind::Put { .. } if first => Outcome::Added,
+            ChangeKind::Put { .. } => Outcome::Updated,
+            ChangeKind::Access { .. } => Outcome::Access,
+            ChangeKind::Delete => Outcome::Unchanged,
         }
     }
 }
 
-/// One change that waits for its output.
-pub(crate) struct Prepared {
-    pub(crate) visit: Arc<Visit>,
+/// A change that waits in the queue of its output.
+pub(crate) struct QueuedChange {
+    pub(crate) visit: Arc<PendingVisit>,
     pub(crate) part: Part,
     pub(crate) uri: String,
-    pub(crate) step: Step,
+    pub(crate) kind: ChangeKind,
     pub(crate) record: Option<Arc<Record>>,
-    pub(crate) class: Option<ClassId>,
-    pub(crate) place: Option<PlaceId>,
+    pub(crate) acl_id: Option<AclId>,
+    pub(crate) container: Option<ContainerId>,
     pub(crate) first: bool,
 }
 
-impl Prepared {
+impl QueuedChange {
     pub(crate) fn bytes(&self) -> usize {
         self.record.as_ref().map_or(256, |record| record.bytes())
     }
@@ -76,33 +76,34 @@ pub(crate) fn address(run: &Run, uri: &str) -> (i64, i64) {
     (run.hasher.hash(&uri.as_bytes()[..parent]), run.hasher.hash(uri.as_bytes()))
 }
 
-/// One change with its place in the books.
-struct Sent {
-    prepared: Prepared,
+/// A change that is written in the delivery log and was handed to the output, or is about to be.
+struct InFlight {
+    queued: QueuedChange,
     intent: Intent,
     /// The record whose access is sent, for outputs that judge by what they are told.
     speaks_of: Option<Digest>,
-    /// Another owner's entry is already just that, or has to stay: nothing is sent.
-    settled: bool,
-    /// Who has the entry from now on, when this owner leaves it.
-    heir: Option<Heir>,
+    /// The entry of another owner is already what this change would make it, or has to stay.
+    nothing_to_send: bool,
+    /// Who owns the entry once this owner has left it.
+    next_owner: Option<NextOwner>,
     answer: std::result::Result<(), Fault>,
 }
 
-/// Sends what comes for one output until no more will come.
-pub(crate) struct Deliverer<'r> {
+/// Sends the changes of one queue to its output, in batches, until the queue is closed. It is the only sender of that output: what the
+/// delivery log says of an address holds because nobody else changes it meanwhile.
+pub(crate) struct Sender<'r> {
     run: &'r Run,
-    slot: &'r OutputSlot,
+    queue: &'r OutputQueue,
     /// Applied, not committed.
-    open: Vec<Sent>,
+    open: Vec<InFlight>,
     /// Told before them, not confirmed.
     told: Vec<Defined>,
     open_since: i64,
 }
 
-impl<'r> Deliverer<'r> {
-    pub(crate) fn new(run: &'r Run, slot: &'r OutputSlot) -> Deliverer<'r> {
-        Deliverer { run, slot, open: Vec::new(), told: Vec::new(), open_since: 0 }
+impl<'r> Sender<'r> {
+    pub(crate) fn new(run: &'r Run, queue: &'r OutputQueue) -> Sender<'r> {
+        Sender { run, queue, open: Vec::new(), told: Vec::new(), open_since: 0 }
     }
 
     pub(crate) fn work(mut self) -> Result<()> {
@@ -111,12 +112,12 @@ impl<'r> Deliverer<'r> {
             if batch.is_empty() {
                 self.tell()?;
             } else {
-                let (draft, sent) = self.intend(batch)?;
-                self.apply(&draft, sent);
+                let (draft, in_flight) = self.intend(batch)?;
+                self.apply(&draft, in_flight);
             }
             let full = self.open.len() >= limits::INDEX_COMMIT_DOCUMENTS
                 || self.run.call.now() - self.open_since >= limits::INDEX_COMMIT_MS;
-            if !self.open.is_empty() && (!self.slot.can.commits || full || self.idle()) {
+            if !self.open.is_empty() && (!self.queue.capabilities.commits || full || self.idle()) {
                 self.confirm()?;
             }
         }
@@ -125,19 +126,19 @@ impl<'r> Deliverer<'r> {
 
     /// Nothing waits for this output, and nothing is being made for it.
     fn idle(&self) -> bool {
-        let queue = self.slot.lock();
-        queue.waiting.is_empty() && (queue.closed || self.run.board.nothing_comes())
+        let queue = self.queue.lock();
+        queue.waiting.is_empty() && (queue.closed || self.run.dispatcher.nothing_comes())
     }
 
     /// The next batch: empty when there is at most something to commit, none at the end.
-    fn take(&self) -> Option<Vec<Prepared>> {
-        let mut queue = self.slot.lock();
+    fn take(&self) -> Option<Vec<QueuedChange>> {
+        let mut queue = self.queue.lock();
         if self.open.is_empty() {
             queue =
-                self.slot.wait_while(queue, LINGER * 10, |queue| queue.waiting.is_empty() && !queue.closed);
+                self.queue.wait_while(queue, LINGER * 10, |queue| queue.waiting.is_empty() && !queue.closed);
         }
-        queue = self.slot.wait_while(queue, LINGER, |queue| {
-            !(queue.is_enough() || queue.closed || self.run.board.nothing_comes())
+        queue = self.queue.wait_while(queue, LINGER, |queue| {
+            !(queue.is_enough() || queue.closed || self.run.dispatcher.nothing_comes())
         });
         if queue.waiting.is_empty() && queue.closed {
             return None;
@@ -145,106 +146,108 @@ impl<'r> Deliverer<'r> {
         let mut batch = Vec::with_capacity(queue.waiting.len().min(limits::DELIVERY_BATCH_MAX));
         let mut bytes = 0;
         while batch.len() < limits::DELIVERY_BATCH_MAX && bytes < limits::DELIVERY_BYTES_MAX {
-            let Some(prepared) = queue.waiting.pop_front() else { break };
-            bytes += prepared.bytes();
-            batch.push(prepared);
+            let Some(queued) = queue.waiting.pop_front() else { break };
+            bytes += queued.bytes();
+            batch.push(queued);
         }
         queue.bytes = queue.bytes.saturating_sub(bytes);
         drop(queue);
-        self.slot.notify();
+        self.queue.notify();
         Some(batch)
     }
 
     /// Writes what is about to be sent, and what has to be told before; on disk before it is sent.
-    fn intend(&self, batch: Vec<Prepared>) -> Result<(Draft, Vec<Sent>)> {
-        let (run, slot) = (self.run, self.slot);
+    fn intend(&self, batch: Vec<QueuedChange>) -> Result<(Draft, Vec<InFlight>)> {
+        let (run, queue) = (self.run, self.queue);
         let Some(store) = &run.store else { return Ok((Draft::default(), Vec::new())) };
-        let mut sent: Vec<Sent> = batch.into_iter().map(|prepared| self.entry(prepared)).collect();
+        let mut in_flight: Vec<InFlight> = batch.into_iter().map(|queued| self.entry(queued)).collect();
         let draft = store.write(intent_durability(), |sql| {
             run.fence(sql)?;
-            if slot.shared {
+            if queue.shared {
                 // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
-                for entry in &mut sent {
+                for entry in &mut in_flight {
                     let owners =
-                        deliveries::owners(sql, slot.id, entry.intent.address_parent, entry.intent.address)?;
-                    settle_among(sql, slot.can, entry, &owners)?;
-                    entry
-                        .heir
-                        .iter()
-                        .try_for_each(|heir| heir.intend(sql, slot.id, &entry.intent, run.call.now()))?;
-                    if !planted(Mutation::BatchUnaware) {
-                        overwrite(sql, slot, entry)?;
+                        deliveries::owners(sql, queue.id, entry.intent.address_parent, entry.intent.address)?;
+                    resolve_owners(sql, queue.capabilities, entry, &owners)?;
+                    entry.next_owner.iter().try_for_each(|next_owner| {
+                        next_owner.intend(sql, queue.id, &entry.intent, run.call.now())
+                    })?;
+                    if !failpoint(Failpoint::BatchUnaware) {
+                        overwrite(sql, queue, entry)?;
                     }
                 }
             }
-            if slot.shared && planted(Mutation::BatchUnaware) {
-                sent.iter().try_for_each(|entry| overwrite(sql, slot, entry))?;
+            if queue.shared && failpoint(Failpoint::BatchUnaware) {
+                in_flight.iter().try_for_each(|entry| overwrite(sql, queue, entry))?;
             }
-            self.speak(sql, &mut sent)?;
-            let draft = self.draft(sql, &sent)?;
-            let first = connections::take_numbers(sql, slot.id, slot.session, sent.len())?;
-            for (entry, seq) in sent.iter_mut().zip(first..) {
-                entry.intent.seq = if planted(Mutation::OlderSeqWins) { -seq } else { seq };
+            self.speak(sql, &mut in_flight)?;
+            let draft = self.draft(sql, &in_flight)?;
+            let first = connections::take_numbers(sql, queue.id, queue.session, in_flight.len())?;
+            for (entry, seq) in in_flight.iter_mut().zip(first..) {
+                entry.intent.seq = if failpoint(Failpoint::OlderSeqWins) { -seq } else { seq };
             }
             let now = run.call.now();
             // In order, so that the later of two changes of one document stands.
-            let is_access = |entry: &Sent| matches!(entry.prepared.step, Step::Access { .. });
-            for like in sent.chunk_by(|a, b| is_access(a) == is_access(b)) {
+            let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
+            for like in in_flight.chunk_by(|a, b| is_access(a) == is_access(b)) {
                 let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
-                deliveries::intend(sql, slot.id, now, is_access(&like[0]), &intents)?;
+                deliveries::intend(sql, queue.id, now, is_access(&like[0]), &intents)?;
             }
-            deliveries::remember_components(sql, &named(&sent))?;
-            documents::set_access(sql, &narrowed(&sent))?;
-            let uris: Vec<(i64, &str)> = sent
+            deliveries::remember_components(sql, &named(&in_flight))?;
+            documents::set_access(sql, &accesses(&in_flight))?;
+            let uris: Vec<(i64, &str)> = in_flight
                 .iter()
-                .filter(|entry| entry.prepared.part.id == 0)
-                .filter(|entry| entry.prepared.uri != run.repository.uri(&entry.prepared.visit.task.name))
-                .map(|entry| (entry.intent.document, entry.prepared.uri.as_str()))
+                .filter(|entry| entry.queued.part.id == 0)
+                .filter(|entry| entry.queued.uri != run.repository.uri(&entry.queued.visit.item.name))
+                .map(|entry| (entry.intent.document, entry.queued.uri.as_str()))
                 .collect();
-            deliveries::remember_uris(sql, slot.id, &uris)?;
-            let is_put = |entry: &&Sent| entry.settled && matches!(entry.prepared.step, Step::Put { .. });
-            let settled: Vec<Answered> =
-                sent.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
-            deliveries::confirm(sql, slot.id, now, Confirmed::Record, &settled)?;
-            deliveries::end_as(sql, slot.id, "shared", &settled)?;
-            if planted(Mutation::IntentAfterSend) {
-                self.ask(&draft, &mut sent);
+            deliveries::remember_uris(sql, queue.id, &uris)?;
+            let is_put = |entry: &&InFlight| {
+                entry.nothing_to_send && matches!(entry.queued.kind, ChangeKind::Put { .. })
+            };
+            let nothing_to_send: Vec<Answered> =
+                in_flight.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
+            deliveries::confirm(sql, queue.id, now, Confirmed::Record, &nothing_to_send)?;
+            deliveries::end_as(sql, queue.id, "shared", &nothing_to_send)?;
+            if failpoint(Failpoint::IntentAfterSend) {
+                self.ask(&draft, &mut in_flight);
             }
             Ok(draft)
         })?;
-        Ok((draft, sent))
+        Ok((draft, in_flight))
     }
 
-    fn entry(&self, prepared: Prepared) -> Sent {
-        let (address_parent, address) = address(self.run, &prepared.uri);
-        let (sent, sent_access) = match prepared.step {
-            Step::Put { version, access } => (version, access),
+    fn entry(&self, queued: QueuedChange) -> InFlight {
+        let (address_parent, address) = address(self.run, &queued.uri);
+        let (intended, intended_acl) = match queued.kind {
+            ChangeKind::Put { version, access } => (version, access),
             // The record's digest stays as it stands; see `deliveries::intend`.
-            Step::Access { access } => (Digest::NONE, access),
-            Step::Delete => (Digest::NONE, Digest::NONE),
+            ChangeKind::Access { access } => (Digest::NONE, access),
+            ChangeKind::Delete => (Digest::NONE, Digest::NONE),
         };
-        let document = prepared.visit.task.id;
-        let component = prepared.part.id;
-        let intent = Intent { document, component, address_parent, address, seq: 0, sent, sent_access };
-        Sent { prepared, intent, speaks_of: None, settled: false, heir: None, answer: Ok(()) }
+        let document = queued.visit.item.id;
+        let component = queued.part.id;
+        let intent = Intent { document, component, address_parent, address, seq: 0, intended, intended_acl };
+        InFlight { queued, intent, speaks_of: None, nothing_to_send: false, next_owner: None, answer: Ok(()) }
     }
 
-    fn apply(&mut self, draft: &Draft, mut sent: Vec<Sent>) {
+    fn apply(&mut self, draft: &Draft, mut in_flight: Vec<InFlight>) {
         if self.open.is_empty() {
             self.open_since = self.run.call.now();
         }
-        if planted(Mutation::IntentAfterSend) || self.ask(draft, &mut sent) {
+        if failpoint(Failpoint::IntentAfterSend) || self.ask(draft, &mut in_flight) {
             self.told.extend(&draft.defined);
         }
-        self.open.append(&mut sent);
+        self.open.append(&mut in_flight);
     }
 
     /// Tells what is to be told, then sends what is to be sent, and keeps the answers. Whether it was told.
-    fn ask(&self, draft: &Draft, sent: &mut [Sent]) -> bool {
-        let changes: Vec<Change> = sent.iter().filter(|e| !e.settled).map(|e| self.change(e)).collect();
+    fn ask(&self, draft: &Draft, in_flight: &mut [InFlight]) -> bool {
+        let changes: Vec<Change> =
+            in_flight.iter().filter(|e| !e.nothing_to_send).map(|e| self.change(e)).collect();
         let mut is_told = false;
-        if let Some(output) = self.slot.output().as_mut() {
-            let ahead = planted(Mutation::EntryAheadOfItsContainer);
+        if let Some(output) = self.queue.output().as_mut() {
+            let ahead = failpoint(Failpoint::EntryAheadOfItsContainer);
             let ahead = ahead.then(|| output.output.apply(&self.run.call, &changes));
             let answers = match output.tell(&self.run.call, draft) {
                 Ok(()) => {
@@ -259,143 +262,159 @@ impl<'r> Deliverer<'r> {
             };
             let missing = Fault::passing("output", "the output gave no answer for this change");
             let mut answers = answers.into_iter();
-            for entry in sent.iter_mut().filter(|entry| !entry.settled) {
+            for entry in in_flight.iter_mut().filter(|entry| !entry.nothing_to_send) {
                 entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
-                if let Some(heir) = &mut entry.heir {
-                    entry.answer = heir.answered(std::mem::replace(&mut entry.answer, Ok(())));
+                if let Some(next_owner) = &mut entry.next_owner {
+                    entry.answer = next_owner.answered(std::mem::replace(&mut entry.answer, Ok(())));
                 }
             }
         }
         is_told
     }
 
-    fn change(&self, entry: &Sent) -> Change {
-        let Prepared { class, place, .. } = entry.prepared;
-        let op = match (entry.prepared.step, &entry.prepared.record) {
-            (Step::Put { version, .. }, Some(record)) => {
-                Op::Put { record: record.clone(), version, class, place }
+    fn change(&self, entry: &InFlight) -> Change {
+        let QueuedChange { acl_id, container, .. } = entry.queued;
+        let op = match (entry.queued.kind, &entry.queued.record) {
+            (ChangeKind::Put { version, .. }, Some(record)) => {
+                Op::Put { record: record.clone(), version, acl_id, container }
             }
-            (Step::Access { .. }, _) => Op::Access { version: entry.speaks_of, class, place },
-            (Step::Delete | Step::Put { .. }, _) => Op::Delete,
+            (ChangeKind::Access { .. }, _) => Op::Access { version: entry.speaks_of, acl_id, container },
+            (ChangeKind::Delete | ChangeKind::Put { .. }, _) => Op::Delete,
         };
         let change = Change {
-            id: entry.prepared.uri.clone(),
+            id: entry.queued.uri.clone(),
             address: entry.intent.address,
             job: self.run.job.id.0,
             job_name: self.run.job_name.clone(),
-            document: entry.prepared.visit.task.name.clone(),
+            document: entry.queued.visit.item.name.clone(),
             seq: entry.intent.seq,
             op,
         };
-        match &entry.heir {
-            Some(heir) => heir.change(self.slot.can, change),
+        match &entry.next_owner {
+            Some(next_owner) => next_owner.change(self.queue.capabilities, change),
             None => change,
         }
     }
 
     /// Makes durable what was applied, where the output has commits; `later`: for a planted fault, not yet.
     fn commit(&self, later: bool) -> Result<Option<Generation>> {
-        let mut output = self.slot.output();
+        let mut output = self.queue.output();
         let Some(output) = output.as_mut() else { return Ok(None) };
-        if later && output.can.commits {
+        if later && output.capabilities.commits {
             return Ok(Some(output.output.generation()));
         }
         let done = output.commit(&self.run.call);
         if let (true, Some(store), Some(lease)) = (done.is_err(), &self.run.store, &self.run.lease) {
-            definitions::note_loss(Desk { store, lease, call: &self.run.call }, self.slot.id, output)?;
+            definitions::note_loss(Desk { store, lease, call: &self.run.call }, self.queue.id, output)?;
         }
-        done.map_err(|fault| EngineError::Output { name: self.slot.name.clone(), fault })
+        done.map_err(|fault| EngineError::Output { name: self.queue.name.clone(), fault })
     }
 
     /// Commits, then writes what the output said, and settles the documents that waited for it last.
     fn confirm(&mut self) -> Result<()> {
-        let (sent, told) = (std::mem::take(&mut self.open), std::mem::take(&mut self.told));
-        let (run, slot) = (self.run, self.slot);
+        let (in_flight, told) = (std::mem::take(&mut self.open), std::mem::take(&mut self.told));
+        let (run, queue) = (self.run, self.queue);
         let Some(store) = &run.store else { return Ok(()) };
-        if sent.is_empty() {
+        if in_flight.is_empty() {
             return Ok(());
         }
-        let generation = self.commit(planted(Mutation::ConfirmationBeforeCommit))?;
-        sent.iter().for_each(note);
-        // A document is settled when all its outputs have confirmed: with the last confirmation, or after it when two
+        let generation = self.commit(failpoint(Failpoint::ConfirmationBeforeCommit))?;
+        in_flight.iter().for_each(note);
+        // A document is complete when all its outputs have confirmed: with the last confirmation, or after it when two
         // outputs confirm at the same time. Neither may rely on what the other has not committed.
         let (last, not_alone): (Vec<_>, Vec<_>) =
-            by_visit(&sent).into_iter().partition(|(visit, answers)| visit.waits_for(*answers));
-        let (last, not_alone) = match planted(Mutation::SettledByTheFirstOutput) {
+            by_visit(&in_flight).into_iter().partition(|(visit, answers)| visit.waits_for(*answers));
+        let (last, not_alone) = match failpoint(Failpoint::SettledByTheFirstOutput) {
             true => {
-                let closed = |(visit, answers): &(&Visit, usize)| visit.close(*answers);
+                let closed = |(visit, answers): &(&PendingVisit, usize)| visit.close(*answers);
                 (last.into_iter().chain(not_alone).filter(closed).collect(), Vec::new())
             }
             false => (last, not_alone),
         };
-        let settling = Settling::new(run, last.into_iter().map(|(visit, _)| visit));
+        let completion = Completion::new(run, last.into_iter().map(|(visit, _)| visit));
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             let now = run.call.now();
-            let rows = |wanted: fn(&Sent) -> bool| -> Vec<Answered> {
-                sent.iter().filter(|entry| wanted(entry)).map(|entry| (&entry.intent).into()).collect()
-            };
-            deliveries::confirm(
-                sql,
-                slot.id,
-                now,
-                Confirmed::Record,
-                &rows(|e| e.answer.is_ok() && !e.settled && matches!(e.prepared.step, Step::Put { .. })),
-            )?;
-            deliveries::confirm(
-                sql,
-                slot.id,
-                now,
-                Confirmed::Access,
-                &rows(|e| e.answer.is_ok() && matches!(e.prepared.step, Step::Access { .. })),
-            )?;
-            deliveries::remove(sql, slot.id, &rows(|e| e.answer.is_ok() && e.prepared.step == Step::Delete))?;
-            for entry in sent.iter().filter(|entry| entry.answer.is_ok()) {
-                entry.heir.iter().try_for_each(|heir| heir.settle(sql, slot.id, &entry.intent, now))?;
-            }
-            ingather_store::definitions::confirm(sql, slot.id, &told)?;
-            let refused = |e: &Sent| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
-            deliveries::end_as(sql, slot.id, "refused", &rows(refused))?;
-            for entry in sent.iter().filter(|e| e.answer == Err(Fault::Gone)) {
-                deliveries::forget_one(sql, slot.id, (&entry.intent).into())?;
-            }
+            write_answers(sql, queue, now, &in_flight, &told)?;
             if let Some(generation) = &generation {
-                connections::settle(
+                connections::record_generation(
                     sql,
-                    slot.id,
+                    queue.id,
                     &generation.identity,
                     generation.number,
                     generation.session,
                 )?;
             }
-            settling.write(run, sql)
+            completion.write(run, sql)
         })?;
-        run.progress.delivered(sent.iter().filter(|e| e.answer.is_ok() && !e.settled).count() as u64);
-        settling.counted(run);
-        if planted(Mutation::ConfirmationBeforeCommit) {
+        run.progress
+            .delivered(in_flight.iter().filter(|e| e.answer.is_ok() && !e.nothing_to_send).count() as u64);
+        completion.counted(run);
+        if failpoint(Failpoint::ConfirmationBeforeCommit) {
             self.commit(false)?;
         }
         let over = not_alone.into_iter().filter(|(visit, answers)| visit.close(*answers));
-        visit::settle(run, over.map(|(visit, _)| visit).collect())
+        visit::complete(run, over.map(|(visit, _)| visit).collect())
     }
+}
+
+/// Writes what the output answered: confirmations, removals, refusals, and what other owners have to know of them.
+fn write_answers(
+    sql: &mut Sql<'_>,
+    queue: &OutputQueue,
+    now: i64,
+    in_flight: &[InFlight],
+    told: &[Defined],
+) -> std::result::Result<(), StoreError> {
+    let rows = |wanted: fn(&InFlight) -> bool| -> Vec<Answered> {
+        in_flight.iter().filter(|entry| wanted(entry)).map(|entry| (&entry.intent).into()).collect()
+    };
+    deliveries::confirm(
+        sql,
+        queue.id,
+        now,
+        Confirmed::Record,
+        &rows(|e| e.answer.is_ok() && !e.nothing_to_send && matches!(e.queued.kind, ChangeKind::Put { .. })),
+    )?;
+    deliveries::confirm(
+        sql,
+        queue.id,
+        now,
+        Confirmed::Access,
+        &rows(|e| e.answer.is_ok() && matches!(e.queued.kind, ChangeKind::Access { .. })),
+    )?;
+    deliveries::remove(sql, queue.id, &rows(|e| e.answer.is_ok() && e.queued.kind == ChangeKind::Delete))?;
+    for entry in in_flight.iter().filter(|entry| entry.answer.is_ok()) {
+        entry
+            .next_owner
+            .iter()
+            .try_for_each(|next_owner| next_owner.complete(sql, queue.id, &entry.intent, now))?;
+    }
+    ingather_store::definitions::confirm(sql, queue.id, told)?;
+    let refused = |e: &InFlight| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
+    deliveries::end_as(sql, queue.id, "refused", &rows(refused))?;
+    for entry in in_flight.iter().filter(|e| e.answer == Err(Fault::Gone)) {
+        deliveries::reset_one(sql, queue.id, (&entry.intent).into())?;
+    }
+    Ok(())
 }
 
 /// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
 pub(crate) fn intent_durability() -> Durability {
-    if planted(Mutation::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
+    if failpoint(Failpoint::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
 }
 
 /// Known documents that other people may see from now on.
-fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
-    let known = sent
+fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Option<ContainerId>)> {
+    let known = in_flight
         .iter()
-        .filter(|entry| entry.prepared.step != Step::Delete)
-        .map(|entry| (&entry.prepared, entry.intent.document))
-        .filter(|(prepared, _)| {
-            let known = prepared.visit.task.known.as_ref();
-            known.is_some_and(|known| known.class != prepared.class || known.place != prepared.place)
+        .filter(|entry| entry.queued.kind != ChangeKind::Delete)
+        .map(|entry| (&entry.queued, entry.intent.document))
+        .filter(|(queued, _)| {
+            let known = queued.visit.item.known.as_ref();
+            known.is_some_and(|known| known.acl_id != queued.acl_id || known.container != queued.container)
         })
-        .map(|(prepared, document)| (document, prepared.class, prepared.place));
+        .map(|(queued, document)| (document, queued.acl_id, queued.container));
     let mut rows: Vec<_> = known.collect();
     // What is in one document has its access.
     rows.dedup();
@@ -403,27 +422,28 @@ fn narrowed(sent: &[Sent]) -> Vec<(i64, Option<ClassId>, Option<PlaceId>)> {
 }
 
 /// Visits with the number of their answers, which stand side by side.
-fn by_visit(sent: &[Sent]) -> Vec<(&Visit, usize)> {
-    let visit = |entry: &Sent| Arc::as_ptr(&entry.prepared.visit);
-    let groups = sent.chunk_by(|one, next| visit(one) == visit(next));
-    groups.map(|group| (&*group[0].prepared.visit, group.len())).collect()
+fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
+    let visit = |entry: &InFlight| Arc::as_ptr(&entry.queued.visit);
+    let groups = in_flight.chunk_by(|one, next| visit(one) == visit(next));
+    groups.map(|group| (&*group[0].queued.visit, group.len())).collect()
 }
 
 /// Components that are about to be sent, with their names.
-fn named(sent: &[Sent]) -> Vec<(i64, i64, &str)> {
-    sent.iter()
-        .filter(|entry| entry.prepared.step != Step::Delete)
+fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
+    in_flight
+        .iter()
+        .filter(|entry| entry.queued.kind != ChangeKind::Delete)
         .filter_map(|entry| {
-            let name = entry.prepared.part.name.as_deref()?;
+            let name = entry.queued.part.name.as_deref()?;
             Some((entry.intent.document, entry.intent.component, name))
         })
         .collect()
 }
 
 /// Takes note of an answer.
-fn note(entry: &Sent) {
-    entry.prepared.visit.note(match &entry.answer {
-        Ok(()) => entry.prepared.step.outcome(entry.prepared.first),
+fn note(entry: &InFlight) {
+    entry.queued.visit.note(match &entry.answer {
+        Ok(()) => entry.queued.kind.outcome(entry.queued.first),
         Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
         Err(fault @ Fault::Passing { .. }) => Outcome::Again(fault.clone()),
         // The output holds no such entry: it gets the record.
@@ -434,35 +454,35 @@ fn note(entry: &Sent) {
 }
 
 /// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
-fn settle_among(
-    sql: &mut ingather_store::Sql<'_>,
-    can: OutputCan,
-    entry: &mut Sent,
+fn resolve_owners(
+    sql: &mut Sql<'_>,
+    capabilities: OutputCapabilities,
+    entry: &mut InFlight,
     owners: &[Owner],
 ) -> std::result::Result<(), StoreError> {
-    let owners = if planted(Mutation::ExclusionByDocument) { &[] } else { owners };
+    let owners = if failpoint(Failpoint::ExclusionByDocument) { &[] } else { owners };
     let others = owners.iter().filter(|owner| owner.document != entry.intent.document);
-    match entry.prepared.step {
-        Step::Put { version, access } => {
+    match entry.queued.kind {
+        ChangeKind::Put { version, access } => {
             // An output that takes no access alone is sent the record again by whoever takes an entry over.
             let takes_over = owners.iter().any(|owner| {
                 owner.document == entry.intent.document
-                    && owner.holding.held == Some(version)
-                    && owner.holding.held_access == Some(Digest::UNKNOWN)
+                    && owner.state.confirmed == Some(version)
+                    && owner.state.confirmed_acl == Some(Digest::UNKNOWN)
             });
             let mut equal = others.filter(|_| !takes_over);
-            entry.settled = equal.any(|owner| {
-                owner.holding.held == Some(version)
-                    && owner.holding.sent == version
-                    && (owner.holding.held_access == Some(access) && owner.holding.sent_access == access
-                        || planted(Mutation::SecondOwnerOnContentAlone))
+            entry.nothing_to_send = equal.any(|owner| {
+                owner.state.confirmed == Some(version)
+                    && owner.state.intended == version
+                    && (owner.state.confirmed_acl == Some(access) && owner.state.intended_acl == access
+                        || failpoint(Failpoint::SecondOwnerOnContentAlone))
             });
         }
-        Step::Access { .. } => {}
+        ChangeKind::Access { .. } => {}
         // What one owner does not want any more belongs to the others still.
-        Step::Delete => {
-            entry.heir = Heir::of(sql, can, owners, entry.intent.document)?;
-            entry.settled = entry.heir.is_some() && planted(Mutation::LeftEntryStays);
+        ChangeKind::Delete => {
+            entry.next_owner = NextOwner::of(sql, capabilities, owners, entry.intent.document)?;
+            entry.nothing_to_send = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
         }
     }
     Ok(())
@@ -470,16 +490,16 @@ fn settle_among(
 
 /// What is about to be sent may replace what other owners sent, whether it is confirmed or not.
 fn overwrite(
-    sql: &mut ingather_store::Sql<'_>,
-    slot: &OutputSlot,
-    entry: &Sent,
+    sql: &mut Sql<'_>,
+    queue: &OutputQueue,
+    entry: &InFlight,
 ) -> std::result::Result<(), StoreError> {
-    match entry.prepared.step {
-        _ if entry.settled => 0,
-        Step::Put { .. } => deliveries::overwrite(sql, slot.id, false, &entry.intent)?,
-        Step::Access { .. } if planted(Mutation::AccessLeavesOtherOwners) => 0,
-        Step::Access { .. } => deliveries::overwrite(sql, slot.id, true, &entry.intent)?,
-        Step::Delete => 0,
+    match entry.queued.kind {
+        _ if entry.nothing_to_send => 0,
+        ChangeKind::Put { .. } => deliveries::supersede(sql, queue.id, false, &entry.intent)?,
+        ChangeKind::Access { .. } if failpoint(Failpoint::AccessLeavesOtherOwners) => 0,
+        ChangeKind::Access { .. } => deliveries::supersede(sql, queue.id, true, &entry.intent)?,
+        ChangeKind::Delete => 0,
     };
     Ok(())
 }

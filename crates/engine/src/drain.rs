@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ingather_connector::model::limits;
-use ingather_store::work::Cause;
-use ingather_store::{Durability, StoreError, documents, work};
+use ingather_store::queue::VisitReason;
+use ingather_store::{Durability, StoreError, documents, queue};
 
-use crate::board::Task;
+use crate::dispatcher::WorkItem;
 use crate::error::{EngineError, Result};
 
 use crate::run::Run;
@@ -18,7 +18,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
     loop {
-        while !run.board.wait_drained(LOOK) {
+        while !run.dispatcher.wait_drained(LOOK) {
             if run.call.cancel.cancelled() || run.lost_lease.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -34,7 +34,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
             }
             run.progress.waits_for("a retry that falls due soon");
             run.call.clock.awaited(soonest);
-            run.board.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
+            run.dispatcher.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
             continue;
         }
         retry(run, &again)?;
@@ -43,30 +43,31 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
 
 /// Hands documents that wait to the workers once more, as the inventory knows them.
 pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
-    let (stored, wanted) = run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
-    let by_id: HashMap<i64, (i64, Cause)> =
-        wanted.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
+    let (stored, wanted) =
+        run.reader.read(|sql| Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?)))?;
+    let by_id: HashMap<i64, (i64, VisitReason)> =
+        wanted.into_iter().map(|(id, n, reason)| (id, (n, reason))).collect();
     // What nobody wants any more is not waited for.
     for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
         run.was_waiting(*id, None, None);
     }
-    let tasks = stored.into_iter().filter_map(|stored| {
-        let (wanted, cause) = *by_id.get(&stored.known.id.0)?;
-        Some(Task {
+    let items = stored.into_iter().filter_map(|stored| {
+        let (request_count, reason) = *by_id.get(&stored.known.id.0)?;
+        Some(WorkItem {
             id: stored.known.id.0,
             name: stored.name,
             own: stored.known.own,
-            place: run.place_of_waiting(stored.known.id.0).or(stored.known.place),
-            cause,
-            wanted,
+            container: run.container_of_waiting(stored.known.id.0).or(stored.known.container),
+            reason,
+            request_count,
             version: stored.known.version,
             access: stored.known.access,
             identity: stored.identity,
-            is_met: false,
+            is_listed: false,
             known: Some(stored.known),
         })
     });
-    run.board.push(tasks.collect());
+    run.dispatcher.push(items.collect());
     Ok(())
 }
 
@@ -75,8 +76,8 @@ pub(crate) fn renew(run: &Run) {
     const EVERY: i64 = ingather_store::leases::LEASE_MS / 3;
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return };
     let mut renewed = run.call.now();
-    while !run.board.closed() {
-        run.board.pause(Duration::from_millis(250));
+    while !run.dispatcher.closed() {
+        run.dispatcher.pause(Duration::from_millis(250));
         let now = run.call.now();
         if now - renewed >= EVERY {
             renewed = now;
@@ -84,7 +85,7 @@ pub(crate) fn renew(run: &Run) {
             if !matches!(kept, Ok(true)) {
                 run.lost_lease.store(true, Ordering::Relaxed);
                 // A store that is away was not taken over by anybody.
-                run.board.fail(EngineError::Store(kept.err().unwrap_or(StoreError::Fenced)));
+                run.dispatcher.fail(EngineError::Store(kept.err().unwrap_or(StoreError::Fenced)));
                 return;
             }
         }

@@ -9,19 +9,19 @@ use ingather_connector::model::balance::{Balance, counted};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::scope::BlindSpot;
 use ingather_connector::registry::Registry;
-use ingather_connector::repository::{Repository, Surroundings};
+use ingather_connector::repository::{HostContext, Repository};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
-use crate::board::Board;
-use crate::deliver::{Deliverer, definitions};
+use crate::containers::{Acls, Containers};
+use crate::deliver::{Sender, definitions};
+use crate::dispatcher::Dispatcher;
 use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
-use crate::lister::{Lister, Shown};
-use crate::outputs::{self, OutputSlot};
-use crate::places::{Classes, Places};
+use crate::lister::{Lister, ListingResult};
+use crate::outputs::{self, OutputQueue};
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
@@ -46,7 +46,7 @@ pub struct Engine {
     /// The data directory.
     pub data: PathBuf,
     /// What a repository must know of this machine.
-    pub surroundings: Surroundings,
+    pub host: HostContext,
 }
 
 /// Whether a run writes.
@@ -108,7 +108,7 @@ impl Engine {
                 definition.name
             ))
         })?;
-        (known.open)(&definition.source, &self.surroundings)
+        (known.open)(&definition.source, &self.host)
             .map_err(|fault| EngineError::Refused(format!("job {}: {fault}", definition.name)))
     }
 
@@ -128,15 +128,15 @@ impl Engine {
         let run = self.prepare(job, repository_kind, options, progress)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
         crate::visit::extracts::forget_unwanted(&run)?;
-        for slot in &run.outputs {
-            slot.output().iter_mut().for_each(|opened| {
+        for queue in &run.outputs {
+            queue.output().iter_mut().for_each(|opened| {
                 opened.begin(&run.job_name, Some(run.number), options.kind.word());
             });
         }
         let worked = self.work(&run, known, options);
         let mut error = lock(&run.aborted).clone();
         let ended = match worked {
-            Ok((shown, judged)) => self.finish(&run, shown, judged, &mut error),
+            Ok((result, judged)) => self.finish(&run, result, judged, &mut error),
             Err(failed) => Err(failed),
         };
         if let Err(failed) = &ended {
@@ -193,8 +193,8 @@ impl Engine {
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let known = self.reader.read(|sql| Known::load(sql, job))?;
-        let (classes, places) = self.reader.read(|sql| {
-            Ok((Classes::load(sql, job.repository)?, Places::load(sql, job.repository, job.id)?))
+        let (acls, containers) = self.reader.read(|sql| {
+            Ok((Acls::load(sql, job.repository)?, Containers::load(sql, job.repository, job.id)?))
         })?;
         Ok(Run {
             store: writer.map(|(store, _)| store.clone()),
@@ -208,14 +208,14 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
-            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.can.looks),
+            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.capabilities.looks),
             repository,
             pipeline,
             outputs,
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
-            board: Board::default(),
+            dispatcher: Dispatcher::default(),
             progress,
             pending: known.pending,
             leaving: known.leaving,
@@ -226,11 +226,11 @@ impl Engine {
             attempts: Mutex::new(known.attempts),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
-            unseen: Mutex::default(),
+            vanished: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
-            classes: Mutex::new(classes),
-            places: Mutex::new(places),
+            acls: Mutex::new(acls),
+            containers: Mutex::new(containers),
             audiences: Audiences::default(),
             balance: Mutex::default(),
             aborted: Mutex::default(),
@@ -244,8 +244,8 @@ impl Engine {
         definition: &Definition,
         pipeline: &Pipeline,
         writes: bool,
-    ) -> Result<Vec<OutputSlot>> {
-        let mut slots = Vec::new();
+    ) -> Result<Vec<OutputQueue>> {
+        let mut queues = Vec::new();
         for name in &definition.outputs {
             let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let connection = match (found, &self.writer) {
@@ -273,9 +273,9 @@ impl Engine {
             };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
             let shared = self.shared(job, name)?;
-            slots.push(OutputSlot::new(&connection, kind.can, settings, shared, opened));
+            queues.push(OutputQueue::new(&connection, kind.capabilities, settings, shared, opened));
         }
-        Ok(slots)
+        Ok(queues)
     }
 
     /// Whether documents other than this job's own may claim the same addresses of an output.
@@ -289,22 +289,22 @@ impl Engine {
     }
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.
-    fn work(&self, run: &Run, known: u64, options: Options) -> Result<(Shown, Option<Judged>)> {
-        let workers = self.surroundings.threads.max(1);
+    fn work(&self, run: &Run, known: u64, options: Options) -> Result<(ListingResult, Option<Judged>)> {
+        let workers = self.host.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
-            let deliverers: Vec<_> = run
+            let senders: Vec<_> = run
                 .outputs
                 .iter()
                 .filter(|_| run.store.is_some())
-                .filter_map(|slot| start(scope, run, || failing(run, || Deliverer::new(run, slot).work())))
+                .filter_map(|queue| start(scope, run, || failing(run, || Sender::new(run, queue).work())))
                 .collect();
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|_| {
                     start(scope, run, || {
                         failing(run, || {
-                            while let Some(tasks) = run.board.take() {
-                                visit::visit_all(run, tasks)?;
+                            while let Some(items) = run.dispatcher.claim() {
+                                visit::visit_all(run, items)?;
                             }
                             Ok(())
                         });
@@ -315,34 +315,34 @@ impl Engine {
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
             failing(run, || lister.list());
-            failing(run, || refill::refill(run, &lister.shown));
-            run.board.listing_done();
-            run.outputs.iter().for_each(OutputSlot::notify);
+            failing(run, || refill::refill(run, &lister.result));
+            run.dispatcher.listing_done();
+            run.outputs.iter().for_each(OutputQueue::notify);
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
             let mut judged = None;
             if options.kind == RunKind::Full && !run.stops() {
                 run.progress.waits_for("looking for what is gone");
                 failing(run, || {
-                    let found = sweep::judge(run, &mut lister.shown, known)?;
+                    let found = sweep::judge(run, &mut lister.result, known)?;
                     visit::left_out::narrow(run, &found)?;
                     judged = Some(found);
                     Ok(())
                 });
             }
-            run.board.close();
-            run.outputs.iter().for_each(OutputSlot::notify);
+            run.dispatcher.close();
+            run.outputs.iter().for_each(OutputQueue::notify);
             for visitor in visitors {
                 join(visitor);
             }
-            run.outputs.iter().for_each(OutputSlot::close);
-            for deliverer in deliverers {
-                join(deliverer);
+            run.outputs.iter().for_each(OutputQueue::close);
+            for sender in senders {
+                join(sender);
             }
             renewing.map(join);
-            match run.board.take_error() {
+            match run.dispatcher.take_error() {
                 Some(error) => Err(error),
-                None => Ok((lister.shown, judged)),
+                None => Ok((lister.result, judged)),
             }
         })
     }
@@ -350,51 +350,51 @@ impl Engine {
     fn finish(
         &self,
         run: &Run,
-        mut shown: Shown,
+        mut result: ListingResult,
         judged: Option<Judged>,
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
         if self.cancel.cancelled() || error.is_some() {
-            return Ok(shown.blind);
+            return Ok(result.blind);
         }
         let now = self.clock.now();
         if let Some(store) = &run.store {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
-                if shown.complete {
+                if result.complete {
                     // Not before: what could not be read is asked for again only while the reader is another one.
                     if run.reader_changed {
                         jobs::remember_reader(sql, run.job.id, &run.repository.reader())?;
                     }
-                    runs::listed(sql, run.job.id, run.number, now, &shown.blind)?;
+                    runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
                 }
                 jobs::drain(sql, run.job.id, run.number)
             })?;
         }
         if let Some(judged) = judged {
             let mut remover = self.remover(run)?;
-            let swept = sweep::sweep(run, &shown, judged, remover.as_mut());
+            let swept = sweep::sweep(run, &result, judged, remover.as_mut());
             for (id, target) in remover.into_iter().flat_map(|remover| remover.targets) {
-                if let Some(slot) = run.outputs.iter().find(|slot| slot.id == id) {
-                    slot.give_back(target.opened);
+                if let Some(queue) = run.outputs.iter().find(|queue| queue.id == id) {
+                    queue.give_back(target.opened);
                 }
             }
-            shown.blind.extend(swept?);
+            result.blind.extend(swept?);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);
         }
-        Ok(shown.blind)
+        Ok(result.blind)
     }
 
     /// The outputs of a run, taken over for removals once nothing is delivered any more.
     fn remover(&self, run: &Run) -> Result<Option<Remover>> {
         let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
         let mut targets = HashMap::new();
-        for slot in &run.outputs {
-            if let Some(opened) = slot.take_output() {
-                let target = Target { name: slot.name.clone(), shared: slot.shared, opened };
-                targets.insert(slot.id, target);
+        for queue in &run.outputs {
+            if let Some(opened) = queue.take_output() {
+                let target = Target { name: queue.name.clone(), shared: queue.shared, opened };
+                targets.insert(queue.id, target);
             }
         }
         let mut remover = Remover {

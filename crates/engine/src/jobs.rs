@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ingather_connector::repository::Presence;
 use ingather_store::connections::{self, Role};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::{Durability, Reader, StoreError, deliveries, documents, runs, work};
+use ingather_store::{Durability, Reader, StoreError, deliveries, documents, queue, runs};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::marks;
+use crate::id_set;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
 
@@ -31,9 +31,9 @@ pub struct Held {
 /// What the store says.
 pub fn resends(reader: &Reader, job: &Job) -> Result<u64> {
     let (ids, held) = reader
-        .read(|sql| Ok::<_, StoreError>((work::resends(sql, job.id)?, runs::held(sql, job.id, job.run)?)))?;
+        .read(|sql| Ok::<_, StoreError>((queue::resends(sql, job.id)?, runs::held(sql, job.id, job.run)?)))?;
     let Some(held) = held else { return Ok(ids.len() as u64) };
-    let held = marks::from_bytes(&held)?;
+    let held = id_set::from_bytes(&held)?;
     Ok(ids.into_iter().filter(|id| !held.contains(*id as u64)).count() as u64)
 }
 
@@ -46,7 +46,7 @@ impl Engine {
         let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, job.run))? else {
             return Ok((0, Vec::new()));
         };
-        let set = marks::from_bytes(&bytes)?;
+        let set = id_set::from_bytes(&bytes)?;
         let ids: Vec<i64> = set.iter().map(|id| id as i64).filter(|id| *id > after).take(most).collect();
         let mut names = self.reader.read(|sql| documents::names(sql, &ids))?;
         names.sort_unstable();
@@ -59,7 +59,7 @@ impl Engine {
     /// # Errors
     /// `Refused` when a later run has listed again, or nothing is held.
     pub fn confirm(&self, job: &Job, kind: &str, number: i64, progress: Arc<Progress>) -> Result<Removed> {
-        if job.run != number && !planted(Mutation::OlderRemovalCarriedOut) {
+        if job.run != number && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             return Err(EngineError::Refused(format!(
                 "run {number} of {} is not its last one; run {} has looked again: see `ingather job held {}`",
                 job.name, job.run, job.name
@@ -72,8 +72,8 @@ impl Engine {
             )));
         };
         let mut remover = self.remover_for(job, kind, progress, Some(number))?;
-        let mut ids: Vec<i64> = marks::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
-        if planted(Mutation::ConfirmationByNumber) {
+        let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
+        if failpoint(Failpoint::ConfirmationByNumber) {
             let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
             ids = all.into_iter().map(|listed| listed.id.0).collect();
         }
@@ -154,7 +154,7 @@ impl Engine {
             let work = if run.is_some() { "confirm" } else { "delete" };
             match self.add_target(&mut remover, &connection, job, run, work) {
                 // An output that holds nothing of the job need not be there. When it is, opening it tells whether it
-                // fits the books: it may hold what books from an earlier day do not know.
+                // fits the delivery log: it may hold what an inventory of an earlier day does not know.
                 Err(EngineError::Output { .. } | EngineError::Refused(_)) if held.is_empty() => {}
                 added => added?,
             }

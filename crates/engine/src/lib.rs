@@ -1,26 +1,26 @@
 //! The engine: lists a source, decides about every document, delivers, and sweeps what is gone.
 //!
 //! Reading order: `engine` is one pass of a job from start to end, `run` what its threads share · `lister` meets the inventory · `visit` reads one
-//! document · `deliver` keeps the books of one output · `sweep` judges absences · [`remove`] takes entries out ·
+//! document · `deliver` keeps the delivery log of one output · `sweep` judges absences · [`remove`] takes entries out ·
 //! [`jobs`] finds and defines jobs · [`who`] says what a user may see · [`inspect`] answers what is, and why.
 
-mod board;
+pub mod access_filter;
+mod containers;
 mod deliver;
+mod dispatcher;
 mod drain;
 mod engine;
 pub mod error;
+mod id_set;
 pub mod inspect;
 pub mod jobs;
 mod lister;
-mod marks;
 pub mod outputs;
-mod places;
 pub mod progress;
 pub mod remove;
 mod run;
 mod sweep;
 mod visit;
-pub mod who;
 
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::EngineError;

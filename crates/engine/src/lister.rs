@@ -2,30 +2,30 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_connector::model::ids::{DocumentId, PlaceId};
+use ingather_connector::model::ids::{ContainerId, DocumentId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
-use ingather_connector::model::merge::{Known, Listed, Met, merge};
+use ingather_connector::model::merge::{Comparison, Known, Listed, merge};
 use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
 use ingather_connector::repository::{Group, Item, Page};
 use ingather_store::documents::{self, NewDocument};
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
-use crate::board::Task;
+use crate::containers::looks;
+use crate::dispatcher::WorkItem;
 use crate::error::Result;
-use crate::marks;
-use crate::places::looks;
+use crate::id_set;
 use crate::run::Run;
 use crate::visit::earlier::Older;
 
-/// What a listing has shown so far.
+/// What a listing has found and proven so far.
 #[derive(Default)]
-pub(crate) struct Shown {
-    /// Documents that it named.
-    pub(crate) seen: RoaringTreemap,
+pub(crate) struct ListingResult {
+    /// Ids of the documents that it listed.
+    pub(crate) listed: RoaringTreemap,
     /// What it proved.
     pub(crate) coverage: Coverage,
     /// What it could not read; bounded, the rest is counted.
@@ -35,20 +35,20 @@ pub(crate) struct Shown {
     /// It came to its end.
     pub(crate) complete: bool,
     /// What new documents keep when they are renamed, for telling moves from losses; none when there were too many.
-    pub(crate) arrived: Option<HashSet<i64>>,
+    pub(crate) new_identities: Option<HashSet<i64>>,
 }
 
 /// Merges pages with the inventory.
 pub(crate) struct Lister<'r> {
     run: &'r Run,
     hasher: Hasher,
-    pub(crate) shown: Shown,
+    pub(crate) result: ListingResult,
     /// Parents whose documents this run added, so that an empty inventory is not asked for the others.
     parents: HashSet<i64>,
     /// Parents whose items come in several pages.
     in_pieces: HashSet<i64>,
     empty_before: bool,
-    /// Marks that are not written yet, and since when.
+    /// Listed ids that are not written yet, and since when.
     unwritten: RoaringTreemap,
     written_at: i64,
     pages: i64,
@@ -73,11 +73,12 @@ const ID_BLOCK: usize = 65_536;
 
 impl<'r> Lister<'r> {
     pub(crate) fn new(run: &'r Run, empty_before: bool) -> Lister<'r> {
-        let shown = Shown { arrived: (!empty_before).then(HashSet::new), ..Shown::default() };
+        let result =
+            ListingResult { new_identities: (!empty_before).then(HashSet::new), ..Default::default() };
         Lister {
             run,
             hasher: run.hasher,
-            shown,
+            result,
             parents: HashSet::new(),
             in_pieces: HashSet::new(),
             empty_before,
@@ -109,20 +110,20 @@ impl<'r> Lister<'r> {
             match listing.next() {
                 Some(Ok(page)) => self.page(&page)?,
                 Some(Err(fault)) => {
-                    if planted(Mutation::BrokenListingProves) {
-                        self.shown.coverage.end();
+                    if failpoint(Failpoint::BrokenListingProves) {
+                        self.result.coverage.end();
                     }
                     self.cannot_read_root(&fault);
-                    return self.write_marks();
+                    return self.write_listed();
                 }
                 None => {
-                    self.shown.complete = true;
-                    self.shown.coverage.end();
+                    self.result.complete = true;
+                    self.result.coverage.end();
                     break;
                 }
             }
         }
-        self.write_marks()
+        self.write_listed()
     }
 
     /// Later listings come when nothing is visited any more.
@@ -138,22 +139,22 @@ impl<'r> Lister<'r> {
     }
 
     fn blind(&mut self, spot: &BlindSpot) {
-        self.shown.coverage.blind(&spot.scope);
-        if self.shown.blind.len() < limits::BLIND_SPOTS_MAX {
-            self.shown.blind.push(spot.clone());
+        self.result.coverage.blind(&spot.scope);
+        if self.result.blind.len() < limits::BLIND_SPOTS_MAX {
+            self.result.blind.push(spot.clone());
         }
     }
 
     fn page(&mut self, page: &Page) -> Result<()> {
-        self.places(page)?;
+        self.containers(page)?;
         for scope in &page.proven {
             match scope {
                 Scope::Folder(name) if self.is_foreign(name) => {}
-                scope => self.shown.coverage.prove(scope),
+                scope => self.result.coverage.prove(scope),
             }
         }
         page.blind.iter().for_each(|spot| self.blind(spot));
-        self.shown.root_empty |= page.root_empty;
+        self.result.root_empty |= page.root_empty;
         let whole: HashSet<&str> = page.proven.iter().filter_map(folder_of).collect();
         if self.listing > 1 {
             return self.unchanged(&page.groups, &whole);
@@ -163,15 +164,15 @@ impl<'r> Lister<'r> {
             tracing::debug!(document = skipped.key, reason = skipped.reason.message, "left out");
         }
         self.run.progress.seen(page.skipped.len() as u64);
-        let mut tasks = Vec::new();
-        self.groups(&page.groups, &whole, &mut tasks)?;
+        let mut items = Vec::new();
+        self.groups(&page.groups, &whole, &mut items)?;
         if self.unwritten.len() as usize >= limits::QUIET_ITEMS_MAX
             || self.run.call.now() - self.written_at >= limits::QUIET_MS_MAX
         {
-            self.write_marks()?;
+            self.write_listed()?;
         }
-        self.run.progress.changed(tasks.len() as u64);
-        self.run.board.push(tasks);
+        self.run.progress.changed(items.len() as u64);
+        self.run.dispatcher.push(items);
         Ok(())
     }
 
@@ -179,8 +180,8 @@ impl<'r> Lister<'r> {
         !self.foreign.is_empty() && self.foreign.iter().any(|other| folder.starts_with(other.as_str()))
     }
 
-    fn places(&mut self, page: &Page) -> Result<()> {
-        let foreign = looks::meet(self.run, &page.places, self.listing)?;
+    fn containers(&mut self, page: &Page) -> Result<()> {
+        let foreign = looks::record(self.run, &page.containers, self.listing)?;
         for report in foreign {
             let Some(folder) = &report.folder else { continue };
             self.foreign.insert(folder.clone());
@@ -197,7 +198,7 @@ impl<'r> Lister<'r> {
         Ok(())
     }
 
-    fn hash<'p>(&self, group: &'p Group, place: Option<PlaceId>) -> Vec<Hashed<'p>> {
+    fn hash<'p>(&self, group: &'p Group, container: Option<ContainerId>) -> Vec<Hashed<'p>> {
         let parent = self.hasher.hash(group.parent.as_bytes());
         let mut name = group.parent.clone();
         let mut hashed: Vec<Hashed<'p>> = group
@@ -211,7 +212,7 @@ impl<'r> Lister<'r> {
                     own,
                     version: self.hasher.version(own, &item.content),
                     access: self.hasher.version(own, &item.access),
-                    place,
+                    container,
                 };
                 Hashed { key: DocumentKey { parent, own }, listed, item, parent: &group.parent }
             })
@@ -223,58 +224,61 @@ impl<'r> Lister<'r> {
     /// Marks what is just as the inventory has it.
     fn unchanged(&mut self, groups: &[Group], whole: &HashSet<&str>) -> Result<()> {
         let hashed = self.hash_all(groups);
-        for met in self.meet(&hashed, whole)? {
-            if let Met::Same(known) = met {
-                self.shown.seen.insert(known.id.0 as u64);
+        for comparison in self.compare(&hashed, whole)? {
+            if let Comparison::Same(known) = comparison {
+                self.result.listed.insert(known.id.0 as u64);
             }
         }
         Ok(())
     }
 
     fn hash_all<'p>(&self, groups: &'p [Group]) -> Vec<Vec<Hashed<'p>>> {
-        let places: Vec<Option<PlaceId>> = {
-            let places = self.run.places();
-            groups.iter().map(|group| group.place.as_deref().and_then(|name| places.id(name))).collect()
+        let containers: Vec<Option<ContainerId>> = {
+            let containers = self.run.containers();
+            groups
+                .iter()
+                .map(|group| group.container.as_deref().and_then(|name| containers.id(name)))
+                .collect()
         };
-        groups.iter().zip(places).map(|(group, place)| self.hash(group, place)).collect()
+        groups.iter().zip(containers).map(|(group, container)| self.hash(group, container)).collect()
     }
 
-    fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, tasks: &mut Vec<Task>) -> Result<()> {
+    fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, items: &mut Vec<WorkItem>) -> Result<()> {
         let hashed = self.hash_all(groups);
-        let met = self.meet(&hashed, whole)?;
+        let comparisons = self.compare(&hashed, whole)?;
         self.older.note(self.run)?;
-        let new = met.iter().filter(|met| matches!(met, Met::New)).count();
+        let new = comparisons.iter().filter(|one| matches!(one, Comparison::New)).count();
         let mut fresh: Vec<NewDocument> = Vec::with_capacity(new);
-        tasks.reserve(new);
-        let first_task = tasks.len();
-        for (item, met) in hashed.iter().flatten().zip(met) {
-            match met {
-                Met::New => fresh.push(self.arrival(item)?),
-                Met::Same(known) => self.same(item, known, tasks),
-                Met::Access(known) => self.changed(item, known, Cause::Access, tasks),
-                Met::Content(known) => self.changed(item, known, Cause::Changed, tasks),
-                Met::Settings(known) => self.changed(item, known, Cause::Settings, tasks),
+        items.reserve(new);
+        let first_item = items.len();
+        for (item, comparison) in hashed.iter().flatten().zip(comparisons) {
+            match comparison {
+                Comparison::New => fresh.push(self.arrival(item)?),
+                Comparison::Same(known) => self.same(item, known, items),
+                Comparison::Access(known) => self.changed(item, known, VisitReason::Access, items),
+                Comparison::Content(known) => self.changed(item, known, VisitReason::Changed, items),
+                Comparison::Settings(known) => self.changed(item, known, VisitReason::Settings, items),
             }
         }
-        self.write(&fresh, &mut tasks[first_task..])?;
-        tasks.extend(fresh.into_iter().map(|new| Task {
+        self.write(&fresh, &mut items[first_item..])?;
+        items.extend(fresh.into_iter().map(|new| WorkItem {
             id: new.id.0,
             name: new.name,
             own: new.key.own,
             known: None,
-            place: new.place,
-            cause: Cause::New,
-            wanted: 0,
+            container: new.container,
+            reason: VisitReason::New,
+            request_count: 0,
             version: new.version,
             access: new.access,
             identity: new.identity,
-            is_met: true,
+            is_listed: true,
         }));
         Ok(())
     }
 
     /// Compares a page with the inventory. `whole` are parents of which the page holds all items that there are.
-    fn meet(&mut self, hashed: &[Vec<Hashed<'_>>], whole: &HashSet<&str>) -> Result<Vec<Met>> {
+    fn compare(&mut self, hashed: &[Vec<Hashed<'_>>], whole: &HashSet<&str>) -> Result<Vec<Comparison>> {
         let job = self.run.job.id;
         let mut ranges = Vec::new();
         let mut singles = Vec::new();
@@ -304,7 +308,7 @@ impl<'r> Lister<'r> {
         for rows in rows.chunk_by(|one, next| one.0 == next.0) {
             let leaving = |known: Known| Known {
                 leaving: self.run.leaving.contains(known.id.0 as u64)
-                    && !planted(Mutation::HalfDoneRemovalForgotten),
+                    && !failpoint(Failpoint::HalfDoneRemovalForgotten),
                 ..known
             };
             let known = rows.iter().map(|(_, known)| leaving(*known));
@@ -334,9 +338,9 @@ impl<'r> Lister<'r> {
             self.ids = first..first + ID_BLOCK as i64;
         }
         let id = self.ids.next().unwrap_or_default();
-        self.arrived(item.item.identity);
+        self.note_identity(item.item.identity);
         self.parents.insert(item.key.parent);
-        self.meet_id(id);
+        self.note_listed(id);
         let listed = item.listed;
         Ok(NewDocument {
             id: DocumentId(id),
@@ -345,25 +349,25 @@ impl<'r> Lister<'r> {
             version: listed.version,
             access: listed.access,
             identity: item.item.identity,
-            place: listed.place,
+            container: listed.container,
         })
     }
 
     /// Takes note of what a new document, or one whose first visit is not over, keeps when it is renamed.
-    fn arrived(&mut self, identity: i64) {
-        if let Some(arrived) = &mut self.shown.arrived
+    fn note_identity(&mut self, identity: i64) {
+        if let Some(new_identities) = &mut self.result.new_identities
             && identity != 0
         {
-            arrived.insert(identity);
-            if arrived.len() > limits::MOVES_MAX {
-                self.shown.arrived = None;
+            new_identities.insert(identity);
+            if new_identities.len() > limits::MOVES_MAX {
+                self.result.new_identities = None;
             }
         }
     }
 
-    /// Marks a document as met; false when it was met before in this listing.
-    fn meet_id(&mut self, id: i64) -> bool {
-        let first = self.shown.seen.insert(id as u64);
+    /// Adds a document to those that were listed; false when this listing named it before.
+    fn note_listed(&mut self, id: i64) -> bool {
+        let first = self.result.listed.insert(id as u64);
         if first {
             self.unwritten.insert(id as u64);
             self.run.progress.seen(1);
@@ -371,19 +375,19 @@ impl<'r> Lister<'r> {
         first
     }
 
-    fn same(&mut self, item: &Hashed<'_>, known: Known, tasks: &mut Vec<Task>) {
+    fn same(&mut self, item: &Hashed<'_>, known: Known, items: &mut Vec<WorkItem>) {
         let id = known.id.0 as u64;
         if self.run.pending.contains(id) || (self.run.reader_changed && self.run.unreadable.contains(id)) {
-            let cause = if self.run.pending.contains(id) { Cause::Retry } else { Cause::Reader };
-            return self.changed(item, known, cause, tasks);
+            let reason = if self.run.pending.contains(id) { VisitReason::Retry } else { VisitReason::Reader };
+            return self.changed(item, known, reason, items);
         }
         if self.run.rereads {
-            return self.changed(item, known, Cause::Changed, tasks);
+            return self.changed(item, known, VisitReason::Changed, items);
         }
-        if self.older.opens_over(self.run, id, item.listed.place) {
-            return self.changed(item, known, Cause::Access, tasks);
+        if self.older.opens_over(self.run, id, item.listed.container) {
+            return self.changed(item, known, VisitReason::Access, items);
         }
-        if self.meet_id(known.id.0) {
+        if self.note_listed(known.id.0) {
             let (failed, skipped) = (self.run.failed.contains(id), self.run.skipped.contains(id));
             self.run.tally(|balance| match (failed, skipped) {
                 (true, _) => balance.failed += 1,
@@ -393,45 +397,45 @@ impl<'r> Lister<'r> {
         }
     }
 
-    fn changed(&mut self, item: &Hashed<'_>, known: Known, cause: Cause, tasks: &mut Vec<Task>) {
-        if self.meet_id(known.id.0) {
-            let cause = if known.is_settled() { cause } else { Cause::New };
+    fn changed(&mut self, item: &Hashed<'_>, known: Known, reason: VisitReason, items: &mut Vec<WorkItem>) {
+        if self.note_listed(known.id.0) {
+            let reason = if known.is_settled() { reason } else { VisitReason::New };
             if !known.is_settled() || self.run.pending.contains(known.id.0 as u64) {
-                self.arrived(item.item.identity);
+                self.note_identity(item.item.identity);
             }
-            tasks.push(Task {
+            items.push(WorkItem {
                 id: known.id.0,
                 name: format!("{}{}", item.parent, item.item.name),
                 own: known.own,
                 known: Some(known),
-                place: item.listed.place,
-                cause,
-                wanted: 0,
+                container: item.listed.container,
+                reason,
+                request_count: 0,
                 version: item.listed.version,
                 access: item.listed.access,
                 identity: item.item.identity,
-                is_met: true,
+                is_listed: true,
             });
         }
     }
 
     /// Writes what a page brought, before anybody works on it.
-    fn write(&mut self, fresh: &[NewDocument], changed: &mut [Task]) -> Result<()> {
+    fn write(&mut self, fresh: &[NewDocument], changed: &mut [WorkItem]) -> Result<()> {
         let Some(store) = &self.run.store else { return Ok(()) };
         if fresh.is_empty() && changed.is_empty() {
             return Ok(());
         }
         let run = self.run;
         let now = run.call.now();
-        let mut wanted: Vec<Wanted> =
-            changed.iter().map(|task| Wanted { document: task.id, due: now, cause: task.cause }).collect();
-        let ids: Vec<i64> = changed.iter().map(|task| task.id).collect();
+        let request = |item: &WorkItem| VisitRequest { document: item.id, due: now, reason: item.reason };
+        let mut requests: Vec<VisitRequest> = changed.iter().map(request).collect();
+        let ids: Vec<i64> = changed.iter().map(|item| item.id).collect();
         let rows = store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
             documents::add(sql, run.job.id, run.number, fresh)?;
-            if planted(Mutation::BitmapWithoutItsPage) {
-                wanted.clear();
-                documents::settle(
+            if failpoint(Failpoint::BitmapWithoutItsPage) {
+                requests.clear();
+                documents::complete(
                     sql,
                     run.number,
                     &changed.iter().filter_map(as_if_visited).collect::<Vec<_>>(),
@@ -440,32 +444,32 @@ impl<'r> Lister<'r> {
             if ids.is_empty() {
                 return Ok(Vec::new());
             }
-            work::want(sql, run.job.id, run.number, &wanted)?;
-            work::wanted(sql, &ids)
+            queue::enqueue(sql, run.job.id, run.number, &requests)?;
+            queue::request_counts(sql, &ids)
         })?;
-        let rows: HashMap<i64, (i64, Cause)> =
+        let rows: HashMap<i64, (i64, VisitReason)> =
             rows.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
-        for task in changed {
-            if let Some((wanted, cause)) = rows.get(&task.id) {
-                task.wanted = *wanted;
+        for item in changed {
+            if let Some((request_count, reason)) = rows.get(&item.id) {
+                item.request_count = *request_count;
                 // A look at access that waited since an earlier run still goes first.
-                task.cause = if *cause == Cause::Access { Cause::Access } else { task.cause };
+                item.reason = if *reason == VisitReason::Access { VisitReason::Access } else { item.reason };
             }
         }
         Ok(())
     }
 
-    fn write_marks(&mut self) -> Result<()> {
+    fn write_listed(&mut self) -> Result<()> {
         self.written_at = self.run.call.now();
         let Some(store) = &self.run.store else { return Ok(()) };
         if self.unwritten.is_empty() {
             return Ok(());
         }
         let run = self.run;
-        let bytes = marks::to_bytes(&self.unwritten);
+        let bytes = id_set::to_bytes(&self.unwritten);
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
-            runs::mark(sql, run.job.id, run.number, self.pages, &bytes)
+            runs::add_listed_ids(sql, run.job.id, run.number, self.pages, &bytes)
         })?;
         self.pages += 1;
         self.unwritten.clear();
@@ -474,16 +478,16 @@ impl<'r> Lister<'r> {
 }
 
 /// For a planted fault: a document that was met as if it had been visited.
-fn as_if_visited(task: &Task) -> Option<documents::Visited> {
-    let known = task.known.as_ref()?;
-    Some(documents::Visited {
+fn as_if_visited(item: &WorkItem) -> Option<documents::DocumentUpdate> {
+    let known = item.known.as_ref()?;
+    Some(documents::DocumentUpdate {
         id: known.id,
-        version: task.version,
-        access: task.access,
+        version: item.version,
+        access: item.access,
         settings: known.settings,
-        identity: task.identity,
-        class: known.class,
-        place: known.place,
+        identity: item.identity,
+        acl_id: known.acl_id,
+        container: known.container,
         raw: None,
     })
 }

@@ -1,4 +1,4 @@
-//! The outputs of a run: opened, checked against the books, each with the queue of what waits for it.
+//! The outputs of a run: opened, checked against the delivery log, each with the queue of what waits for it.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
@@ -8,44 +8,45 @@ use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Generation, LOST, Output, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{Generation, LOST, Output, OutputCapabilities, OutputContext, OutputKind};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
-use crate::deliver::Prepared;
+use crate::deliver::QueuedChange;
 use crate::deliver::definitions::Definitions;
 use crate::deliver::opening;
 use crate::error::{EngineError, Result};
 use crate::run::Run;
 
 /// Rows of a lost output that are marked per transaction.
-const FORGET_ROWS: i64 = 10_000;
+const RESET_ROWS: i64 = 10_000;
 
-/// What waits for one output.
+/// The changes that wait for one output.
 #[derive(Default)]
-pub(crate) struct Queue {
-    pub(crate) waiting: VecDeque<Prepared>,
+pub(crate) struct QueueState {
+    pub(crate) waiting: VecDeque<QueuedChange>,
     pub(crate) bytes: usize,
     /// No more will come.
     pub(crate) closed: bool,
 }
 
-impl Queue {
+impl QueueState {
     /// Enough for a batch that need not wait for more (design store 1.4: below it, commits cost more than rows).
     pub(crate) fn is_enough(&self) -> bool {
         self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
     }
 }
 
-/// One output of a run.
-pub(crate) struct OutputSlot {
+/// One output of a run, with the queue of changes that wait for it. [`OutputQueue::push`] waits while the queue is full
+/// (`QUEUED_MAX`, `QUEUED_BYTES_MAX`), so that visits never run ahead of a slow output.
+pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
     pub(crate) name: String,
-    pub(crate) can: OutputCan,
+    pub(crate) capabilities: OutputCapabilities,
     /// Digest of what it receives: stages and its own settings.
     pub(crate) settings: Digest,
     /// Other documents may claim the same addresses: owners are looked up before a send.
@@ -54,22 +55,22 @@ pub(crate) struct OutputSlot {
     pub(crate) session: Option<i64>,
     /// None in a run that writes nothing, and once the sweep has taken it over.
     output: Mutex<Option<Opened>>,
-    queue: Mutex<Queue>,
+    queue: Mutex<QueueState>,
     changed: Condvar,
 }
 
-impl OutputSlot {
+impl OutputQueue {
     pub(crate) fn new(
         connection: &Connection,
-        can: OutputCan,
+        capabilities: OutputCapabilities,
         settings: Digest,
         shared: bool,
         opened: Option<Opened>,
-    ) -> OutputSlot {
-        OutputSlot {
+    ) -> OutputQueue {
+        OutputQueue {
             id: connection.id,
             name: connection.name.clone(),
-            can,
+            capabilities,
             settings,
             shared,
             session: opened.as_ref().and_then(|opened| opened.session),
@@ -94,34 +95,34 @@ impl OutputSlot {
         *self.output() = Some(opened);
     }
 
-    /// Hands a change over; waits while too much waits already.
-    pub(crate) fn push(&self, run: &Run, prepared: Prepared) {
+    /// Appends a change; waits while the queue is full.
+    pub(crate) fn push(&self, run: &Run, queued: QueuedChange) {
         let mut queue = self.lock();
-        while !run.board.closed()
-            && (queue.waiting.len() >= limits::PREPARED_MAX || queue.bytes >= limits::PREPARED_BYTES_MAX)
+        while !run.dispatcher.closed()
+            && (queue.waiting.len() >= limits::QUEUED_MAX || queue.bytes >= limits::QUEUED_BYTES_MAX)
         {
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         let before = queue.is_enough();
-        queue.bytes += prepared.bytes();
-        queue.waiting.push_back(prepared);
+        queue.bytes += queued.bytes();
+        queue.waiting.push_back(queued);
         // The sender is woken when it may begin to wait for more, and when it need not wait any longer.
         if queue.waiting.len() == 1 || (!before && queue.is_enough()) {
             self.changed.notify_all();
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Queue> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits while something holds of the queue, at most `longest`.
     pub(crate) fn wait_while<'q>(
         &'q self,
-        queue: MutexGuard<'q, Queue>,
+        queue: MutexGuard<'q, QueueState>,
         longest: std::time::Duration,
-        mut holds: impl FnMut(&Queue) -> bool,
-    ) -> MutexGuard<'q, Queue> {
+        mut holds: impl FnMut(&QueueState) -> bool,
+    ) -> MutexGuard<'q, QueueState> {
         let waited = self.changed.wait_timeout_while(queue, longest, |queue| holds(queue));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
@@ -155,9 +156,12 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
 pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
     let (kind, settings) = builtin(registry, name)?;
     let Some(kind) = registry.output(kind) else { return Ok(()) };
-    let place =
-        OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session: new_session() };
-    match (kind.open)(&settings, &place) {
+    let context = OutputContext {
+        data: data.to_owned(),
+        store: store.reader().id().to_owned(),
+        session: new_session(),
+    };
+    match (kind.open)(&settings, &context) {
         Ok(_) => Ok(()),
         Err(fault) => Err(EngineError::Output { name: name.to_owned(), fault }),
     }
@@ -210,7 +214,7 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
 
 /// An output that is open for writing.
 pub(crate) struct Opened {
-    pub(crate) can: OutputCan,
+    pub(crate) capabilities: OutputCapabilities,
     /// Number of this opening, where the output keeps numbers of changes.
     pub(crate) session: Option<i64>,
     /// Where it stood when it was opened, or committed last.
@@ -226,7 +230,7 @@ impl Opened {
     /// # Errors
     /// Also when it is not the output any more that was opened: what was applied before is not in it.
     pub(crate) fn commit(&mut self, call: &Call) -> std::result::Result<Option<Generation>, Fault> {
-        if !self.can.commits {
+        if !self.capabilities.commits {
             let stands = self.told_stands();
             // It says itself what to do.
             let lost = stands.as_ref().is_some_and(|stands| stands.identity == LOST);
@@ -234,7 +238,7 @@ impl Opened {
         }
         let done = self.output.commit(call)?;
         let is_next = done.identity == self.stands.identity && done.number == self.stands.number + 1;
-        if !is_next && !planted(Mutation::ReplacedOutputConfirmed) {
+        if !is_next && !failpoint(Failpoint::ReplacedOutputConfirmed) {
             return Err(Fault::passing(
                 "replaced",
                 "it was replaced by another one while it was written to; run again, and everything is sent",
@@ -311,7 +315,7 @@ impl Misfit {
 /// was sent has written to it since; and when it knows no change above those that were noted.
 pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
     let other = known.identity.as_ref().is_some_and(|identity| *identity != stands.identity);
-    let by_numbers = planted(Mutation::SessionsIgnored) || planted(Mutation::OneCeilingForAll);
+    let by_numbers = failpoint(Failpoint::SessionsIgnored) || failpoint(Failpoint::OneCeilingForAll);
     let is_of = |session: i64| stands.session == session || by_numbers;
     let goes_on = is_of(known.next_session) && stands.number >= known.generation;
     let is_confirmed = is_of(known.session) && stands.number == known.generation;
@@ -330,9 +334,9 @@ pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
     }
 }
 
-/// Opens an output for writing and checks that the books speak of it.
+/// Opens an output for writing and checks that the delivery log speaks of it.
 ///
-/// An output that stands behind the books has lost confirmed entries; one that stands ahead of them holds entries that
+/// An output that stands behind the delivery log has lost confirmed entries; one that stands ahead of it holds entries that
 /// nobody knows, and the store may give ids out again that it refers to. Either is emptied: its deliveries count as not
 /// confirmed, and every document that it should hold is visited again (design 4.7, 4.17).
 pub(crate) fn open(
@@ -344,19 +348,19 @@ pub(crate) fn open(
 ) -> Result<Opened> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let mut opened = open_as_it_is(store, registry, data, connection)?;
-    if opened.can.told {
+    if opened.capabilities.told {
         let forget = || forget(store, lease, connection);
         opening::load((store, lease), data, connection, &mut opened, forget)?;
     }
-    if !opened.can.commits {
+    if !opened.capabilities.commits {
         return Ok(opened);
     }
     let stands = opened.stands.clone();
     let mut known = connection.clone();
-    if planted(Mutation::OneCeilingForAll) {
+    if failpoint(Failpoint::OneCeilingForAll) {
         known.ceiling = store.reader().read(|sql| documents::next_id(sql, connections::SEQ))? - 1;
     }
-    let misfit = misfit(&known, &stands).filter(|_| !planted(Mutation::ForeignIndexAccepted));
+    let misfit = misfit(&known, &stands).filter(|_| !failpoint(Failpoint::ForeignIndexAccepted));
     if let Some(misfit) = misfit {
         let why = match misfit {
             Misfit::Newer => "holds changes that the store does not know",
@@ -365,17 +369,17 @@ pub(crate) fn open(
         tracing::warn!("{} {why}; filling it again", connection.name);
         forget(store, lease, connection)?;
         let now = opened.output.clear(call).map_err(failed)?;
-        settle(store, lease, (connection.id, opened.session), &now, now.seq)?;
+        record_generation(store, lease, (connection.id, opened.session), &now, now.seq)?;
         opened.stands = now;
     } else if (stands.number, stands.session) != (connection.generation, connection.session) {
         // A process that died before it confirmed: from here on this is where the output stands.
-        settle(store, lease, (connection.id, None), &stands, 0)?;
+        record_generation(store, lease, (connection.id, None), &stands, 0)?;
     }
     Ok(opened)
 }
 
 /// Notes where an output stands, and that numbers up to `seen` are used up.
-fn settle(
+fn record_generation(
     store: &Store,
     lease: &Lease,
     (id, session): (ConnectionId, Option<i64>),
@@ -385,13 +389,13 @@ fn settle(
     store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         if seen > 0 {
-            if !planted(Mutation::NumbersGoBack) {
+            if !failpoint(Failpoint::NumbersGoBack) {
                 connections::pass_number(sql, seen)?;
             }
             // The output is not ahead of this store any more.
             connections::take_numbers(sql, id, session, 1)?;
         }
-        connections::settle(sql, id, &stands.identity, stands.number, stands.session)
+        connections::record_generation(sql, id, &stands.identity, stands.number, stands.session)
     })?;
     Ok(())
 }
@@ -406,7 +410,7 @@ pub(crate) fn kind<'r>(registry: &'r Registry, connection: &Connection) -> Resul
     })
 }
 
-/// Opens an output for writing, whether the books speak of it or not.
+/// Opens an output for writing, whether the delivery log speaks of it or not.
 pub(crate) fn open_as_it_is(
     store: &Store,
     registry: &Registry,
@@ -415,12 +419,12 @@ pub(crate) fn open_as_it_is(
 ) -> Result<Opened> {
     let kind = kind(registry, connection)?;
     let session = new_session();
-    let place = OutputPlace { data: data.to_owned(), store: store.reader().id().to_owned(), session };
-    let output = (kind.open)(&connection.settings, &place)
+    let context = OutputContext { data: data.to_owned(), store: store.reader().id().to_owned(), session };
+    let output = (kind.open)(&connection.settings, &context)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
     let stands = output.generation();
-    let numbers = kind.can.commits || kind.can.told;
-    Ok(Opened { can: kind.can, session: numbers.then_some(session), stands, definitions: None, output })
+    let session = (kind.capabilities.commits || kind.capabilities.told).then_some(session);
+    Ok(Opened { capabilities: kind.capabilities, session, stands, definitions: None, output })
 }
 
 /// What an output was confirmed to hold counts as lost. Jobs that still use it send it again.
@@ -438,15 +442,20 @@ fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Co
         // Both in one transaction, by ranges of ids: a crash in between begins again.
         let last = store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            let held = deliveries::all_of_output(sql, output, after, FORGET_ROWS as usize)?;
+            let held = deliveries::all_of_output(sql, output, after, RESET_ROWS as usize)?;
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
-            deliveries::forget_output(sql, output, after, last)?;
-            let mut by_job: std::collections::BTreeMap<i64, Vec<Wanted>> = std::collections::BTreeMap::new();
+            deliveries::reset_output(sql, output, after, last)?;
+            let mut by_job: std::collections::BTreeMap<i64, Vec<VisitRequest>> =
+                std::collections::BTreeMap::new();
             for (document, owner) in held.into_iter().filter(|(_, owner)| !leaving.contains(&owner.0)) {
-                by_job.entry(owner.0).or_default().push(Wanted { document, due: 0, cause: Cause::Resend });
+                by_job.entry(owner.0).or_default().push(VisitRequest {
+                    document,
+                    due: 0,
+                    reason: VisitReason::Resend,
+                });
             }
             for (owner, wanted) in by_job {
-                work::want(sql, JobId(owner), 0, &wanted)?;
+                queue::enqueue(sql, JobId(owner), 0, &wanted)?;
             }
             Ok(Some(last))
         })?;

@@ -8,24 +8,24 @@ use ingather_connector::model::balance::Balance;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op, OutputCan};
+use ingather_connector::output::{Change, Generation, Op, OutputCapabilities};
 use ingather_connector::repository::Repository;
 use ingather_store::definitions::{self, Defined};
 use ingather_store::deliveries::{self, Answered, Delivery, Intent, Owner};
 use ingather_store::documents;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
 use crate::deliver::definitions::{Desk, Draft, Reference, ends, note_loss, tell};
-use crate::deliver::inherit::Heir;
+use crate::deliver::inherit::NextOwner;
 use crate::deliver::intent_durability;
 use crate::deliver::told::reference;
 use crate::error::{EngineError, Result};
 use crate::outputs::Opened;
 use crate::progress::Progress;
-use crate::visit::holdings::Part;
+use crate::visit::parts::Part;
 
 /// An output that removals are sent to.
 pub(crate) struct Target {
@@ -82,15 +82,15 @@ struct Leaving {
     change: Change,
     intent: Intent,
     /// Who has the entry from now on, when somebody else claims the address.
-    heir: Option<Heir>,
+    next_owner: Option<NextOwner>,
     done: bool,
 }
 
 impl Leaving {
     /// What is sent.
-    fn change(&self, can: OutputCan) -> Change {
-        match &self.heir {
-            Some(heir) => heir.change(can, self.change.clone()),
+    fn change(&self, capabilities: OutputCapabilities) -> Change {
+        match &self.next_owner {
+            Some(next_owner) => next_owner.change(capabilities, self.change.clone()),
             None => self.change.clone(),
         }
     }
@@ -120,20 +120,24 @@ impl Remover {
         store.write(intent_durability(), |sql| {
             lease.fence(sql)?;
             for (output, leaving) in &mut leaving {
-                if let Some(can) = self.targets.get(output).filter(|t| t.shared).map(|t| t.opened.can) {
+                if let Some(capabilities) =
+                    self.targets.get(output).filter(|t| t.shared).map(|t| t.opened.capabilities)
+                {
                     for one in leaving.iter_mut() {
                         let owners =
                             deliveries::owners(sql, *output, one.intent.address_parent, one.intent.address)?;
                         let owners = self.known_owners(sql, owners, one)?;
-                        one.heir = Heir::of(sql, can, &owners, one.document)?;
-                        one.heir.iter().try_for_each(|heir| heir.intend(sql, *output, &one.intent, now))?;
+                        one.next_owner = NextOwner::of(sql, capabilities, &owners, one.document)?;
+                        one.next_owner
+                            .iter()
+                            .try_for_each(|next_owner| next_owner.intend(sql, *output, &one.intent, now))?;
                     }
                 }
                 let session = match self.targets.get_mut(output) {
                     Some(target) => {
-                        let can = target.opened.can;
+                        let capabilities = target.opened.capabilities;
                         let refers: Vec<Reference> =
-                            leaving.iter().filter_map(|one| reference(&one.change(can))).collect();
+                            leaving.iter().filter_map(|one| reference(&one.change(capabilities))).collect();
                         drafts.insert(*output, target.opened.draft(sql, *output, &refers, None)?);
                         target.opened.session
                     }
@@ -164,10 +168,10 @@ impl Remover {
         owners: Vec<Owner>,
         one: &Leaving,
     ) -> std::result::Result<Vec<Owner>, StoreError> {
-        if planted(Mutation::ExclusionByDocument) {
+        if failpoint(Failpoint::ExclusionByDocument) {
             return Ok(Vec::new());
         }
-        if !planted(Mutation::LastOwnerOfAnotherOutput) {
+        if !failpoint(Failpoint::LastOwnerOfAnotherOutput) {
             return Ok(owners);
         }
         let mut anywhere = owners;
@@ -179,9 +183,9 @@ impl Remover {
 
     /// What is to go, by output; and documents of which nobody knows any more under which address an output holds them.
     fn plan(&self, ids: &[i64], only: Option<ConnectionId>) -> Result<(Plan, HashSet<i64>)> {
-        let (holdings, names, uris, components) = self.store.reader().read(|sql| {
-            let (holdings, names) = (deliveries::holdings(sql, ids)?, documents::names(sql, ids)?);
-            Ok((holdings, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
+        let (states, names, uris, components) = self.store.reader().read(|sql| {
+            let (states, names) = (deliveries::states(sql, ids)?, documents::names(sql, ids)?);
+            Ok((states, names, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
         })?;
         let components: HashMap<(i64, i64), Arc<str>> =
             components.into_iter().map(|c| ((c.document, c.id), c.name.into())).collect();
@@ -189,8 +193,7 @@ impl Remover {
         let uris: HashMap<(i64, ConnectionId), String> =
             uris.into_iter().map(|(document, output, uri)| ((document, output), uri)).collect();
         let (mut leaving, mut nameless) = (Plan::new(), HashSet::new());
-        for delivery in
-            holdings.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only))
+        for delivery in states.into_iter().filter(|delivery| only.is_none_or(|only| delivery.output == only))
         {
             let name = names.get(&delivery.document);
             let remembered = uris.get(&(delivery.document, delivery.output)).cloned();
@@ -216,8 +219,8 @@ impl Remover {
             address_parent: self.hasher.hash(&uri.as_bytes()[..parent]),
             address: self.hasher.hash(uri.as_bytes()),
             seq: 0,
-            sent: Digest::NONE,
-            sent_access: Digest::NONE,
+            intended: Digest::NONE,
+            intended_acl: Digest::NONE,
         };
         let change = Change {
             id: uri,
@@ -228,17 +231,17 @@ impl Remover {
             seq: intent.seq,
             op: Op::Delete,
         };
-        Leaving { document: delivery.document, change, intent, heir: None, done: false }
+        Leaving { document: delivery.document, change, intent, next_owner: None, done: false }
     }
 
     fn send(&mut self, output: ConnectionId, leaving: &mut [Leaving], draft: &Draft) -> Result<Option<Done>> {
         let Some(target) = self.targets.get_mut(&output) else {
             return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
         };
-        let can = target.opened.can;
-        let stays = |one: &Leaving| one.heir.is_some() && planted(Mutation::LeftEntryStays);
+        let capabilities = target.opened.capabilities;
+        let stays = |one: &Leaving| one.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
         let changes: Vec<Change> =
-            leaving.iter().filter(|one| !stays(one)).map(|one| one.change(can)).collect();
+            leaving.iter().filter(|one| !stays(one)).map(|one| one.change(capabilities)).collect();
         if let Err(fault) = target.opened.tell(&self.call, draft) {
             tracing::warn!("{}: {fault}", target.name);
             return Ok(None);
@@ -246,11 +249,11 @@ impl Remover {
         let mut answers = target.opened.output.apply(&self.call, &changes).into_iter();
         for one in leaving.iter_mut() {
             one.done = stays(one)
-                || answers.next().is_some_and(|answer| match &mut one.heir {
-                    Some(heir) => heir.answered(answer).is_ok(),
+                || answers.next().is_some_and(|answer| match &mut one.next_owner {
+                    Some(next_owner) => next_owner.answered(answer).is_ok(),
                     None => answer.is_ok(),
                 });
-            one.done |= planted(Mutation::DeleteBeforeConfirm);
+            one.done |= failpoint(Failpoint::DeleteBeforeConfirm);
         }
         let done = target.opened.commit(&self.call);
         if done.is_err() {
@@ -285,22 +288,25 @@ impl Remover {
                     leaving.iter().filter(|one| one.done).map(|one| (&one.intent).into()).collect();
                 deliveries::remove(sql, *output, &rows)?;
                 for one in leaving.iter().filter(|one| one.done) {
-                    one.heir.iter().try_for_each(|heir| heir.settle(sql, *output, &one.intent, now))?;
+                    one.next_owner
+                        .iter()
+                        .try_for_each(|next_owner| next_owner.complete(sql, *output, &one.intent, now))?;
                 }
             }
             for (output, done, defined) in answered {
                 definitions::confirm(sql, *output, defined)?;
-                done.iter()
-                    .try_for_each(|s| connections::settle(sql, *output, &s.identity, s.number, s.session))?;
+                done.iter().try_for_each(|s| {
+                    connections::record_generation(sql, *output, &s.identity, s.number, s.session)
+                })?;
             }
             if only.is_none() {
                 documents::forget(sql, self.job, &gone)?;
             } else {
                 // What no run could visit since the job has other outputs is sent to them by the next one.
                 let nowhere = documents::held_nowhere(sql, &gone)?;
-                let resend = |document| Wanted { document, due: now, cause: Cause::Resend };
-                let wanted: Vec<Wanted> = nowhere.into_iter().map(resend).collect();
-                work::want(sql, self.job, 0, &wanted)?;
+                let resend = |document| VisitRequest { document, due: now, reason: VisitReason::Resend };
+                let wanted: Vec<VisitRequest> = nowhere.into_iter().map(resend).collect();
+                queue::enqueue(sql, self.job, 0, &wanted)?;
             }
             Ok(())
         })?;
@@ -318,7 +324,7 @@ impl Remover {
         balance: Balance,
     ) -> Result<()> {
         let desk = Desk { store: &self.store, lease: &self.lease, call: &self.call };
-        if let Some(target) = self.targets.get_mut(&output).filter(|target| target.opened.can.told) {
+        if let Some(target) = self.targets.get_mut(&output).filter(|target| target.opened.capabilities.told) {
             let ends = ends(&self.job_name, run, outcome, balance);
             tell(desk, output, &mut target.opened, Some(ends))?
                 .map_err(|fault| EngineError::Output { name: target.name.clone(), fault })?;

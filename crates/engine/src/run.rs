@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
-use ingather_connector::model::ids::{Digest, PlaceId};
+use ingather_connector::model::ids::{ContainerId, Digest};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::key::Hasher;
 use ingather_connector::model::limits;
 use ingather_connector::repository::Repository;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::{Durability, Reader, Sql, Store, StoreError, runs, work};
+use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
 use roaring::RoaringTreemap;
 
-use crate::board::Board;
+use crate::containers::{Acls, Containers};
+use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Result};
-use crate::marks;
-use crate::outputs::OutputSlot;
-use crate::places::{Classes, Places};
+use crate::id_set;
+use crate::outputs::OutputQueue;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
@@ -39,17 +39,17 @@ pub(crate) struct Run {
     pub(crate) definition: Definition,
     pub(crate) number: i64,
     pub(crate) repository: Arc<dyn Repository>,
-    /// Looks at its documents and places can be compared.
+    /// Looks at its documents and containers can be compared.
     pub(crate) looks: bool,
     pub(crate) pipeline: Pipeline,
-    pub(crate) outputs: Vec<OutputSlot>,
+    pub(crate) outputs: Vec<OutputQueue>,
     pub(crate) settings: Digest,
     /// Digest of the stages alone.
     pub(crate) stages: Digest,
     pub(crate) guard_off: bool,
     pub(crate) accepts_devices: bool,
     pub(crate) rereads: bool,
-    pub(crate) board: Board,
+    pub(crate) dispatcher: Dispatcher,
     pub(crate) progress: Arc<Progress>,
     /// Documents that waited for a visit before this run.
     pub(crate) pending: RoaringTreemap,
@@ -60,15 +60,15 @@ pub(crate) struct Run {
     pub(crate) unreadable: RoaringTreemap,
     pub(crate) reader_changed: bool,
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
-    /// Documents that are tried again, when, and the place that this run has met them in.
-    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<PlaceId>)>>,
+    /// Documents that are tried again, when, and the container that this run has met them in.
+    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<ContainerId>)>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
-    pub(crate) unseen: Mutex<RoaringTreemap>,
+    pub(crate) vanished: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
-    pub(crate) classes: Mutex<Classes>,
-    pub(crate) places: Mutex<Places>,
+    pub(crate) acls: Mutex<Acls>,
+    pub(crate) containers: Mutex<Containers>,
     pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
@@ -85,27 +85,27 @@ impl Run {
     }
 
     pub(crate) fn stops(&self) -> bool {
-        self.call.cancel.cancelled() || self.board.closed()
+        self.call.cancel.cancelled() || self.dispatcher.closed()
     }
 
-    /// Whether the sweep must not go on: by then the board is closed in any case.
+    /// Whether the sweep must not go on: by then the dispatcher is closed in any case.
     pub(crate) fn sweep_stops(&self) -> bool {
         self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn classes(&self) -> MutexGuard<'_, Classes> {
-        lock(&self.classes)
+    pub(crate) fn acls(&self) -> MutexGuard<'_, Acls> {
+        lock(&self.acls)
     }
 
-    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
-        lock(&self.places)
+    pub(crate) fn containers(&self) -> MutexGuard<'_, Containers> {
+        lock(&self.containers)
     }
 
     pub(crate) fn tally(&self, change: impl FnOnce(&mut Balance)) {
         change(&mut lock(&self.balance));
     }
 
-    pub(crate) fn had_trouble(&self, id: i64) -> bool {
+    pub(crate) fn had_failure(&self, id: i64) -> bool {
         let bit = id as u64;
         self.failed.contains(bit)
             || self.skipped.contains(bit)
@@ -127,10 +127,10 @@ impl Run {
     }
 
     /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
-    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, place: Option<PlaceId>) -> bool {
+    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, container: Option<ContainerId>) -> bool {
         let mut waiting = lock(&self.waiting);
         match again_at {
-            Some(at) => waiting.insert(id, (at, place)),
+            Some(at) => waiting.insert(id, (at, container)),
             None => waiting.remove(&id),
         }
         .is_some()
@@ -150,14 +150,14 @@ impl Run {
         (due.take(limits::CLAIM_MAX).collect(), soonest)
     }
 
-    /// The place of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
-    pub(crate) fn place_of_waiting(&self, id: i64) -> Option<PlaceId> {
-        lock(&self.waiting).get(&id).and_then(|(_, place)| *place)
+    /// The container of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
+    pub(crate) fn container_of_waiting(&self, id: i64) -> Option<ContainerId> {
+        lock(&self.waiting).get(&id).and_then(|(_, container)| *container)
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.
-    pub(crate) fn unsee(&self, id: i64) {
-        lock(&self.unseen).insert(id as u64);
+    pub(crate) fn note_vanished(&self, id: i64) {
+        lock(&self.vanished).insert(id as u64);
     }
 
     /// Whether this document was sent from what is kept of it, although its place could not be looked at.
@@ -187,8 +187,8 @@ impl Run {
     /// The run ends with an error, after what is under way; nothing is removed.
     pub(crate) fn abort(&self, why: &str) {
         self.complain(why);
-        self.board.close();
-        self.outputs.iter().for_each(OutputSlot::notify);
+        self.dispatcher.close();
+        self.outputs.iter().for_each(OutputQueue::notify);
     }
 }
 
@@ -206,8 +206,8 @@ pub(crate) struct Known {
 impl Known {
     pub(crate) fn load(sql: &mut Sql<'_>, job: &Job) -> std::result::Result<Known, StoreError> {
         let mut known = Known {
-            pending: marks::of(work::waiting(sql, job.id)?),
-            leaving: marks::of(work::leaving(sql, job.id)?),
+            pending: id_set::of(queue::waiting(sql, job.id)?),
+            leaving: id_set::of(queue::leaving(sql, job.id)?),
             failed: RoaringTreemap::new(),
             skipped: RoaringTreemap::new(),
             unreadable: RoaringTreemap::new(),
@@ -216,7 +216,7 @@ impl Known {
         for kind in ["failed", "skipped", "retrying"] {
             let mut after = 0;
             loop {
-                let rows = work::troubled(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
+                let rows = queue::failures(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
                 let Some((last, ..)) = rows.last() else { break };
                 after = *last;
                 for (id, attempts, code, _) in rows {
@@ -226,7 +226,7 @@ impl Known {
                         // What changes all the time has all its attempts in each run.
                         _ if code == UNSTEADY => false,
                         _ => {
-                            let rested = i64::from(planted(Mutation::RetryCountedWhilePaused));
+                            let rested = i64::from(failpoint(Failpoint::RetryCountedWhilePaused));
                             let made = u32::try_from(attempts + rested).unwrap_or(u32::MAX);
                             known.attempts.insert(id, made).is_none()
                         }
@@ -247,7 +247,7 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
         runs::open(sql, job.id, number, kind.word(), now)?;
-        if number > 1 && !planted(Mutation::OlderRemovalCarriedOut) {
+        if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, "void")?;
         }
@@ -267,8 +267,8 @@ pub(crate) struct ClosesOnPanic<'r>(pub(crate) &'r Run);
 impl Drop for ClosesOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.board.close();
-            self.0.outputs.iter().for_each(OutputSlot::close);
+            self.0.dispatcher.close();
+            self.0.outputs.iter().for_each(OutputQueue::close);
         }
     }
 }
@@ -282,10 +282,10 @@ pub(crate) fn start<'scope, 'env>(
     match std::thread::Builder::new().spawn_scoped(scope, work) {
         Ok(thread) => Some(thread),
         Err(error) => {
-            run.board.fail(EngineError::Refused(format!(
+            run.dispatcher.fail(EngineError::Refused(format!(
                 "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
             )));
-            run.outputs.iter().for_each(OutputSlot::notify);
+            run.outputs.iter().for_each(OutputQueue::notify);
             None
         }
     }
@@ -294,8 +294,8 @@ pub(crate) fn start<'scope, 'env>(
 /// Runs a thread's work; an error ends the run.
 pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
     if let Err(error) = work() {
-        run.board.fail(error);
-        run.outputs.iter().for_each(OutputSlot::notify);
+        run.dispatcher.fail(error);
+        run.outputs.iter().for_each(OutputQueue::notify);
     }
 }
 

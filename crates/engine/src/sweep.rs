@@ -4,20 +4,20 @@ use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::balance;
 use ingather_connector::model::guard::Guard;
-use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, BlindSpot};
 use ingather_connector::repository::Presence;
 use ingather_store::documents::{self, Stored};
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
+use crate::containers::{looks, openings};
 use crate::error::Result;
-use crate::lister::Shown;
-use crate::marks;
-use crate::places::{looks, openings};
+use crate::id_set;
+use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::{Run, lock};
 
@@ -34,7 +34,7 @@ pub(crate) struct Judged {
     /// There, but a rule of the job leaves it out now.
     filtered: RoaringTreemap,
     /// One of them in each place.
-    filtered_in: HashMap<PlaceId, String>,
+    filtered_in: HashMap<ContainerId, String>,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
     /// What is gone or filtered and some output may hold: what the guard counts.
@@ -51,28 +51,28 @@ impl Judged {
 }
 
 /// Judges everything that the run did not meet. `known` counts the job's documents before the run.
-pub(crate) fn judge(run: &Run, shown: &mut Shown, known: u64) -> Result<Judged> {
-    shown.seen -= &*lock(&run.unseen);
-    if planted(Mutation::InterruptedListingContinued) {
+pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result<Judged> {
+    result.listed -= &*lock(&run.vanished);
+    if failpoint(Failpoint::InterruptedListingContinued) {
         let runs = run.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
         for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
-            for ids in run.reader.read(|sql| runs::marks(sql, run.job.id, before.number))? {
-                shown.seen |= marks::from_bytes(&ids)?;
+            for ids in run.reader.read(|sql| runs::listed_ids(sql, run.job.id, before.number))? {
+                result.listed |= id_set::from_bytes(&ids)?;
             }
         }
     }
-    let mut judged = judge_all(run, shown)?;
+    let mut judged = judge_all(run, result)?;
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too. What no output holds costs
     // nothing, as files that came and went while they were listed.
     judged.to_go = held_somewhere(run, &(&judged.absent | &judged.filtered))?;
-    let counted = if planted(Mutation::GuardCountedAfterDeletion) { 0 } else { judged.to_go.len() };
+    let counted = if failpoint(Failpoint::GuardCountedAfterDeletion) { 0 } else { judged.to_go.len() };
     // The root's emptiness is news only where something was before, and a first run has nothing to lose.
-    judged.held = known > 0 && guard.holds(counted, known, shown.root_empty);
+    judged.held = known > 0 && guard.holds(counted, known, result.root_empty);
     Ok(judged)
 }
 
-fn judge_all(run: &Run, shown: &Shown) -> Result<Judged> {
+fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
     let mut judged = Judged::default();
     let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
     let mut missing: Vec<i64> = Vec::new();
@@ -80,13 +80,13 @@ fn judge_all(run: &Run, shown: &Shown) -> Result<Judged> {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { break };
         after = *last;
-        missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !shown.seen.contains(*id as u64)));
+        missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !result.listed.contains(*id as u64)));
         for ids in missing.chunks(JUDGED_AT_ONCE) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
             // Whose name the store has lost cannot be looked for.
             judged.kept += (ids.len() - stored.len()) as u64;
             for stored in stored {
-                judge_one(run, shown, &stored, &mut judged);
+                judge_one(run, result, &stored, &mut judged);
             }
             if run.stops() {
                 return Ok(judged);
@@ -97,13 +97,13 @@ fn judge_all(run: &Run, shown: &Shown) -> Result<Judged> {
     Ok(judged)
 }
 
-fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
+fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
     let keep = |judged: &mut Judged| judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
-    if shown.coverage.judge(&stored.name) != Absence::Proven && !planted(Mutation::BlindSpotIgnored) {
+    if result.coverage.judge(&stored.name) != Absence::Proven && !failpoint(Failpoint::BlindSpotIgnored) {
         return keep(judged);
     }
-    let presence = match planted(Mutation::SingleProbeLeftOut) {
+    let presence = match failpoint(Failpoint::SingleProbeLeftOut) {
         true => Presence::Absent,
         false => run.repository.probe(&run.call, &stored.name),
     };
@@ -111,13 +111,17 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
         Presence::Present | Presence::Unknown => keep(judged),
         Presence::Excluded => {
             judged.filtered.insert(id);
-            let place = stored.known.place.filter(|_| judged.filtered_in.len() < limits::FOLDERS_WAITING_MAX);
-            if let Some(place) = place {
-                judged.filtered_in.entry(place).or_insert_with(|| stored.name.clone());
+            let container =
+                stored.known.container.filter(|_| judged.filtered_in.len() < limits::FOLDERS_WAITING_MAX);
+            if let Some(container) = container {
+                judged.filtered_in.entry(container).or_insert_with(|| stored.name.clone());
             }
         }
         Presence::Absent => {
-            let moved = shown.arrived.as_ref().is_some_and(|arrived| arrived.contains(&stored.identity));
+            let moved = result
+                .new_identities
+                .as_ref()
+                .is_some_and(|new_identities| new_identities.contains(&stored.identity));
             if moved && stored.identity != 0 {
                 judged.moved.insert(id);
             } else {
@@ -127,17 +131,17 @@ fn judge_one(run: &Run, shown: &Shown, stored: &Stored, judged: &mut Judged) {
     }
 }
 
-/// Removes what is proven to be gone, unless the guard holds it. Places that do not open because they never stood still.
+/// Removes what is proven to be gone, unless the guard holds it. Containers that do not open because they never stood still.
 pub(crate) fn sweep(
     run: &Run,
-    shown: &Shown,
+    result: &ListingResult,
     judged: Judged,
     remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
     let Judged { absent, moved, filtered, filtered_in, kept, to_go, held } = judged;
     let never_held = (&absent | &filtered) - &to_go;
     let mut kept = kept;
-    let settled = if run.unsettled() && !planted(Mutation::MovedBeforeItsNewName) {
+    let settled = if run.unsettled() && !failpoint(Failpoint::MovedBeforeItsNewName) {
         moved_to_unsettled(run, &moved)?
     } else {
         RoaringTreemap::new()
@@ -163,7 +167,7 @@ pub(crate) fn sweep(
                 tracing::debug!(document = name, fault = %fault, "its folders cannot be looked at");
             }
         }
-        let bytes = marks::to_bytes(&to_go);
+        let bytes = id_set::to_bytes(&to_go);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             runs::hold(sql, run.job.id, run.number, &bytes)
@@ -180,7 +184,7 @@ pub(crate) fn sweep(
             balance::counted(not_confirmed, "removal")
         ));
     }
-    if shown.complete && !run.sweep_stops() { openings::open(run, store, shown) } else { Ok(Vec::new()) }
+    if result.complete && !run.sweep_stops() { openings::open(run, store, result) } else { Ok(Vec::new()) }
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.
@@ -188,7 +192,7 @@ fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreema
     let mut held = RoaringTreemap::new();
     let ids: Vec<i64> = documents.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(JUDGED_AT_ONCE) {
-        let deliveries = run.reader.read(|sql| ingather_store::deliveries::holdings(sql, ids))?;
+        let deliveries = run.reader.read(|sql| ingather_store::deliveries::states(sql, ids))?;
         held.extend(deliveries.iter().map(|delivery| delivery.document as u64));
     }
     Ok(held)
@@ -196,7 +200,7 @@ fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreema
 
 /// Moved documents whose new name is not confirmed yet: they stay until it is (design 4.11).
 fn moved_to_unsettled(run: &Run, moved: &RoaringTreemap) -> Result<RoaringTreemap> {
-    let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::work::waiting(sql, run.job.id))?;
+    let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::queue::waiting(sql, run.job.id))?;
     let mut identities: HashSet<i64> = HashSet::new();
     for ids in waiting.chunks(JUDGED_AT_ONCE) {
         identities

@@ -3,8 +3,8 @@
 pub(crate) mod audience;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
-pub(crate) mod holdings;
 pub(crate) mod left_out;
+pub(crate) mod parts;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
 pub(crate) mod steady;
@@ -14,102 +14,102 @@ mod unread;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::model::access::Level;
-use ingather_connector::model::decision::{Found, Holding, NOBODY};
+use ingather_connector::model::access::Acl;
+use ingather_connector::model::decision::{DeliveryState, Found, NOBODY};
 use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::ids::{ClassId, Digest, DocumentId, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest, DocumentId};
 use ingather_connector::model::key::Stamp;
 use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
 use ingather_store::Durability;
-use ingather_store::documents::{self, Visited};
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::Cause;
+use ingather_store::documents::{self, DocumentUpdate};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::VisitReason;
 
-use crate::board::Task;
-use crate::deliver::settle::{Made, Outcome, Settling, Visit};
-use crate::deliver::{Prepared, Step};
+use crate::deliver::completion::{Completion, Outcome, PendingVisit, VisitArtifacts};
+use crate::deliver::{ChangeKind, QueuedChange};
+use crate::dispatcher::WorkItem;
 use crate::error::Result;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 use crate::run::Run;
 
-use self::holdings::{Finding, Holdings, Part, Telling};
+use self::parts::{DecidedChange, Deliveries, Finding, Part};
 use self::pipeline::Passed;
-use self::steady::{Done, Held};
+use self::steady::{Done, SecondLook};
 
-/// Visits a claim of documents; what no output has to hear of is settled here, in one transaction.
-pub(crate) fn visit_all(run: &Run, tasks: Vec<Task>) -> Result<()> {
-    let known: Vec<i64> = tasks.iter().filter(|task| task.known.is_some()).map(|task| task.id).collect();
-    let mut holdings = holdings::read(&run.reader, &known)?;
+/// Visits a claim of documents; what no output has to hear of is completed here, in one transaction.
+pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
+    let known: Vec<i64> = items.iter().filter(|item| item.known.is_some()).map(|item| item.id).collect();
+    let mut deliveries = parts::read(&run.reader, &known)?;
     let raws: HashMap<i64, Digest> =
         run.reader.read(|sql| documents::raws(sql, &known))?.into_iter().collect();
-    let claimed = tasks.len();
-    let mut held_back = Held::new(run);
+    let claimed = items.len();
+    let mut second_look = SecondLook::new(run);
     let mut reading = Vec::new();
-    for task in tasks {
+    for item in items {
         if run.stops() {
             // It stays in the store as it was; the next run goes on.
-            run.board.release(1);
+            run.dispatcher.complete(1);
             continue;
         }
-        let held = holdings.remove(&task.id).unwrap_or_default();
-        let raw = raws.get(&task.id).copied().unwrap_or(Digest::NONE);
-        match (Visiting { run, task, held, raw, steady: true, looked: None, is_ahead: false }).look()? {
-            Looked::Over(done) => held_back.take(done)?,
-            Looked::Reads(visiting) => reading.push(*visiting),
+        let deliveries = deliveries.remove(&item.id).unwrap_or_default();
+        let raw = raws.get(&item.id).copied().unwrap_or(Digest::NONE);
+        match (Visitor { run, item, deliveries, raw, steady: true, looked: None, is_ahead: false }).look()? {
+            Looked::Over(done) => second_look.take(done)?,
+            Looked::Reads(visitor) => reading.push(*visitor),
         }
     }
-    held_back.look()?;
+    second_look.look()?;
     // What the same people may see follows each other: the stages read it with one process.
-    reading.sort_by_key(|visiting| {
-        let task = &visiting.task;
-        (task.place, task.known.as_ref().and_then(|known| known.class))
+    reading.sort_by_key(|visitor| {
+        let item = &visitor.item;
+        (item.container, item.known.as_ref().and_then(|known| known.acl_id))
     });
     // No change of access waits for the content of another document.
-    for visiting in reading {
+    for visitor in reading {
         if run.stops() {
-            run.board.release(1);
+            run.dispatcher.complete(1);
             continue;
         }
-        held_back.take(visiting.read_and_send()?)?;
+        second_look.take(visitor.read_and_send()?)?;
     }
-    held_back.look()?;
-    settle(run, held_back.quiet.iter().collect())?;
-    if run.board.visited(claimed) {
-        run.outputs.iter().for_each(OutputSlot::notify);
+    second_look.look()?;
+    complete(run, second_look.quiet.iter().collect())?;
+    if run.dispatcher.handed_over(claimed) {
+        run.outputs.iter().for_each(OutputQueue::notify);
     }
     Ok(())
 }
 
 /// Ends visits in a transaction of their own. It may be lost: they are then made again.
-pub(crate) fn settle(run: &Run, visits: Vec<&Visit>) -> Result<()> {
+pub(crate) fn complete(run: &Run, visits: Vec<&PendingVisit>) -> Result<()> {
     if visits.is_empty() {
         return Ok(());
     }
-    let settling = Settling::new(run, visits);
+    let completion = Completion::new(run, visits);
     if let Some(store) = &run.store {
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
-            settling.write(run, sql)
+            completion.write(run, sql)
         })?;
     }
-    settling.counted(run);
+    completion.counted(run);
     Ok(())
 }
 
 /// Digest of what decides about access: equal references are equal access.
-pub(crate) fn access_digest(class: Option<ClassId>, place: Option<PlaceId>) -> Digest {
-    let place = place.map_or(0, |place| place.0);
-    let mixed = class.map_or(0, |class| class.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
-        ^ place.rotate_left(32);
+pub(crate) fn access_digest(acl_id: Option<AclId>, container: Option<ContainerId>) -> Digest {
+    let container = container.map_or(0, |container| container.0);
+    let mixed = acl_id.map_or(0, |acl_id| acl_id.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
+        ^ container.rotate_left(32);
     if mixed == 0 { NOBODY } else { Digest(mixed) }
 }
 
 /// Whether an output is known to hold just that access: hidden once, it is not hidden again at each attempt.
-fn is_held(holding: Option<Holding>, step: Step) -> bool {
-    let Step::Access { access } = step else { return false };
-    holding.is_some_and(|h| h.sent_access == access && h.held_access == Some(access))
+fn holds_access(state: Option<DeliveryState>, kind: ChangeKind) -> bool {
+    let ChangeKind::Access { access } = kind else { return false };
+    state.is_some_and(|h| h.intended_acl == access && h.confirmed_acl == Some(access))
 }
 
 /// Whether an answer is of one version of a document.
@@ -131,10 +131,10 @@ fn is_unread(unread: &HashSet<String>, name: &str) -> bool {
     around.chain([name]).any(|name| unread.contains(name))
 }
 
-struct Visiting<'r> {
+struct Visitor<'r> {
     run: &'r Run,
-    task: Task,
-    held: Holdings,
+    item: WorkItem,
+    deliveries: Deliveries,
     /// Digest of the bytes that what outputs hold was made of; none when that cannot be told.
     raw: Digest,
     /// What was looked at or read is of one version.
@@ -150,7 +150,7 @@ enum Looked<'r> {
     /// Its visit is over, or waits for outputs.
     Over(Done<'r>),
     /// Its content is needed.
-    Reads(Box<Visiting<'r>>),
+    Reads(Box<Visitor<'r>>),
 }
 
 /// A document as read: its record, or why it is not wanted.
@@ -159,32 +159,32 @@ struct Read {
     passed: Passed,
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// Looks at a document whose access may have changed; all others are to be read.
     fn look(mut self) -> Result<Looked<'r>> {
-        if self.task.cause != Cause::Access || self.task.known.is_none() {
+        if self.item.reason != VisitReason::Access || self.item.known.is_none() {
             return Ok(Looked::Reads(Box::new(self)));
         }
-        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
+        let observed = match self.run.repository.look(&self.run.call, &self.item.name) {
             Ok(observed) => observed,
             Err(fault) => return self.fault(fault, None).map(Looked::Over),
         };
         self.steady = is_steady(&observed);
-        self.looked = Some(self.run.hasher.version(self.task.own, &observed.content));
-        let class = self.class(&observed)?;
-        if self.by_reference() && self.content_is_as_known(&observed, class) {
-            return self.show_as_known(&observed, class).map(Looked::Over);
+        self.looked = Some(self.run.hasher.version(self.item.own, &observed.content));
+        let acl_id = self.acl_id(&observed)?;
+        if self.by_reference() && self.content_is_as_known(&observed, acl_id) {
+            return self.show_as_known(&observed, acl_id).map(Looked::Over);
         }
-        self.send_access_ahead(&observed, class)?;
+        self.send_access_ahead(&observed, acl_id)?;
         Ok(Looked::Reads(Box::new(self)))
     }
 
     /// Reads and sends; gives the visit back when no output has to hear of it.
     fn read_and_send(mut self) -> Result<Done<'r>> {
-        if let Some((visited, record, passed)) = self.kept()? {
-            return self.made(visited, record, passed);
+        if let Some((update, record, passed)) = self.kept()? {
+            return self.made(update, record, passed);
         }
-        if self.run.was_refilled(self.task.id) {
+        if self.run.was_refilled(self.item.id) {
             let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
             return self.fault(Fault::passing("away", sentence), None);
         }
@@ -192,8 +192,8 @@ impl<'r> Visiting<'r> {
             match self.read_raw() {
                 Ok((observed, raw)) if self.is_as_known(&observed, raw) => {
                     self.steady = is_steady(&observed);
-                    let class = self.class(&observed)?;
-                    return self.show_as_known(&observed, class);
+                    let acl_id = self.acl_id(&observed)?;
+                    return self.show_as_known(&observed, acl_id);
                 }
                 // It is another one, or cannot be read: what follows finds that as well.
                 _ => {}
@@ -202,42 +202,42 @@ impl<'r> Visiting<'r> {
         match self.read() {
             Ok(Read { observed, passed }) => {
                 self.steady = is_steady(&observed);
-                let class = self.class(&observed)?;
-                let visited = Visited { raw: Some(passed.content), ..self.visited(&observed, class) };
-                self.made(visited, observed.record, passed)
+                let acl_id = self.acl_id(&observed)?;
+                let update = DocumentUpdate { raw: Some(passed.content), ..self.update(&observed, acl_id) };
+                self.made(update, observed.record, passed)
             }
             Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
         }
     }
 
-    /// The class of what is seen of it, after the stages had their say.
-    fn class(&self, observed: &Observed) -> Result<ClassId> {
-        self.class_of(&observed.level)
+    /// The acl of what is seen of it, after the stages had their say.
+    fn acl_id(&self, observed: &Observed) -> Result<AclId> {
+        self.class_of(&observed.acl)
     }
 
-    fn class_of(&self, level: &Level) -> Result<ClassId> {
-        let level = self.run.pipeline.access(level);
-        let mut classes = self.run.classes();
-        if let Some(id) = classes.find(&level) {
+    fn class_of(&self, acl: &Acl) -> Result<AclId> {
+        let acl = self.run.pipeline.access(acl);
+        let mut acls = self.run.acls();
+        if let Some(id) = acls.find(&acl) {
             return Ok(id);
         }
-        let Some(store) = &self.run.store else { return Ok(classes.pretend(&level)) };
+        let Some(store) = &self.run.store else { return Ok(acls.pretend(&acl)) };
         Ok(store.write(Durability::Relaxed, |sql| {
             self.run.fence(sql)?;
-            classes.intern(sql, &level)
+            acls.intern(sql, &acl)
         })?)
     }
 
-    fn visited(&self, observed: &Observed, class: ClassId) -> Visited {
-        Visited {
-            id: DocumentId(self.task.id),
-            version: self.run.hasher.version(self.task.own, &observed.content),
-            access: self.run.hasher.version(self.task.own, &observed.access),
+    fn update(&self, observed: &Observed, acl_id: AclId) -> DocumentUpdate {
+        DocumentUpdate {
+            id: DocumentId(self.item.id),
+            version: self.run.hasher.version(self.item.own, &observed.content),
+            access: self.run.hasher.version(self.item.own, &observed.access),
             settings: self.run.settings,
             identity: observed.identity,
-            class: Some(class),
-            place: self.task.place,
+            acl_id: Some(acl_id),
+            container: self.item.container,
             raw: None,
         }
     }
@@ -245,9 +245,9 @@ impl<'r> Visiting<'r> {
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
         let observed =
-            self.run.repository.fetch(&self.run.call, &self.task.name, &mut |record, level, content| {
+            self.run.repository.fetch(&self.run.call, &self.item.name, &mut |record, acl, content| {
                 let run = self.run;
-                let audience = || run.audiences.of(self.task.place, &run.pipeline.access(level));
+                let audience = || run.audiences.of(self.item.container, &run.pipeline.access(acl));
                 passed = Some(run.pipeline.pass(&run.call, &audience, record, content)?);
                 Ok(())
             })?;
@@ -257,51 +257,51 @@ impl<'r> Visiting<'r> {
     }
 
     /// What was made of it when it was read last, when it is of that version still and its access is as it was.
-    fn kept(&self) -> Result<Option<(Visited, Record, Passed)>> {
-        let Some(known) = &self.task.known else { return Ok(None) };
-        let same = self.task.version.same(known.version) && self.task.access.same(known.access);
-        let same = same && (self.task.is_met || self.run.was_refilled(self.task.id));
-        let id = self.task.id as u64;
+    fn kept(&self) -> Result<Option<(DocumentUpdate, Record, Passed)>> {
+        let Some(known) = &self.item.known else { return Ok(None) };
+        let same = self.item.version.same(known.version) && self.item.access.same(known.access);
+        let same = same && (self.item.is_listed || self.run.was_refilled(self.item.id));
+        let id = self.item.id as u64;
         // What could not be read is tried first, where it is listed: filled from what is kept, it would not count as failed.
-        let is_out_of_reach = self.run.unreadable.contains(id) && !self.task.is_met;
+        let is_out_of_reach = self.run.unreadable.contains(id) && !self.item.is_listed;
         let failed = self.run.failed.contains(id) && !is_out_of_reach;
-        if self.run.rereads || !same || known.class.is_none() || failed {
+        if self.run.rereads || !same || known.acl_id.is_none() || failed {
             return Ok(None);
         }
-        let visited = Visited {
-            id: DocumentId(self.task.id),
+        let update = DocumentUpdate {
+            id: DocumentId(self.item.id),
             version: known.version,
             access: known.access,
             settings: self.run.settings,
-            identity: self.task.identity,
-            class: known.class,
-            place: self.task.place,
+            identity: self.item.identity,
+            acl_id: known.acl_id,
+            container: self.item.container,
             raw: None,
         };
-        let kept = extracts::kept(self.run, self.task.id, known.version)?;
-        Ok(kept.map(|(record, passed)| (visited, record, passed)))
+        let kept = extracts::kept(self.run, self.item.id, known.version)?;
+        Ok(kept.map(|(record, passed)| (update, record, passed)))
     }
 
-    fn made(self, visited: Visited, record: Record, passed: Passed) -> Result<Done<'r>> {
-        self.made_as(visited, record, passed, None)
+    fn made(self, update: DocumentUpdate, record: Record, passed: Passed) -> Result<Done<'r>> {
+        self.made_as(update, record, passed, None)
     }
 
     /// `outcome`: what becomes of the document, whatever outputs have to be told.
     fn made_as(
         self,
-        visited: Visited,
+        update: DocumentUpdate,
         record: Record,
         passed: Passed,
         outcome: Option<Outcome>,
     ) -> Result<Done<'r>> {
-        let access = access_digest(visited.class, self.task.place);
+        let access = access_digest(update.acl_id, self.item.container);
         if let Verdict::Decline(reason) = passed.verdict {
-            return self.send_declined(visited, reason);
+            return self.send_declined(update, reason);
         }
         if let Verdict::Unread(fault) = passed.verdict {
-            return self.unread(visited, record, passed.parts, passed.content, fault);
+            return self.unread(update, record, passed.parts, passed.content, fault);
         }
-        let extract = extracts::of(self.run, visited.version, &record, &passed).map(Box::new);
+        let extract = extracts::of(self.run, update.version, &record, &passed).map(Box::new);
         let partial = is_partial(&record, &passed.parts);
         let (mut findings, kept) = self.inside(passed.parts, access);
         let is_entry = |finding: &Finding| finding.record.is_some() || kept.contains(&finding.part.id);
@@ -313,14 +313,14 @@ impl<'r> Visiting<'r> {
                 Finding::same(Part::whole(), Found::Declined(reason))
             }
         });
-        let made = Made { kept: Some(kept), extract, partial };
-        let (tellings, decided) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.show(visited, tellings, outcome.unwrap_or(decided), made)
+        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial };
+        let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.show(update, changes, outcome.unwrap_or(decided), artifacts)
     }
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
         let without_times = self.run.definition.compare_content;
-        let digest = |output: &OutputSlot| record.digest(content, output.settings, without_times);
+        let digest = |output: &OutputQueue| record.digest(content, output.settings, without_times);
         let made = |output| Found::Made { record: digest(output), access };
         let found = self.run.outputs.iter().map(made).collect();
         Finding { part, found, record: Some(record) }
@@ -342,15 +342,15 @@ impl<'r> Visiting<'r> {
                 Err(_) => drop(unread.insert(component.name)),
             }
         }
-        for part in self.held.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
+        for part in self.deliveries.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
             let unread =
                 parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
-            if (unread && !planted(Mutation::UnreadComponentGoes))
-                || planted(Mutation::VanishedComponentStays)
+            if (unread && !failpoint(Failpoint::UnreadComponentGoes))
+                || failpoint(Failpoint::VanishedComponentStays)
             {
                 let kept_access = self.access_of_kept(access);
                 let finding = Finding::looked(Part { kept: true, ..part }, access, kept_access);
-                if finding.stays(&self.held, &self.run.outputs) {
+                if finding.stays(&self.deliveries, &self.run.outputs) {
                     kept.push(finding.part.id);
                 }
                 findings.push(finding);
@@ -361,7 +361,7 @@ impl<'r> Visiting<'r> {
         (findings, kept)
     }
 
-    fn fault(self, fault: Fault, visited: Option<Visited>) -> Result<Done<'r>> {
+    fn fault(self, fault: Fault, update: Option<DocumentUpdate>) -> Result<Done<'r>> {
         let reason = fault.reason();
         let outcome = match fault {
             Fault::Gone => Outcome::Vanished,
@@ -371,84 +371,90 @@ impl<'r> Visiting<'r> {
             Fault::Refused(_) => return self.declined(reason),
         };
         // What failed is tried again when it changes: the versions that were listed are the ones that failed.
-        let visited = visited.or_else(|| self.listed());
-        match visited {
-            Some(visited) if outcome != Outcome::Vanished && self.may_open() => {
-                let hidings = self.hidings();
-                self.hand_over(visited, hidings, outcome, Made::default())
+        let update = update.or_else(|| self.listed());
+        match update {
+            Some(update) if outcome != Outcome::Vanished && self.may_open() => {
+                let masks = self.masks();
+                self.hand_over(update, masks, outcome, VisitArtifacts::default())
             }
-            visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, outcome, 0)))),
+            update => Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, outcome, 0)))),
         }
     }
 
-    fn listed(&self) -> Option<Visited> {
-        let known = self.task.known.as_ref();
-        Some(Visited {
-            id: DocumentId(self.task.id),
-            version: self.task.version,
-            access: self.task.access,
+    fn listed(&self) -> Option<DocumentUpdate> {
+        let known = self.item.known.as_ref();
+        Some(DocumentUpdate {
+            id: DocumentId(self.item.id),
+            version: self.item.version,
+            access: self.item.access,
             settings: self.run.settings,
-            identity: self.task.identity,
-            class: known.and_then(|known| known.class),
-            place: known.map_or(self.task.place, |known| known.place),
+            identity: self.item.identity,
+            acl_id: known.and_then(|known| known.acl_id),
+            container: known.map_or(self.item.container, |known| known.container),
             raw: None,
         })
     }
 
     fn declined(self, reason: Reason) -> Result<Done<'r>> {
         match self.listed() {
-            Some(visited) => self.send_declined(visited, reason),
+            Some(update) => self.send_declined(update, reason),
             None => Ok(Done::Handed),
         }
     }
 
-    fn send_declined(self, visited: Visited, reason: Reason) -> Result<Done<'r>> {
+    fn send_declined(self, update: DocumentUpdate, reason: Reason) -> Result<Done<'r>> {
         let declined = Found::Declined(reason);
-        let findings = self.held.parts().map(|part| Finding::same(part, declined.clone())).collect();
-        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.hand_over(visited, tellings, outcome, Made::default())
+        let findings = self.deliveries.parts().map(|part| Finding::same(part, declined.clone())).collect();
+        let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.hand_over(update, changes, outcome, VisitArtifacts::default())
     }
 
-    fn prepared(&self, visit: &Arc<Visit>, telling: Telling, visited: &Visited) -> Prepared {
-        let Telling { part, record, step, .. } = telling;
-        let hidden = matches!(step, Step::Access { access: NOBODY });
-        Prepared {
+    fn queued(
+        &self,
+        visit: &Arc<PendingVisit>,
+        change: DecidedChange,
+        update: &DocumentUpdate,
+    ) -> QueuedChange {
+        let DecidedChange { part, record, kind, .. } = change;
+        let hidden = matches!(kind, ChangeKind::Access { access: NOBODY });
+        QueuedChange {
             visit: visit.clone(),
             uri: part.uri(match &record {
                 Some(record) => record.uri.clone(),
-                None => self.run.repository.uri(&self.task.name),
+                None => self.run.repository.uri(&self.item.name),
             }),
             part,
-            step,
+            kind,
             record,
-            class: visited.class.filter(|_| !hidden),
-            place: visited.place,
-            first: self.held.is_first(),
+            acl_id: update.acl_id.filter(|_| !hidden),
+            container: update.container,
+            first: self.deliveries.is_first(),
         }
     }
 
     /// Hands over what has to be sent; gives the visit back when that is nothing.
     fn hand_over(
         self,
-        visited: Visited,
-        tellings: Vec<Telling>,
+        update: DocumentUpdate,
+        changes: Vec<DecidedChange>,
         mut outcome: Outcome,
-        mut made: Made,
+        mut artifacts: VisitArtifacts,
     ) -> Result<Done<'r>> {
         // What had nothing in it keeps nothing.
-        made.kept = made.kept.filter(|_| self.held.has_inside());
-        if tellings.is_empty() || self.run.store.is_none() {
-            for telling in &tellings {
-                outcome = outcome.or(telling.step.outcome(self.held.is_first()));
+        artifacts.kept = artifacts.kept.filter(|_| self.deliveries.has_inside());
+        if changes.is_empty() || self.run.store.is_none() {
+            for change in &changes {
+                outcome = outcome.or(change.kind.outcome(self.deliveries.is_first()));
             }
-            let visit = Visit::new(self.task, Some(visited), outcome, 0).with(made);
+            let visit = PendingVisit::new(self.item, Some(update), outcome, 0).with(artifacts);
             return Ok(Done::Quiet(Box::new(visit)));
         }
-        let visit = Visit::new(self.task.clone(), Some(visited), outcome, tellings.len()).with(made);
+        let visit =
+            PendingVisit::new(self.item.clone(), Some(update), outcome, changes.len()).with(artifacts);
         let visit = Arc::new(visit);
-        for telling in tellings {
-            let place = telling.place;
-            self.run.outputs[place].push(self.run, self.prepared(&visit, telling, &visited));
+        for change in changes {
+            let output_index = change.output_index;
+            self.run.outputs[output_index].push(self.run, self.queued(&visit, change, &update));
         }
         Ok(Done::Handed)
     }

@@ -1,4 +1,4 @@
-//! Who may see a document: levels, places and the one function that judges (design 4.20, coverage S3.253–S3.267).
+//! Who may see a document: acls, containers and the one function that judges (design 4.20, coverage S3.253–S3.267).
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ pub fn is_misspelled(token: &str) -> bool {
 /// One layer of access; a user must be admitted by every layer above a document and by its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum Acl {
     /// Entries in order; the first whose token the user holds decides; none: not admitted.
     Ordered(Vec<Entry>),
     /// Two sets with the rules of ManifoldCF's search plug-ins (design manifoldcf 10.5).
@@ -48,7 +48,7 @@ pub enum Level {
     },
 }
 
-/// One entry of an ordered level.
+/// One entry of an ordered acl.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
     /// The token that the entry speaks of.
@@ -69,37 +69,37 @@ impl Entry {
     }
 }
 
-impl Level {
+impl Acl {
     /// Admits everybody, also those who are not known.
-    pub fn open() -> Level {
-        Level::Flat { allow: Vec::new(), deny: Vec::new() }
+    pub fn open() -> Acl {
+        Acl::Flat { allow: Vec::new(), deny: Vec::new() }
     }
 
-    /// Whether somebody who holds `tokens` passes this level.
+    /// Whether somebody who holds `tokens` passes this acl.
     pub fn admits(&self, tokens: &Tokens) -> bool {
         match self {
-            Level::Ordered(entries) => {
+            Acl::Ordered(entries) => {
                 entries.iter().find(|entry| tokens.holds(&entry.who)).is_some_and(|entry| entry.allow)
             }
-            Level::Flat { allow, deny } => {
+            Acl::Flat { allow, deny } => {
                 let open = allow.is_empty() && deny.is_empty();
                 (open || allow.iter().any(|t| tokens.holds(t))) && !deny.iter().any(|t| tokens.holds(t))
             }
         }
     }
 
-    /// Whether it surely admits nobody whom `other` shuts out. Levels of different forms are not compared: false.
-    pub fn is_within(&self, other: &Level) -> bool {
+    /// Whether it surely admits nobody whom `other` shuts out. Acls of different forms are not compared: false.
+    pub fn is_within(&self, other: &Acl) -> bool {
         match (self, other) {
             // The same first entry decides about everybody.
-            (Level::Ordered(these), Level::Ordered(those)) => {
+            (Acl::Ordered(these), Acl::Ordered(those)) => {
                 these.len() == those.len()
                     && these
                         .iter()
                         .zip(those)
                         .all(|(this, that)| this.who == that.who && (that.allow || !this.allow))
             }
-            (Level::Flat { allow, deny }, Level::Flat { allow: others, deny: denied }) => {
+            (Acl::Flat { allow, deny }, Acl::Flat { allow: others, deny: denied }) => {
                 let open = others.is_empty() && denied.is_empty();
                 let all_in =
                     |these: &[String], those: &[String]| these.iter().all(|token| those.contains(token));
@@ -109,12 +109,12 @@ impl Level {
         }
     }
 
-    /// The text under which a level is interned: equal levels have equal texts.
+    /// The text under which an acl is interned: equal acls have equal texts.
     pub fn text(&self) -> String {
-        serde_json::to_string(self).expect("a level is made of strings and flags")
+        serde_json::to_string(self).expect("an acl is made of strings and flags")
     }
 
-    /// Digest of [`Level::text`].
+    /// Digest of [`Acl::text`].
     pub fn digest(&self) -> Digest {
         Digest::of(self.text().as_bytes())
     }
@@ -147,24 +147,24 @@ impl<T: Into<String>> FromIterator<T> for Tokens {
     }
 }
 
-/// Judges: a user may see a document when every level above it and its own admit (design 4.20).
+/// Judges: a user may see a document when every acl above it and its own admit (design 4.20).
 ///
-/// `levels` holds the document's class, its place and every place above; an unknown one is given as `None` and admits
+/// `acls` holds the document's acl, its container and every container above; an unknown one is given as `None` and admits
 /// nobody.
-pub fn may_see<'a>(tokens: &Tokens, levels: impl IntoIterator<Item = Option<&'a Level>>) -> bool {
-    levels.into_iter().all(|level| level.is_some_and(|level| level.admits(tokens)))
+pub fn may_see<'a>(tokens: &Tokens, acls: impl IntoIterator<Item = Option<&'a Acl>>) -> bool {
+    acls.into_iter().all(|acl| acl.is_some_and(|acl| acl.admits(tokens)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn flat(allow: &str, deny: &str) -> Level {
+    fn flat(allow: &str, deny: &str) -> Acl {
         let set = |text: &str| text.chars().map(|c| c.to_string()).collect();
-        Level::Flat { allow: set(allow), deny: set(deny) }
+        Acl::Flat { allow: set(allow), deny: set(deny) }
     }
 
-    /// The truth table of design manifoldcf 10.6; each document has its own level and a share level.
+    /// The truth table of design manifoldcf 10.6; each document has its own acl and a share acl.
     #[test]
     fn the_truth_table_of_the_search_plug_ins_holds() {
         let documents = [
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_first_entry_that_matches_decides() {
-        let owner_in_a_denied_group = Level::Ordered(vec![
+        let owner_in_a_denied_group = Acl::Ordered(vec![
             Entry::allow("unix:u:7"),
             Entry::deny("unix:g:3"),
             Entry::allow(UNIX_EVERYONE),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_within_another_admits_nobody_else() {
+    fn an_acl_within_another_admits_nobody_else() {
         let tokens = ["", "a", "b", "c", "ab", "ac", "bc", "abc"];
         let held = |text: &str| -> Tokens { text.chars().map(|c| c.to_string()).collect() };
         let ordered = |text: &str| {
@@ -239,15 +239,15 @@ mod tests {
                 .as_bytes()
                 .chunks(2)
                 .map(|two| Entry { who: char::from(two[1]).to_string(), allow: two[0] == b'+' });
-            Level::Ordered(entries.collect())
+            Acl::Ordered(entries.collect())
         };
         let flats = ["", "a", "ab", "abc"]
             .into_iter()
             .flat_map(|allow| ["", "b", "bc"].map(|deny| flat(allow, deny)));
-        let levels: Vec<Level> =
+        let acls: Vec<Acl> =
             flats.chain(["", "+a", "-a", "+a-b", "-a+b", "+a+b", "-b+a"].map(ordered)).collect();
         let mut within = 0;
-        for (one, other) in levels.iter().flat_map(|one| levels.iter().map(move |other| (one, other))) {
+        for (one, other) in acls.iter().flat_map(|one| acls.iter().map(move |other| (one, other))) {
             if one.is_within(other) {
                 within += 1;
                 for held in tokens.map(held) {
@@ -255,16 +255,16 @@ mod tests {
                 }
             }
         }
-        assert!(within > levels.len(), "each is within itself, and some in others");
+        assert!(within > acls.len(), "each is within itself, and some in others");
         assert!(
-            levels.iter().all(|level| level.is_within(level)
-                || matches!(level, Level::Flat { allow, .. } if allow.is_empty()))
+            acls.iter()
+                .all(|acl| acl.is_within(acl) || matches!(acl, Acl::Flat { allow, .. } if allow.is_empty()))
         );
     }
 
     #[test]
-    fn an_unknown_level_admits_nobody() {
+    fn an_unknown_acl_admits_nobody() {
         let everyone: Tokens = [UNIX_EVERYONE].into_iter().collect();
-        assert!(!may_see(&everyone, [Some(&Level::open()), None]));
+        assert!(!may_see(&everyone, [Some(&Acl::open()), None]));
     }
 }

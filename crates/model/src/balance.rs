@@ -39,7 +39,7 @@ impl Balance {
 
     /// Whether anything is left to look at: the run then ends with exit code 1. What is kept was not met by a listing, and
     /// yet is not known to be gone: the source contradicts itself, could not be read, or an output did not remove it.
-    pub fn troubled(&self) -> bool {
+    pub fn has_failures(&self) -> bool {
         self.failed + self.waiting + self.held + self.kept > 0
     }
 }
@@ -48,8 +48,8 @@ impl Balance {
 pub fn number(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

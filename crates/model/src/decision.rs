@@ -5,27 +5,29 @@ use crate::ids::Digest;
 
 /// What an output holds of a document, and what was last intended for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holding {
+pub struct DeliveryState {
     /// Digest of the last intent; [`Digest::NONE`] = a removal.
-    pub sent: Digest,
+    pub intended: Digest,
     /// Access digest of the last intent.
-    pub sent_access: Digest,
+    pub intended_acl: Digest,
     /// Digest that the output confirmed; none until the first confirmation. An intent that follows one which was never
     /// confirmed writes a digest that is equal to none: the output may hold either.
-    pub held: Option<Digest>,
+    pub confirmed: Option<Digest>,
     /// Access digest that the output confirmed.
-    pub held_access: Option<Digest>,
+    pub confirmed_acl: Option<Digest>,
 }
 
-impl Holding {
+impl DeliveryState {
     /// Whether the output is known to hold just the record that it was sent last, whatever its access.
     pub fn is_confirmed(&self) -> bool {
-        self.sent.is_some() && self.held == Some(self.sent)
+        self.intended.is_some() && self.confirmed == Some(self.intended)
     }
 
     /// The record that is known to be there, else the one that may be; none when neither is.
     pub fn known(&self) -> Option<Digest> {
-        self.held.filter(|held| held.is_some()).or(Some(self.sent).filter(|sent| sent.is_some()))
+        self.confirmed
+            .filter(|confirmed| confirmed.is_some())
+            .or(Some(self.intended).filter(|intended| intended.is_some()))
     }
 }
 
@@ -39,17 +41,17 @@ pub enum Found {
     Made {
         /// Digest of the record and the settings.
         record: Digest,
-        /// Digest of class and place.
+        /// Digest of acl and container.
         access: Digest,
     },
     /// Only its access was looked at: content is as it was or cannot be read now.
     Looked {
-        /// Digest of class and place.
+        /// Digest of acl and container.
         access: Digest,
     },
     /// It could not be read this time, and may still be there: what is in a document whose other parts could be read.
     Unread {
-        /// Digest of class and place, as the document has them now.
+        /// Digest of acl and container, as the document has them now.
         access: Digest,
     },
     /// The pipeline or a rule of the job does not want it in this output.
@@ -67,30 +69,32 @@ pub enum Decision {
     Deliver,
     /// Send the access alone.
     DeliverAccess,
-    /// Send that nobody may find the entry.
-    Hide,
+    /// Mask the entry: nobody may find it until its content is read again.
+    Mask,
     /// Take the entry out.
     Remove,
     /// Remember the outcome; nothing is sent.
     Record(Reason),
 }
 
-/// Decides for one output; `holding` is none when no intent was ever written for it.
-pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
-    let holds_something = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
-    match (found, holding) {
+/// Decides for one output; `state` is none when no intent was ever written for it.
+pub fn decide(state: Option<&DeliveryState>, found: &Found) -> Decision {
+    let holds_something = state.is_some_and(|h| h.confirmed != Some(Digest::NONE) || h.intended.is_some());
+    match (found, state) {
         (Found::Made { record, access }, Some(h)) => {
-            if !h.is_confirmed() || h.sent != *record {
+            if !h.is_confirmed() || h.intended != *record {
                 Decision::Deliver
-            } else if h.sent_access != *access || h.held_access != Some(h.sent_access) {
+            } else if h.intended_acl != *access || h.confirmed_acl != Some(h.intended_acl) {
                 Decision::DeliverAccess
             } else {
                 Decision::Skip
             }
         }
         (Found::Made { .. }, None) => Decision::Deliver,
-        (Found::Looked { access }, Some(h)) if holds_something && h.held.is_some_and(Digest::is_some) => {
-            if h.sent_access != *access || h.held_access != Some(*access) {
+        (Found::Looked { access }, Some(h))
+            if holds_something && h.confirmed.is_some_and(Digest::is_some) =>
+        {
+            if h.intended_acl != *access || h.confirmed_acl != Some(*access) {
                 Decision::DeliverAccess
             } else {
                 Decision::Skip
@@ -101,8 +105,8 @@ pub fn decide(holding: Option<&Holding>, found: &Found) -> Decision {
         // It stays where it is known to be held, for those who might see it before: the new access was never meant for
         // content of an earlier day. Elsewhere nobody could say what its entry is, or ever confirm it: there it goes.
         (Found::Unread { access }, Some(h)) if h.is_confirmed() => {
-            let is_held = |access: Digest| h.sent_access == access && h.held_access == Some(access);
-            if is_held(*access) || is_held(NOBODY) { Decision::Skip } else { Decision::Hide }
+            let is_confirmed = |access: Digest| h.intended_acl == access && h.confirmed_acl == Some(access);
+            if is_confirmed(*access) || is_confirmed(NOBODY) { Decision::Skip } else { Decision::Mask }
         }
         (Found::Unread { .. }, Some(_)) if holds_something => Decision::Remove,
         (Found::Unread { .. }, _) => Decision::Skip,
@@ -117,12 +121,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn holding(sent: i64, sent_access: i64, held: Option<i64>, held_access: Option<i64>) -> Holding {
-        Holding {
-            sent: Digest(sent),
-            sent_access: Digest(sent_access),
-            held: held.map(Digest),
-            held_access: held_access.map(Digest),
+    fn state(
+        intended: i64,
+        intended_acl: i64,
+        confirmed: Option<i64>,
+        confirmed_acl: Option<i64>,
+    ) -> DeliveryState {
+        DeliveryState {
+            intended: Digest(intended),
+            intended_acl: Digest(intended_acl),
+            confirmed: confirmed.map(Digest),
+            confirmed_acl: confirmed_acl.map(Digest),
         }
     }
 
@@ -132,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_table() {
-        let settled = holding(5, 6, Some(5), Some(6));
+        let settled = state(5, 6, Some(5), Some(6));
         assert_eq!(decide(None, &made(5, 6)), Decision::Deliver);
         assert_eq!(decide(Some(&settled), &made(5, 6)), Decision::Skip);
         assert_eq!(decide(Some(&settled), &made(7, 6)), Decision::Deliver);
@@ -150,14 +159,14 @@ mod tests {
     #[test]
     fn what_could_not_be_read_stays_only_where_it_is_known_to_be_held() {
         let unread = Found::Unread { access: Digest(6) };
-        let decided = |sent, sent_access, held, held_access| {
-            decide(Some(&holding(sent, sent_access, held, held_access)), &unread)
+        let decided = |intended, intended_acl, confirmed, confirmed_acl| {
+            decide(Some(&state(intended, intended_acl, confirmed, confirmed_acl)), &unread)
         };
         assert_eq!(decided(5, 6, Some(5), Some(6)), Decision::Skip);
-        assert_eq!(decided(5, 7, Some(5), Some(7)), Decision::Hide, "the new access is not for the old text");
-        assert_eq!(decided(5, 6, Some(5), Some(7)), Decision::Hide, "what was told is not confirmed");
+        assert_eq!(decided(5, 7, Some(5), Some(7)), Decision::Mask, "the new access is not for the old text");
+        assert_eq!(decided(5, 6, Some(5), Some(7)), Decision::Mask, "what was told is not confirmed");
         assert_eq!(decided(5, NOBODY.0, Some(5), Some(NOBODY.0)), Decision::Skip);
-        assert_eq!(decided(5, NOBODY.0, Some(5), Some(6)), Decision::Hide);
+        assert_eq!(decided(5, NOBODY.0, Some(5), Some(6)), Decision::Mask);
         assert_eq!(decided(5, 6, None, None), Decision::Remove, "it may have been sent");
         assert_eq!(decided(5, 6, Some(4), Some(6)), Decision::Remove, "it holds one or the other");
         assert_eq!(decided(0, 0, Some(5), Some(6)), Decision::Remove, "its removal was decided before");
@@ -167,17 +176,17 @@ mod tests {
 
     #[test]
     fn an_intent_without_a_confirmation_is_sent_again() {
-        assert_eq!(decide(Some(&holding(5, 6, None, None)), &made(5, 6)), Decision::Deliver);
-        assert_eq!(decide(Some(&holding(5, 6, Some(4), Some(6))), &made(5, 6)), Decision::Deliver);
-        assert_eq!(decide(Some(&holding(5, 6, Some(5), Some(3))), &made(5, 6)), Decision::DeliverAccess);
+        assert_eq!(decide(Some(&state(5, 6, None, None)), &made(5, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&state(5, 6, Some(4), Some(6))), &made(5, 6)), Decision::Deliver);
+        assert_eq!(decide(Some(&state(5, 6, Some(5), Some(3))), &made(5, 6)), Decision::DeliverAccess);
     }
 
     #[test]
     fn a_half_done_removal_is_finished_or_undone() {
-        let half = holding(0, 0, Some(5), Some(6));
+        let half = state(0, 0, Some(5), Some(6));
         assert_eq!(decide(Some(&half), &made(5, 6)), Decision::Deliver);
         assert_eq!(decide(Some(&half), &Found::Absent), Decision::Remove);
-        let first_intent_then_crash = holding(5, 6, None, None);
+        let first_intent_then_crash = state(5, 6, None, None);
         assert_eq!(
             decide(Some(&first_intent_then_crash), &Found::Absent),
             Decision::Remove,
@@ -189,13 +198,13 @@ mod tests {
         /// Skipping is right only when the output is known to hold exactly what was found.
         #[test]
         fn a_made_record_is_skipped_only_when_it_is_held(
-            sent in 0i64..3, sent_access in 0i64..3,
-            held in proptest::option::of(0i64..3), held_access in proptest::option::of(0i64..3),
+            intended in 0i64..3, intended_acl in 0i64..3,
+            confirmed in proptest::option::of(0i64..3), confirmed_acl in proptest::option::of(0i64..3),
             record in 1i64..3, access in 1i64..3,
         ) {
-            let h = holding(sent, sent_access, held, held_access);
+            let h = state(intended, intended_acl, confirmed, confirmed_acl);
             let skipped = decide(Some(&h), &made(record, access)) == Decision::Skip;
-            let exactly = held == Some(record) && held_access == Some(access) && sent == record && sent_access == access;
+            let exactly = confirmed == Some(record) && confirmed_acl == Some(access) && intended == record && intended_acl == access;
             prop_assert_eq!(skipped, exactly);
         }
     }

@@ -6,7 +6,7 @@ use crate::lifecycle::job::State;
 
 /// What surrounds a job, beyond its facts; times are milliseconds since 1970 UTC.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Surroundings<'a> {
+pub struct JobEnvironment<'a> {
     /// The time of asking.
     pub now: i64,
     /// When the job's window opens next; none: nobody knows, or never.
@@ -56,7 +56,7 @@ pub enum Hold {
 ///
 /// # Errors
 /// The hold: what another process, a person, a missing connector, the window or the job's own state says.
-pub fn may_work(facts: &JobFacts, around: &Surroundings<'_>) -> Result<(), Hold> {
+pub fn may_work(facts: &JobFacts, around: &JobEnvironment<'_>) -> Result<(), Hold> {
     match facts.state {
         State::Gone => return Err(Hold::Gone),
         State::Resting if !facts.paused => return Err(Hold::Resting { starts_at: around.starts_at }),
@@ -193,7 +193,8 @@ mod tests {
     fn the_first_thing_that_a_person_can_do_is_named() {
         let working = JobFacts::new(State::Working);
         let missing = vec!["wiki".to_owned()];
-        let around = Surroundings { now: 5, opens_at: Some(9), missing: &missing, ..Surroundings::default() };
+        let around =
+            JobEnvironment { now: 5, opens_at: Some(9), missing: &missing, ..JobEnvironment::default() };
         assert_eq!(may_work(&working, &around), Ok(()));
 
         let mut facts = JobFacts { window_open: false, ..working };
@@ -207,14 +208,14 @@ mod tests {
         );
         facts.paused = true;
         assert_eq!(may_work(&facts, &around), Err(Hold::Paused));
-        let locked = Surroundings { store_held_by: Some("process 7 (sync docs)"), ..around };
+        let locked = JobEnvironment { store_held_by: Some("process 7 (sync docs)"), ..around };
         assert_eq!(may_work(&facts, &locked).unwrap_err().word(), "store_locked");
     }
 
     #[test]
     fn an_opening_that_has_passed_is_not_promised() {
         let facts = JobFacts { window_open: false, ..JobFacts::new(State::Working) };
-        let around = Surroundings { now: 9, opens_at: Some(9), ..Surroundings::default() };
+        let around = JobEnvironment { now: 9, opens_at: Some(9), ..JobEnvironment::default() };
         assert_eq!(may_work(&facts, &around), Err(Hold::WindowClosed { opens_at: None }));
     }
 
@@ -226,9 +227,9 @@ mod tests {
             repository_missing: true,
             ..JobFacts::new(State::Deleting)
         };
-        assert_eq!(may_work(&facts, &Surroundings::default()), Ok(()));
+        assert_eq!(may_work(&facts, &JobEnvironment::default()), Ok(()));
         let facts = JobFacts { output_missing: true, ..facts };
-        assert!(matches!(may_work(&facts, &Surroundings::default()), Err(Hold::ConnectorMissing { .. })));
+        assert!(matches!(may_work(&facts, &JobEnvironment::default()), Err(Hold::ConnectorMissing { .. })));
     }
 
     /// The lifecycle and the hold agree: workers take documents exactly when nothing holds the job.
@@ -239,7 +240,7 @@ mod tests {
         let take = Step::Change(JobChange::TakeDocuments);
         let (mut taken, mut held) = (0, 0);
         while let Some(facts) = open.pop() {
-            match may_work(&facts, &Surroundings::default()) {
+            match may_work(&facts, &JobEnvironment::default()) {
                 Ok(()) => {
                     let ready = facts.state == State::Working && !facts.draining && !facts.unloaded;
                     assert_eq!(job_after(facts, take).is_some(), ready, "{facts:?}");
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn a_resting_job_says_when_it_starts_and_a_held_removal_how_to_confirm() {
         let resting = JobFacts::new(State::Resting);
-        let scheduled = Surroundings { starts_at: Some(3), ..Surroundings::default() };
+        let scheduled = JobEnvironment { starts_at: Some(3), ..JobEnvironment::default() };
         assert_eq!(may_work(&resting, &scheduled), Err(Hold::Resting { starts_at: Some(3) }));
         let paused = JobFacts { paused: true, ..resting };
         assert_eq!(may_work(&paused, &scheduled), Err(Hold::Paused), "its schedule will not start it");

@@ -25,12 +25,12 @@ id!(
     ConnectionId
 );
 id!(
-    /// An interned place: the folder or share that rules a document's access (design 4.20); never used again.
-    PlaceId
+    /// An interned container: the folder or share that rules a document's access (design 4.20); never used again.
+    ContainerId
 );
 id!(
-    /// An interned access level of a document's own entries (design 4.20); never used again.
-    ClassId
+    /// An interned acl of a document's own (design 4.20); never used again.
+    AclId
 );
 id!(
     /// 64 bits that stand for a longer value; 0 means "none", which equals nothing.
@@ -43,7 +43,7 @@ impl Digest {
     /// Of what an output holds: something was sent since, and nobody knows whether it is there. Equal to no digest.
     pub const UNKNOWN: Digest = Digest(-1);
 
-    /// Digest of bytes that come from inside (settings, levels); keys from outside go through [`crate::key::Hasher`].
+    /// Digest of bytes that come from inside (settings, acls); keys from outside go through [`crate::key::Hasher`].
     ///
     /// Never [`Digest::NONE`].
     pub fn of(bytes: &[u8]) -> Digest {

@@ -124,9 +124,9 @@ pub struct DeliveryRow {
     /// Address in the output; none for what is only remembered.
     pub address: Option<String>,
     /// Digest of the last intent; [`Digest::NONE`] = a removal.
-    pub sent: Digest,
+    pub intended: Digest,
     /// Digest that the output confirmed.
-    pub held: Option<Digest>,
+    pub confirmed: Option<Digest>,
     /// Time of the intent, milliseconds since 1970 UTC.
     pub intent_at: i64,
     /// Time of the confirmation.
@@ -138,7 +138,7 @@ pub struct DeliveryRow {
 impl DeliveryRow {
     /// The output confirmed just what was sent last, and it is no removal.
     fn rests(&self) -> bool {
-        self.held == Some(self.sent) && self.sent.is_some() && !self.excused
+        self.confirmed == Some(self.intended) && self.intended.is_some() && !self.excused
     }
 }
 
@@ -231,11 +231,11 @@ fn never_forgotten(world: &Snapshot) -> Vec<String> {
 fn nothing_held_after_the_end(world: &Snapshot) -> Vec<String> {
     use job::State::{Deleting, Ending, Resting, Starting, Sweeping};
     let quiet = jobs_in(world, &[Starting, Sweeping, Ending, Resting, Deleting]);
-    let held = |row: &&DocumentRow| row.facts.state == document::State::Held && quiet.contains(&row.job);
+    let confirmed = |row: &&DocumentRow| row.facts.state == document::State::Held && quiet.contains(&row.job);
     let told = |row: &DocumentRow| {
         format!("document {} is held although job {} visits nothing", row.id.0, row.job.0)
     };
-    world.documents.iter().filter(held).map(told).collect()
+    world.documents.iter().filter(confirmed).map(told).collect()
 }
 
 fn a_whole_run_is_exact(world: &Snapshot) -> Vec<String> {
@@ -287,7 +287,7 @@ fn the_last_owner_decides(world: &Snapshot) -> Vec<String> {
         let Some(entries) = world.entries.get(&output) else { continue };
         let entry = entries.get(address);
         let rests = rows.iter().find(|row| row.rests());
-        let away = rows.iter().all(|row| !row.sent.is_some() && row.held == Some(Digest::NONE));
+        let away = rows.iter().all(|row| !row.intended.is_some() && row.confirmed == Some(Digest::NONE));
         match (entry, rests) {
             (None, Some(row)) => {
                 found.push(format!(
@@ -295,7 +295,7 @@ fn the_last_owner_decides(world: &Snapshot) -> Vec<String> {
                     output.0, row.document.0
                 ));
             }
-            (Some(digest), Some(row)) if *digest != row.sent && rows.iter().all(|row| row.rests()) => {
+            (Some(digest), Some(row)) if *digest != row.intended && rows.iter().all(|row| row.rests()) => {
                 found.push(format!(
                     "output {} holds another {address} than document {} sent",
                     output.0, row.document.0
@@ -318,8 +318,9 @@ fn settled_means_held(world: &Snapshot) -> Vec<String> {
         .filter(|row| row.missed_by.is_none())
         .map(|row| row.id)
         .collect();
-    let loose =
-        |row: &&DeliveryRow| settled.contains(&row.document) && row.held != Some(row.sent) && !row.excused;
+    let loose = |row: &&DeliveryRow| {
+        settled.contains(&row.document) && row.confirmed != Some(row.intended) && !row.excused
+    };
     let told =
         |row: &DeliveryRow| format!("document {} is settled, output {} is not", row.document.0, row.output.0);
     world.deliveries.iter().filter(loose).map(told).collect()
@@ -369,7 +370,7 @@ fn one_open_run(world: &Snapshot) -> Vec<String> {
 
 fn intent_before_confirmation(world: &Snapshot) -> Vec<String> {
     let early = |row: &&DeliveryRow| {
-        row.held == Some(row.sent) && row.confirmed_at.is_none_or(|at| at < row.intent_at)
+        row.confirmed == Some(row.intended) && row.confirmed_at.is_none_or(|at| at < row.intent_at)
     };
     let told = |row: &DeliveryRow| format!("document {} in output {}", row.document.0, row.output.0);
     world.deliveries.iter().filter(early).map(told).collect()
@@ -393,7 +394,8 @@ fn no_future(world: &Snapshot) -> Vec<String> {
 fn owners_agree(world: &Snapshot) -> Vec<String> {
     let mut found = Vec::new();
     for ((output, address), rows) in owners(world) {
-        let digests: BTreeSet<Digest> = rows.iter().filter(|row| row.rests()).map(|row| row.sent).collect();
+        let digests: BTreeSet<Digest> =
+            rows.iter().filter(|row| row.rests()).map(|row| row.intended).collect();
         if digests.len() > 1 {
             found.push(format!("{address} in output {} has {} digests", output.0, digests.len()));
         }

@@ -28,7 +28,7 @@ pub struct Definition {
     /// Compare by content alone: a touched file is read, but not sent again.
     #[serde(default)]
     pub compare_content: bool,
-    /// What is kept beside the books.
+    /// What is kept beside the inventory.
     #[serde(default, skip_serializing_if = "Keep::is_nothing")]
     pub keep: Keep,
     /// What says that content is as it was although something about its document has changed.
@@ -53,7 +53,7 @@ impl ContentBy {
     }
 }
 
-/// What a job keeps of its documents beside the books (design 4.19).
+/// What a job keeps of its documents beside the inventory (design 4.19).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {

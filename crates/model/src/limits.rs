@@ -16,10 +16,10 @@ pub const DELIVERY_BATCH_MAX: usize = 2_048;
 pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
 pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
-/// Prepared deliveries that wait for an output; a full queue makes workers wait.
-pub const PREPARED_MAX: usize = 2_048;
+/// Changes that wait in the queue of one output; a full queue makes visits wait, so that memory stays bounded.
+pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
-pub const PREPARED_BYTES_MAX: usize = 64 << 20;
+pub const QUEUED_BYTES_MAX: usize = 64 << 20;
 /// Documents of one commit of a local index (design 4.7).
 pub const INDEX_COMMIT_DOCUMENTS: usize = 5_000;
 /// Longest time between two commits of a local index while it has changes, milliseconds (design 4.7).
@@ -166,7 +166,7 @@ pub const VERIFY_ENTRIES_MAX: usize = 1_000_000;
 pub const VERIFY_UNKNOWN_MAX: usize = 1_000_000;
 /// Entries and deliveries that `verify` reads at once.
 pub const VERIFY_PAGE: usize = 4_096;
-/// Passages that one text is cut into: each is an entry of its own in the books.
+/// Passages that one text is cut into: each is an entry of its own in the inventory.
 pub const PASSAGES_MAX: usize = 10_000;
 /// Stages of one pipeline.
 pub const STAGES_MAX: usize = 64;

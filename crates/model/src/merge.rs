@@ -1,6 +1,6 @@
 //! A listing page meets the inventory: one pure function says for each item whether anything has to be done.
 
-use crate::ids::{ClassId, Digest, DocumentId, PlaceId};
+use crate::ids::{AclId, ContainerId, Digest, DocumentId};
 
 /// What a page says about one item, hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct Listed {
     pub version: Digest,
     /// Digest of key and access stamp; [`Digest::NONE`] when racy.
     pub access: Digest,
-    /// The place that rules it now.
-    pub place: Option<PlaceId>,
+    /// The container that rules it now.
+    pub container: Option<ContainerId>,
 }
 
 /// What the inventory holds of one item.
@@ -28,10 +28,10 @@ pub struct Known {
     pub access: Digest,
     /// Settings it went through last; [`Digest::NONE`] until its first visit was settled.
     pub settings: Digest,
-    /// Its own interned level; none until it was visited.
-    pub class: Option<ClassId>,
-    /// The place that rules it.
-    pub place: Option<PlaceId>,
+    /// Its own interned acl; none until it was visited.
+    pub acl_id: Option<AclId>,
+    /// The container that rules it.
+    pub container: Option<ContainerId>,
     /// A removal waits or is half done: it counts as changed (design 4.3).
     pub leaving: bool,
 }
@@ -45,7 +45,7 @@ impl Known {
 
 /// The outcome for one item, in the order of urgency for a known one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Met {
+pub enum Comparison {
     /// Not in the inventory.
     New,
     /// Who may see it changed, or may have; content may have changed as well.
@@ -59,34 +59,34 @@ pub enum Met {
 }
 
 /// Compares one item with what is known of it (design 4.18); `settings` is the digest of the run's settings.
-pub fn meet(listed: &Listed, known: Option<&Known>, settings: Digest) -> Met {
-    let Some(known) = known.copied() else { return Met::New };
-    let moved = !listed.access.same(known.access) || listed.place != known.place;
-    // A document that was never read has no class yet: its first visit brings it. When its access changed it may be
+pub fn compare(listed: &Listed, known: Option<&Known>, settings: Digest) -> Comparison {
+    let Some(known) = known.copied() else { return Comparison::New };
+    let moved = !listed.access.same(known.access) || listed.container != known.container;
+    // A document that was never read has no acl yet: its first visit brings it. When its access changed it may be
     // readable now.
-    let access = known.class.is_some() && moved;
+    let access = known.acl_id.is_some() && moved;
     let content = !listed.version.same(known.version) || known.leaving || moved;
     if access {
-        Met::Access(known)
+        Comparison::Access(known)
     } else if content {
-        Met::Content(known)
+        Comparison::Content(known)
     } else if known.settings != settings {
-        Met::Settings(known)
+        Comparison::Settings(known)
     } else {
-        Met::Same(known)
+        Comparison::Same(known)
     }
 }
 
 /// Merges the items of one parent with its inventory; both are sorted by `own`, and `own` is unique in each.
 ///
 /// Rows without an item are no concern of a page: the sweep finds them by the run's bitmap.
-pub fn merge(listed: &[Listed], known: &[Known], settings: Digest) -> Vec<Met> {
+pub fn merge(listed: &[Listed], known: &[Known], settings: Digest) -> Vec<Comparison> {
     let mut rows = known.iter().peekable();
     listed
         .iter()
         .map(|item| {
             while rows.next_if(|row| row.own < item.own).is_some() {}
-            meet(item, rows.peek().filter(|row| row.own == item.own).copied(), settings)
+            compare(item, rows.peek().filter(|row| row.own == item.own).copied(), settings)
         })
         .collect()
 }
@@ -105,50 +105,56 @@ mod tests {
             version: Digest(1),
             access: Digest(2),
             settings: SETTINGS,
-            class: Some(ClassId(1)),
-            place: Some(PlaceId(1)),
+            acl_id: Some(AclId(1)),
+            container: Some(ContainerId(1)),
             leaving: false,
         }
     }
 
     fn listed(own: i64) -> Listed {
-        Listed { own, version: Digest(1), access: Digest(2), place: Some(PlaceId(1)) }
+        Listed { own, version: Digest(1), access: Digest(2), container: Some(ContainerId(1)) }
     }
 
     #[test]
     fn what_could_not_be_read_is_read_when_its_access_changed() {
-        let row = Known { class: None, ..known(5) };
-        assert_eq!(meet(&listed(5), Some(&row), SETTINGS), Met::Same(row));
-        assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Content(row));
+        let row = Known { acl_id: None, ..known(5) };
+        assert_eq!(compare(&listed(5), Some(&row), SETTINGS), Comparison::Same(row));
+        assert_eq!(
+            compare(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS),
+            Comparison::Content(row)
+        );
     }
 
     #[test]
     fn each_difference_has_its_own_outcome() {
         let row = known(5);
-        assert_eq!(meet(&listed(5), None, SETTINGS), Met::New);
-        assert_eq!(meet(&listed(5), Some(&row), SETTINGS), Met::Same(row));
+        assert_eq!(compare(&listed(5), None, SETTINGS), Comparison::New);
+        assert_eq!(compare(&listed(5), Some(&row), SETTINGS), Comparison::Same(row));
         assert_eq!(
-            meet(&Listed { version: Digest(3), ..listed(5) }, Some(&row), SETTINGS),
-            Met::Content(row)
+            compare(&Listed { version: Digest(3), ..listed(5) }, Some(&row), SETTINGS),
+            Comparison::Content(row)
         );
         assert_eq!(
-            meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&row), SETTINGS),
-            Met::Content(row)
+            compare(&Listed { version: Digest::NONE, ..listed(5) }, Some(&row), SETTINGS),
+            Comparison::Content(row)
         );
-        assert_eq!(meet(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS), Met::Access(row));
         assert_eq!(
-            meet(&Listed { place: Some(PlaceId(2)), ..listed(5) }, Some(&row), SETTINGS),
-            Met::Access(row)
+            compare(&Listed { access: Digest(3), ..listed(5) }, Some(&row), SETTINGS),
+            Comparison::Access(row)
         );
-        assert_eq!(meet(&listed(5), Some(&row), Digest(8)), Met::Settings(row));
-        let unsettled = Known { settings: Digest::NONE, class: None, ..row };
-        assert_eq!(meet(&listed(5), Some(&unsettled), SETTINGS), Met::Settings(unsettled));
+        assert_eq!(
+            compare(&Listed { container: Some(ContainerId(2)), ..listed(5) }, Some(&row), SETTINGS),
+            Comparison::Access(row)
+        );
+        assert_eq!(compare(&listed(5), Some(&row), Digest(8)), Comparison::Settings(row));
+        let unsettled = Known { settings: Digest::NONE, acl_id: None, ..row };
+        assert_eq!(compare(&listed(5), Some(&unsettled), SETTINGS), Comparison::Settings(unsettled));
         let leaving = Known { leaving: true, ..row };
-        assert_eq!(meet(&listed(5), Some(&leaving), SETTINGS), Met::Content(leaving));
+        assert_eq!(compare(&listed(5), Some(&leaving), SETTINGS), Comparison::Content(leaving));
         let racy = Known { version: Digest::NONE, ..row };
         assert_eq!(
-            meet(&Listed { version: Digest::NONE, ..listed(5) }, Some(&racy), SETTINGS),
-            Met::Content(racy)
+            compare(&Listed { version: Digest::NONE, ..listed(5) }, Some(&racy), SETTINGS),
+            Comparison::Content(racy)
         );
     }
 
@@ -161,8 +167,8 @@ mod tests {
         ) {
             let items: Vec<Listed> = items.into_iter().map(listed).collect();
             let rows: Vec<Known> = rows.into_iter().map(known).collect();
-            let naive: Vec<Met> =
-                items.iter().map(|item| meet(item, rows.iter().find(|row| row.own == item.own), SETTINGS)).collect();
+            let naive: Vec<Comparison> =
+                items.iter().map(|item| compare(item, rows.iter().find(|row| row.own == item.own), SETTINGS)).collect();
             prop_assert_eq!(merge(&items, &rows, SETTINGS), naive);
         }
     }

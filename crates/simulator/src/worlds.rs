@@ -59,7 +59,7 @@ struct World {
     lines: Vec<String>,
     files: BTreeSet<String>,
     outputs: Vec<(&'static str, &'static str)>,
-    /// Every output can tell that it does not fit the books, so that old books may come back.
+    /// Every output can tell that it does not fit the inventory, so that an old store may come back.
     all_fit: bool,
     /// Some outputs judge access by what they are told.
     some_told: bool,
@@ -89,9 +89,9 @@ pub fn of_seed(seed: u64) -> String {
         world.names = &FILES[at..at + 1 + world.dice.below(2)];
     }
     world.begin();
-    let deeds = 8 + world.dice.below(30);
-    for _ in 0..deeds {
-        world.deed();
+    let steps = 8 + world.dice.below(30);
+    for _ in 0..steps {
+        world.step();
     }
     world.tell("quiet");
     for job in world.jobs.clone() {
@@ -152,7 +152,7 @@ impl World {
         line.split(' ').next().map(str::to_owned)
     }
 
-    fn deed(&mut self) {
+    fn step(&mut self) {
         match self.dice.below(50) {
             0..10 => self.source(),
             10..13 => self.source_fault(),
@@ -366,25 +366,25 @@ impl World {
 
     fn dying_run(&mut self) {
         let here = self.some_told && self.dice.once_in(2);
-        let place = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
+        let point = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
         let nth = 1 + self.dice.below(3);
         match self.dice.below(8) {
             0 | 1 => {
                 let keep = self.dice.below(9);
-                self.tell(&format!("crash {place} {nth} power {keep}"));
+                self.tell(&format!("crash {point} {nth} power {keep}"));
             }
-            2 => self.tell(&format!("stop {place} {nth}")),
+            2 => self.tell(&format!("stop {point} {nth}")),
             3 => {
-                let place = self.dice.one(&[
+                let point = self.dice.one(&[
                     "after write",
                     "after intent",
                     "after confirm",
                     "after listing",
                     "after begin",
                 ]);
-                self.tell(&format!("takeover {place} {nth}"));
+                self.tell(&format!("takeover {point} {nth}"));
             }
-            _ => self.tell(&format!("crash {place} {nth}")),
+            _ => self.tell(&format!("crash {point} {nth}")),
         }
         let job = self.some_job();
         match self.dice.below(12) {

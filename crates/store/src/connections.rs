@@ -37,9 +37,9 @@ pub struct Connection {
     pub name: String,
     /// Settings of the connector.
     pub settings: serde_json::Value,
-    /// Identity of the output that the books speak of, once there was a commit.
+    /// Identity of the output that the delivery log speaks of, once there was a commit.
     pub identity: Option<String>,
-    /// Number of the last commit that the books know of.
+    /// Number of the last commit that the delivery log knows of.
     pub generation: i64,
     /// The opening of the output that made it.
     pub session: i64,
@@ -119,7 +119,7 @@ pub fn add(
 }
 
 /// Notes where an output stands, in the transaction that confirms what its commit holds.
-pub fn settle(
+pub fn record_generation(
     sql: &mut Sql<'_>,
     id: ConnectionId,
     identity: &str,
@@ -127,7 +127,7 @@ pub fn settle(
     session: i64,
 ) -> Result<()> {
     let values = [Value::Int(id.0), Value::Text(identity), Value::Int(generation), Value::Int(session)];
-    sql.execute(&queries::CONNECTION_SETTLE, &values)?;
+    sql.execute(&queries::CONNECTION_RECORD_GENERATION, &values)?;
     Ok(())
 }
 

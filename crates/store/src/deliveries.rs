@@ -1,7 +1,7 @@
 //! Deliveries: what each output holds of each document, as claimed by one owner (design 4.7).
 
-use ingather_model::decision::Holding;
-use ingather_model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_model::decision::DeliveryState;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 
 use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
@@ -18,8 +18,8 @@ pub struct Delivery {
     pub output: ConnectionId,
     /// Number of the last intent.
     pub seq: i64,
-    /// Digests sent and held.
-    pub holding: Holding,
+    /// Digests intended and confirmed.
+    pub state: DeliveryState,
     /// `refused`, `shared`, `overwritten`, `lost`.
     pub outcome: Option<String>,
 }
@@ -38,9 +38,9 @@ pub struct Intent {
     /// Larger than every earlier one of the address.
     pub seq: i64,
     /// Digest that will be held; [`Digest::NONE`] for a removal.
-    pub sent: Digest,
+    pub intended: Digest,
     /// Access digest that will be held.
-    pub sent_access: Digest,
+    pub intended_acl: Digest,
 }
 
 /// An answer to an intent, by its number.
@@ -71,37 +71,37 @@ pub struct Owner {
     pub job: JobId,
     /// Number of the last intent.
     pub seq: i64,
-    /// Digests sent and held.
-    pub holding: Holding,
+    /// Digests intended and confirmed.
+    pub state: DeliveryState,
 }
 
 impl Owner {
     /// Whether the output is known to hold just what this owner sent last.
     pub fn holds_its_own(&self) -> bool {
-        self.holding.held == Some(self.holding.sent)
-            && self.holding.held_access == Some(self.holding.sent_access)
+        self.state.confirmed == Some(self.state.intended)
+            && self.state.confirmed_acl == Some(self.state.intended_acl)
     }
 }
 
 /// The digests of a delivery, in four columns from `first` on.
-fn holding(row: &Row<'_>, first: usize) -> Result<Holding> {
-    Ok(Holding {
-        sent: Digest(row.int(first)?),
-        sent_access: Digest(row.int(first + 1)?),
-        held: row.opt_int(first + 2)?.map(Digest),
-        held_access: row.opt_int(first + 3)?.map(Digest),
+fn state(row: &Row<'_>, first: usize) -> Result<DeliveryState> {
+    Ok(DeliveryState {
+        intended: Digest(row.int(first)?),
+        intended_acl: Digest(row.int(first + 1)?),
+        confirmed: row.opt_int(first + 2)?.map(Digest),
+        confirmed_acl: row.opt_int(first + 3)?.map(Digest),
     })
 }
 
 /// What outputs hold of documents, in no order.
-pub fn holdings(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
-    sql.query(&queries::DELIVERY_HOLDINGS, &[Value::Ints(ids)], |row| {
+pub fn states(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
+    sql.query(&queries::DELIVERY_STATES, &[Value::Ints(ids)], |row| {
         Ok(Delivery {
             document: row.int(0)?,
             component: row.int(1)?,
             output: ConnectionId(row.int(2)?),
             seq: row.int(3)?,
-            holding: holding(row, 4)?,
+            state: state(row, 4)?,
             outcome: row.opt_text(8)?,
         })
     })
@@ -129,7 +129,7 @@ fn intend_once(
 ) -> Result<()> {
     let ints = |field: fn(&Intent) -> i64| intents.iter().map(field).collect::<Vec<i64>>();
     let (documents, components, seqs) = (ints(|i| i.document), ints(|i| i.component), ints(|i| i.seq));
-    let access = ints(|i| i.sent_access.0);
+    let access = ints(|i| i.intended_acl.0);
     if access_only {
         let columns = [
             Column::Ints(&documents),
@@ -151,7 +151,7 @@ fn intend_once(
             Column::Ints(&ints(|i| i.address_parent)),
             Column::Ints(&ints(|i| i.address)),
             Column::Ints(&seqs),
-            Column::Ints(&ints(|i| i.sent.0)),
+            Column::Ints(&ints(|i| i.intended.0)),
             Column::Ints(&access),
             Column::Same(now),
         ],
@@ -315,7 +315,7 @@ pub fn owners(
             address: row.int(0)?,
             document: row.int(1)?,
             seq: row.int(2)?,
-            holding: holding(row, 3)?,
+            state: state(row, 3)?,
             job: JobId(row.int(7)?),
         })
     })
@@ -323,7 +323,7 @@ pub fn owners(
 
 /// With an intent at their address, owners that sent anything else cannot rely on what is held any more; with
 /// `access_only`, owners that sent another access.
-pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, intent: &Intent) -> Result<u64> {
+pub fn supersede(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, intent: &Intent) -> Result<u64> {
     let mut values = vec![
         Value::Int(output.0),
         Value::Int(intent.address_parent),
@@ -331,17 +331,17 @@ pub fn overwrite(sql: &mut Sql<'_>, output: ConnectionId, access_only: bool, int
         Value::Int(intent.document),
     ];
     if access_only {
-        values.push(Value::Int(intent.sent_access.0));
-        return sql.execute(&queries::DELIVERY_OVERWRITE_ACCESS, &values);
+        values.push(Value::Int(intent.intended_acl.0));
+        return sql.execute(&queries::DELIVERY_SUPERSEDE_ACCESS, &values);
     }
-    values.extend([Value::Int(intent.sent.0), Value::Int(intent.sent_access.0)]);
-    sql.execute(&queries::DELIVERY_OVERWRITE, &values)
+    values.extend([Value::Int(intent.intended.0), Value::Int(intent.intended_acl.0)]);
+    sql.execute(&queries::DELIVERY_SUPERSEDE, &values)
 }
 
 /// How many documents of `job` stand in an output as `other` sent them.
-pub fn overwritten(sql: &mut Sql<'_>, output: ConnectionId, job: JobId, other: JobId) -> Result<u64> {
+pub fn superseded(sql: &mut Sql<'_>, output: ConnectionId, job: JobId, other: JobId) -> Result<u64> {
     let values = [Value::Int(job.0), Value::Int(other.0), Value::Int(output.0)];
-    Ok(sql.one(&queries::DELIVERY_OVERWRITTEN, &values, |row| row.int(0))?.unwrap_or_default() as u64)
+    Ok(sql.one(&queries::DELIVERY_SUPERSEDED, &values, |row| row.int(0))?.unwrap_or_default() as u64)
 }
 
 /// Documents of a job of which an output holds something, after `after`; found among at most `most` deliveries.
@@ -359,18 +359,18 @@ pub fn of_output(
 }
 
 /// Marks deliveries of an output as not confirmed, for documents in `(after, until]`.
-pub fn forget_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until: i64) -> Result<u64> {
+pub fn reset_output(sql: &mut Sql<'_>, output: ConnectionId, after: i64, until: i64) -> Result<u64> {
     sql.execute(
-        &queries::DELIVERY_FORGET_OUTPUT,
+        &queries::DELIVERY_RESET_OUTPUT,
         &[Value::Int(output.0), Value::Int(after), Value::Int(until)],
     )
 }
 
 /// Marks one delivery of an output as not confirmed, unless it is a removal, or another intent followed.
-pub fn forget_one(sql: &mut Sql<'_>, output: ConnectionId, row: Answered) -> Result<u64> {
+pub fn reset_one(sql: &mut Sql<'_>, output: ConnectionId, row: Answered) -> Result<u64> {
     let values =
         [Value::Int(output.0), Value::Int(row.document), Value::Int(row.component), Value::Int(row.seq)];
-    sql.execute(&queries::DELIVERY_FORGET_ONE, &values)
+    sql.execute(&queries::DELIVERY_RESET_ONE, &values)
 }
 
 /// Every document of an output after `after`: `(document, job)`; found among at most `most` deliveries.
@@ -387,58 +387,58 @@ pub fn all_of_output(
     Ok(documents)
 }
 
-/// Access that is on its way: address, job, class, place.
-pub type Pending = (i64, JobId, Option<ClassId>, Option<PlaceId>);
+/// Access that is on its way: address, job, acl, container.
+pub type Pending = (i64, JobId, Option<AclId>, Option<ContainerId>);
 
 /// Addresses of an output whose new access is known and not confirmed, at most `most`.
 pub fn pending_access(sql: &mut Sql<'_>, output: ConnectionId, most: usize) -> Result<Vec<Pending>> {
     sql.query(&queries::DELIVERY_PENDING_ACCESS, &[Value::Int(output.0), Value::Int(most as i64)], |row| {
-        Ok((row.int(0)?, JobId(row.int(1)?), row.opt_int(2)?.map(ClassId), row.opt_int(3)?.map(PlaceId)))
+        Ok((row.int(0)?, JobId(row.int(1)?), row.opt_int(2)?.map(AclId), row.opt_int(3)?.map(ContainerId)))
     })
 }
 
-/// What the books say about one address, for one owner.
+/// What the delivery log says about one address, for one owner.
 #[derive(Clone, Debug)]
-pub struct Booked {
+pub struct LogRow {
     /// Hash of the address's parent, and of the address.
     pub address: (i64, i64),
     /// The document.
     pub document: i64,
     /// What is in it; 0 for the document itself.
     pub component: i64,
-    /// Digests sent and held.
-    pub holding: Holding,
+    /// Digests intended and confirmed.
+    pub state: DeliveryState,
     /// `refused`, `overwritten`, `lost`.
     pub outcome: Option<String>,
-    /// Its class.
-    pub class: Option<ClassId>,
-    /// Its place.
-    pub place: Option<PlaceId>,
+    /// Its acl.
+    pub acl_id: Option<AclId>,
+    /// Its container.
+    pub container: Option<ContainerId>,
     /// Its job; none when document, name or job are not there, and the row says nothing.
     pub job: Option<JobId>,
 }
 
-/// What the books say about an output, by address, after `after`, at most `most` rows.
-pub fn books(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: usize) -> Result<Vec<Booked>> {
+/// What the delivery log says about an output, by address, after `after`, at most `most` rows.
+pub fn log(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: usize) -> Result<Vec<LogRow>> {
     let values = [Value::Int(output.0), Value::Int(after.0), Value::Int(after.1), Value::Int(most as i64)];
-    sql.query(&queries::DELIVERY_BOOKS, &values, |row| {
-        Ok(Booked {
+    sql.query(&queries::DELIVERY_LOG, &values, |row| {
+        Ok(LogRow {
             address: (row.int(0)?, row.int(1)?),
             document: row.int(2)?,
             component: row.int(3)?,
-            holding: holding(row, 4)?,
+            state: state(row, 4)?,
             outcome: row.opt_text(8)?,
-            class: row.opt_int(9)?.map(ClassId),
-            place: row.opt_int(10)?.map(PlaceId),
+            acl_id: row.opt_int(9)?.map(AclId),
+            container: row.opt_int(10)?.map(ContainerId),
             job: row.opt_int(11)?.map(JobId),
         })
     })
 }
 
 /// What outputs are said to hold is not known any more: `(document, output)`. The documents have to be visited.
-pub fn lose(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+pub fn unconfirm(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, outputs): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-    sql.execute_many(&queries::DELIVERY_LOSE, &[Column::Ints(&documents), Column::Ints(&outputs)])?;
+    sql.execute_many(&queries::DELIVERY_UNCONFIRM, &[Column::Ints(&documents), Column::Ints(&outputs)])?;
     Ok(())
 }
 
@@ -452,7 +452,7 @@ pub struct SentByOther {
     /// The output.
     pub output: i64,
     /// Where the document is.
-    pub place: PlaceId,
+    pub container: ContainerId,
     /// The job that has sent the entry, or may have.
     pub other: i64,
 }
@@ -465,7 +465,7 @@ pub fn sent_by_others(sql: &mut Sql<'_>, job: JobId, documents: &[i64]) -> Resul
             document: row.int(0)?,
             component: row.int(1)?,
             output: row.int(2)?,
-            place: PlaceId(row.int(3)?),
+            container: ContainerId(row.int(3)?),
             other: row.int(4)?,
         })
     })

@@ -24,7 +24,7 @@ pub struct Check {
     pub advice: &'static str,
     /// What its rows speak of.
     pub about: About,
-    /// A clock that was set back may break it without a fault in the books.
+    /// A clock that was set back may break it without a fault in the inventory.
     pub goes_by_the_clock: bool,
     statement: &'static Statement,
     repair: Repair,
@@ -232,7 +232,7 @@ pub fn repair(sql: &mut Sql<'_>, fault: &Fault, now: i64) -> Result<bool> {
         Repair::Resend => {
             let pairs: Vec<(i64, i64)> =
                 fault.rows.iter().filter_map(|(document, output)| Some((*document, (*output)?))).collect();
-            deliveries::lose(sql, &pairs)?;
+            deliveries::unconfirm(sql, &pairs)?;
             queue(sql, fault.rows.iter().map(|(document, _)| *document))?;
         }
         Repair::ByHand => return Ok(false),

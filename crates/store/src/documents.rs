@@ -1,6 +1,6 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
-use ingather_model::ids::{ClassId, Digest, DocumentId, JobId, PlaceId};
+use ingather_model::ids::{AclId, ContainerId, Digest, DocumentId, JobId};
 use ingather_model::key::DocumentKey;
 use ingather_model::merge::Known;
 
@@ -23,13 +23,13 @@ pub struct NewDocument {
     pub access: Digest,
     /// What stays when it is renamed.
     pub identity: i64,
-    /// The place that rules it.
-    pub place: Option<PlaceId>,
+    /// The container that rules it.
+    pub container: Option<ContainerId>,
 }
 
 /// What a visit found out about a document.
 #[derive(Clone, Copy, Debug)]
-pub struct Visited {
+pub struct DocumentUpdate {
     /// The document.
     pub id: DocumentId,
     /// Version that was read.
@@ -40,10 +40,10 @@ pub struct Visited {
     pub settings: Digest,
     /// What stays when it is renamed.
     pub identity: i64,
-    /// Its own level.
-    pub class: Option<ClassId>,
-    /// The place that rules it.
-    pub place: Option<PlaceId>,
+    /// Its own acl.
+    pub acl_id: Option<AclId>,
+    /// The container that rules it.
+    pub container: Option<ContainerId>,
     /// Digest of the bytes that what outputs hold is made of ([`Digest::NONE`]: that cannot be told); none: as before.
     pub raw: Option<Digest>,
 }
@@ -71,10 +71,10 @@ pub struct Listed {
     /// Why it waits for a visit, and until when; its first one has no row in `work`.
     pub work: Option<(String, i64)>,
     /// What is wrong: kind, code, message.
-    pub trouble: Option<(String, String, String)>,
+    pub failure: Option<(String, String, String)>,
 }
 
-/// Takes `count` fresh numbers of a sort (`document`, `place`, `class`, `handle`); the first of them.
+/// Takes `count` fresh numbers of a sort (`document`, `container`, `acl`, `handle`); the first of them.
 ///
 /// # Errors
 /// What the database says.
@@ -100,8 +100,8 @@ fn known(row: &Row<'_>, first: usize) -> Result<Known> {
         version: Digest(row.int(first + 2)?),
         access: Digest(row.int(first + 3)?),
         settings: Digest(row.int(first + 4)?),
-        class: row.opt_int(first + 5)?.map(ClassId),
-        place: row.opt_int(first + 6)?.map(PlaceId),
+        acl_id: row.opt_int(first + 5)?.map(AclId),
+        container: row.opt_int(first + 6)?.map(ContainerId),
         leaving: false,
     })
 }
@@ -137,7 +137,8 @@ pub fn raws(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, Digest)>> {
 pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -> Result<()> {
     let ints = |field: fn(&NewDocument) -> i64| documents.iter().map(field).collect::<Vec<i64>>();
     let ids = ints(|d| d.id.0);
-    let places: Vec<Option<i64>> = documents.iter().map(|d| d.place.map(|place| place.0)).collect();
+    let containers: Vec<Option<i64>> =
+        documents.iter().map(|d| d.container.map(|container| container.0)).collect();
     let names: Vec<&str> = documents.iter().map(|d| d.name.as_str()).collect();
     sql.execute_many(
         &queries::DOCUMENT_ADD,
@@ -150,7 +151,7 @@ pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -
             Column::Ints(&ints(|d| d.access.0)),
             Column::Same(Digest::NONE.0),
             Column::Ints(&ints(|d| d.identity)),
-            Column::OptInts(&places),
+            Column::OptInts(&containers),
             Column::Same(run),
         ],
     )?;
@@ -159,21 +160,22 @@ pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -
 }
 
 /// Writes what visits found.
-pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
-    let ints = |field: fn(&Visited) -> i64| visited.iter().map(field).collect::<Vec<i64>>();
-    let classes: Vec<Option<i64>> = visited.iter().map(|v| v.class.map(|class| class.0)).collect();
-    let places: Vec<Option<i64>> = visited.iter().map(|v| v.place.map(|place| place.0)).collect();
-    let raws: Vec<Option<i64>> = visited.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
+pub fn complete(sql: &mut Sql<'_>, run: i64, update: &[DocumentUpdate]) -> Result<()> {
+    let ints = |field: fn(&DocumentUpdate) -> i64| update.iter().map(field).collect::<Vec<i64>>();
+    let acl_ids: Vec<Option<i64>> = update.iter().map(|v| v.acl_id.map(|acl_id| acl_id.0)).collect();
+    let containers: Vec<Option<i64>> =
+        update.iter().map(|v| v.container.map(|container| container.0)).collect();
+    let raws: Vec<Option<i64>> = update.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
     sql.execute_many(
-        &queries::DOCUMENT_SETTLE,
+        &queries::DOCUMENT_COMPLETE,
         &[
             Column::Ints(&ints(|v| v.id.0)),
             Column::Ints(&ints(|v| v.version.0)),
             Column::Ints(&ints(|v| v.access.0)),
             Column::Ints(&ints(|v| v.settings.0)),
             Column::Ints(&ints(|v| v.identity)),
-            Column::OptInts(&classes),
-            Column::OptInts(&places),
+            Column::OptInts(&acl_ids),
+            Column::OptInts(&containers),
             Column::OptInts(&raws),
             Column::Same(run),
         ],
@@ -183,12 +185,14 @@ pub fn settle(sql: &mut Sql<'_>, run: i64, visited: &[Visited]) -> Result<()> {
 
 /// Writes who may see documents, with the intent that tells an output: until it is confirmed, a search asks both. Of two
 /// rows for one document the later one stands.
-pub fn set_access(sql: &mut Sql<'_>, rows: &[(i64, Option<ClassId>, Option<PlaceId>)]) -> Result<()> {
+pub fn set_access(sql: &mut Sql<'_>, rows: &[(i64, Option<AclId>, Option<ContainerId>)]) -> Result<()> {
     once_each(rows, |(id, ..)| *id).try_for_each(|rows| {
         let ids: Vec<i64> = rows.iter().map(|(id, ..)| *id).collect();
-        let classes: Vec<Option<i64>> = rows.iter().map(|(_, class, _)| class.map(|class| class.0)).collect();
-        let places: Vec<Option<i64>> = rows.iter().map(|(.., place)| place.map(|place| place.0)).collect();
-        let columns = [Column::Ints(&ids), Column::OptInts(&classes), Column::OptInts(&places)];
+        let acl_ids: Vec<Option<i64>> =
+            rows.iter().map(|(_, acl_id, _)| acl_id.map(|acl_id| acl_id.0)).collect();
+        let containers: Vec<Option<i64>> =
+            rows.iter().map(|(.., container)| container.map(|container| container.0)).collect();
+        let columns = [Column::Ints(&ids), Column::OptInts(&acl_ids), Column::OptInts(&containers)];
         sql.execute_many(&queries::DOCUMENT_ACCESS, &columns).map(|_| ())
     })
 }
@@ -214,7 +218,7 @@ pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Ve
         &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)],
         |row| {
             let work = row.opt_text(3)?.zip(row.opt_int(4)?);
-            let trouble = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
+            let failure = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
                 (Some(kind), Some(code), Some(message)) => Some((kind, code, message)),
                 _ => None,
             };
@@ -223,7 +227,7 @@ pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Ve
                 name: row.text(1)?,
                 changed_run: row.int(2)?,
                 work,
-                trouble,
+                failure,
             })
         },
     )
@@ -243,8 +247,8 @@ pub fn identities(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64)>> {
 pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
     let gone = held_nowhere(sql, ids)?;
     let values = [Value::Ints(&gone)];
-    sql.execute(&queries::WORK_REMOVE, &values)?;
-    sql.execute(&queries::TROUBLE_OVER, &values)?;
+    sql.execute(&queries::QUEUE_REMOVE, &values)?;
+    sql.execute(&queries::FAILURE_OVER, &values)?;
     sql.execute(&queries::DELIVERY_URI_REMOVE, &values)?;
     sql.execute(&queries::COMPONENT_REMOVE, &values)?;
     crate::extracts::forget(sql, &gone)?;
@@ -277,17 +281,17 @@ fn count(sql: &mut Sql<'_>, job: JobId, change: i64) -> Result<()> {
     Ok(())
 }
 
-/// Documents of a job, each with its place, of which some output holds, or may hold, something else than the source was seen to
-/// hold: their places must not open.
-pub fn unproven(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(i64, PlaceId)>> {
+/// Documents of a job, each with its container, of which some output holds, or may hold, something else than the source was seen to
+/// hold: their containers must not open.
+pub fn unproven(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(i64, ContainerId)>> {
     sql.query(&queries::DOCUMENT_UNPROVEN, &[Value::Int(job.0)], |row| {
-        Ok((row.int(0)?, PlaceId(row.int(1)?)))
+        Ok((row.int(0)?, ContainerId(row.int(1)?)))
     })
 }
 
-/// Places that documents of a job are in.
-pub fn places(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<PlaceId>> {
-    sql.query(&queries::DOCUMENT_PLACES, &[Value::Int(job.0)], |row| Ok(PlaceId(row.int(0)?)))
+/// Containers that documents of a job are in.
+pub fn containers(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<ContainerId>> {
+    sql.query(&queries::DOCUMENT_CONTAINERS, &[Value::Int(job.0)], |row| Ok(ContainerId(row.int(0)?)))
 }
 
 /// Whether an output may hold a document of a job with other access than it was told last.

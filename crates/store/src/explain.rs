@@ -1,6 +1,6 @@
 //! All that the store knows about one document, for answers to people (design 4.13).
 
-use ingather_model::decision::Holding;
+use ingather_model::decision::DeliveryState;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ConnectionId, Digest, JobId};
 
@@ -16,12 +16,12 @@ pub struct Facts {
     /// Why it waits for a visit, and until when.
     pub work: Option<(String, i64)>,
     /// What is wrong with it.
-    pub trouble: Option<Trouble>,
+    pub failure: Option<Failure>,
 }
 
-/// What is wrong with a document.
+/// Why the last visit of a document did not end well.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct Failure {
     /// `retrying`, `failed` or `skipped`.
     pub kind: String,
     /// Attempts made.
@@ -46,7 +46,7 @@ pub struct Sent {
     /// Hash of the address.
     pub address: i64,
     /// Digests sent and held.
-    pub holding: Holding,
+    pub state: DeliveryState,
     /// When it was sent last.
     pub intent_at: i64,
     /// When the output confirmed last.
@@ -58,8 +58,8 @@ pub struct Sent {
 /// What waits or is wrong about a document; none when it is not known.
 pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
     sql.one(&queries::EXPLAIN_DOCUMENT, &[Value::Int(document)], |row| {
-        let trouble = match row.opt_text(3)? {
-            Some(kind) => Some(Trouble {
+        let failure = match row.opt_text(3)? {
+            Some(kind) => Some(Failure {
                 kind,
                 attempts: row.int(4)?,
                 attempts_max: row.int(5)?,
@@ -68,7 +68,7 @@ pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
             }),
             None => None,
         };
-        Ok(Facts { changed_run: row.int(0)?, work: row.opt_text(1)?.zip(row.opt_int(2)?), trouble })
+        Ok(Facts { changed_run: row.int(0)?, work: row.opt_text(1)?.zip(row.opt_int(2)?), failure })
     })
 }
 
@@ -80,11 +80,11 @@ pub fn sent(sql: &mut Sql<'_>, document: i64, component: i64) -> Result<Vec<Sent
             name: row.text(1)?,
             address_parent: row.int(2)?,
             address: row.int(3)?,
-            holding: Holding {
-                sent: Digest(row.int(4)?),
-                sent_access: Digest(row.int(5)?),
-                held: row.opt_int(6)?.map(Digest),
-                held_access: row.opt_int(7)?.map(Digest),
+            state: DeliveryState {
+                intended: Digest(row.int(4)?),
+                intended_acl: Digest(row.int(5)?),
+                confirmed: row.opt_int(6)?.map(Digest),
+                confirmed_acl: row.opt_int(7)?.map(Digest),
             },
             intent_at: row.int(8)?,
             confirmed_at: row.opt_int(9)?,

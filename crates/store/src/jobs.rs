@@ -3,10 +3,10 @@
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::Definition;
 
+use crate::containers;
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
-use crate::places;
 use crate::queries;
 
 /// A job as stored.
@@ -101,7 +101,7 @@ pub fn add(
 pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition) -> Result<()> {
     let retired = get(sql, id)?.map(|job| job.definition.retired).unwrap_or_default();
     if retired.iter().any(|name| definition.outputs.contains(name)) {
-        sql.execute(&queries::WORK_WANT_UNCONFIRMED, &[Value::Int(id.0)])?;
+        sql.execute(&queries::QUEUE_ENQUEUE_UNCONFIRMED, &[Value::Int(id.0)])?;
     }
     sql.execute(&queries::JOB_DEFINE, &[Value::Int(id.0), Value::Text(&text_of(definition))])?;
     Ok(())
@@ -153,14 +153,14 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
     for statement in [
         &queries::RUN_REMOVE,
         &queries::TALLY_REMOVE,
-        &queries::PLACE_NARROW_LEAVE,
-        &queries::PLACE_NARROW_REMOVE,
+        &queries::CONTAINER_PENDING_LEAVE,
+        &queries::CONTAINER_PENDING_REMOVE,
         &queries::JOB_FORGET,
     ] {
         sql.execute(statement, &[Value::Int(id.0)])?;
     }
-    for statement in [&queries::SEEN_DROP, &queries::BLIND_SPOT_DROP] {
+    for statement in [&queries::LISTED_IDS_DROP, &queries::BLIND_SPOT_DROP] {
         sql.execute(statement, &[Value::Int(id.0), Value::Int(i64::MAX)])?;
     }
-    places::changed(sql)
+    containers::changed(sql)
 }

@@ -2,7 +2,7 @@
 
 use crate::db::{Sql, Value};
 use crate::error::{Result, StoreError};
-use crate::mutations::{Mutation, planted};
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// A lease ends by itself after this time without a renewal, milliseconds (design 4.4).
@@ -89,7 +89,7 @@ impl Lease {
     /// # Errors
     /// [`StoreError::Fenced`].
     pub fn fence(&self, sql: &mut Sql<'_>) -> Result<()> {
-        if planted(Mutation::MissingEpochCheck) {
+        if failpoint(Failpoint::MissingEpochCheck) {
             return Ok(());
         }
         let values = [Value::Int(WHOLE), Value::Text(&self.process), Value::Int(self.epoch)];

@@ -4,6 +4,7 @@
 //! `sql/` · [`migrate`] brings the schema up to date · the other modules are the questions and moves, by table.
 
 pub mod connections;
+pub mod containers;
 #[cfg(feature = "crash-points")]
 pub mod crash_points;
 pub mod db;
@@ -13,16 +14,15 @@ pub mod documents;
 pub mod error;
 pub mod explain;
 pub mod extracts;
+pub mod failpoints;
 pub mod jobs;
 pub mod leases;
 pub mod migrate;
-pub mod mutations;
-pub mod places;
 pub mod queries;
+pub mod queue;
 pub mod runs;
 mod sqlite;
-pub mod work;
 
+pub use containers::definitions;
 pub use db::{Durability, Reader, Sql, Store, Target};
 pub use error::StoreError;
-pub use places::definitions;

@@ -14,6 +14,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (4, "raw", include_str!("../migrations/0004_raw.sql")),
     (5, "definitions", include_str!("../migrations/0005_definitions.sql")),
     (6, "unread", include_str!("../migrations/0006_unread.sql")),
+    (7, "words", include_str!("../migrations/0007_words.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \

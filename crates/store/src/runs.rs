@@ -6,7 +6,7 @@ use ingather_model::scope::BlindSpot;
 
 use crate::db::{Sql, Value};
 use crate::error::Result;
-use crate::mutations::{Mutation, planted};
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// Runs that are kept per job (design store 2.4).
@@ -40,8 +40,8 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) ->
     sql.execute(&queries::RUN_INTERRUPT, &[Value::Int(job.0), Value::Int(now)])?;
     let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind), Value::Int(now)];
     sql.execute(&queries::RUN_OPEN, &values)?;
-    if !planted(Mutation::InterruptedListingContinued) {
-        sql.execute(&queries::SEEN_DROP, &[Value::Int(job.0), Value::Int(number)])?;
+    if !failpoint(Failpoint::InterruptedListingContinued) {
+        sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
     sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - RUNS_KEPT)])?;
     Ok(())
@@ -50,11 +50,11 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) ->
 /// Notes that the listing of a run is over, with what it could not read.
 pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, blind: &[BlindSpot]) -> Result<()> {
     sql.execute(&queries::BLIND_SPOT_DROP, &[Value::Int(job.0), Value::Int(number)])?;
-    for (place, spot) in blind.iter().enumerate() {
+    for (position, spot) in blind.iter().enumerate() {
         let values = [
             Value::Int(job.0),
             Value::Int(number),
-            Value::Int(place as i64),
+            Value::Int(position as i64),
             Value::Text(&spot.scope.label()),
             Value::Text(&spot.cause),
             Value::Text(&spot.message),
@@ -73,15 +73,15 @@ pub fn blind_spots(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<(St
 }
 
 /// Writes ids that a page met, as bytes of a bitmap.
-pub fn mark(sql: &mut Sql<'_>, job: JobId, number: i64, page: i64, ids: &[u8]) -> Result<()> {
+pub fn add_listed_ids(sql: &mut Sql<'_>, job: JobId, number: i64, page: i64, ids: &[u8]) -> Result<()> {
     let values = [Value::Int(job.0), Value::Int(number), Value::Int(page), Value::OptBytes(Some(ids))];
-    sql.execute(&queries::SEEN_ADD, &values)?;
+    sql.execute(&queries::LISTED_IDS_ADD, &values)?;
     Ok(())
 }
 
 /// Bitmaps of a run, as they were written.
-pub fn marks(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<u8>>> {
-    sql.query(&queries::SEEN_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
+pub fn listed_ids(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<u8>>> {
+    sql.query(&queries::LISTED_IDS_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
         Ok(row.opt_bytes(0)?.unwrap_or_default())
     })
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 use ingather_connector::call::Cancel;
 
 /// Places by name; `write` stands for every transaction.
-pub const PLACES: &[&str] = &[
+pub const POINTS: &[&str] = &[
     "begin", "listing", "intent", "confirm", "settle", "hold", "drain", "end", "other", "write", "send",
     "tell", "commit", "clear", "read", "look", "probe", "list",
 ];
 
 /// What happens at the armed place.
 #[derive(Clone, Debug)]
-enum Deed {
+enum CrashEffect {
     Die,
     /// With the power: what was not synced is lost but for some commits.
     PowerLoss(usize),
@@ -27,7 +27,7 @@ enum Deed {
 /// Where a world dies, and whether it has.
 #[derive(Debug, Default)]
 pub struct Crash {
-    armed: Mutex<Option<(String, u64, Deed)>>,
+    armed: Mutex<Option<(String, u64, CrashEffect)>>,
     met: Mutex<HashMap<String, u64>>,
     dead: AtomicBool,
     power_loss: Mutex<Option<usize>>,
@@ -40,24 +40,24 @@ pub struct Crash {
 }
 
 impl Crash {
-    /// Dies when `place`, such as `before intent` or `mid send`, is met for the `nth` time from now on.
-    pub fn arm(&self, place: &str, nth: u64) {
-        self.set(Some((place.to_owned(), nth, Deed::Die)));
+    /// Dies when `point`, such as `before intent` or `mid send`, is met for the `nth` time from now on.
+    pub fn arm(&self, point: &str, nth: u64) {
+        self.set(Some((point.to_owned(), nth, CrashEffect::Die)));
     }
 
     /// Loses the power there; `keep` chooses what survives of the commits that were not synced.
-    pub fn lose_power(&self, place: &str, nth: u64, keep: usize) {
-        self.set(Some((place.to_owned(), nth, Deed::PowerLoss(keep))));
+    pub fn lose_power(&self, point: &str, nth: u64, keep: usize) {
+        self.set(Some((point.to_owned(), nth, CrashEffect::PowerLoss(keep))));
     }
 
     /// Another process takes the work over there.
-    pub fn take_over(&self, place: &str, nth: u64) {
-        self.set(Some((place.to_owned(), nth, Deed::TakeOver)));
+    pub fn take_over(&self, point: &str, nth: u64) {
+        self.set(Some((point.to_owned(), nth, CrashEffect::TakeOver)));
     }
 
     /// Asks `cancel` to stop at that place instead.
-    pub fn stop_at(&self, place: &str, nth: u64, cancel: Cancel) {
-        self.set(Some((place.to_owned(), nth, Deed::Stop(cancel))));
+    pub fn stop_at(&self, point: &str, nth: u64, cancel: Cancel) {
+        self.set(Some((point.to_owned(), nth, CrashEffect::Stop(cancel))));
     }
 
     /// From now on threads wait for a random time at each place, at most so long, so that they take turns in other orders.
@@ -74,7 +74,7 @@ impl Crash {
         }
     }
 
-    fn set(&self, armed: Option<(String, u64, Deed)>) {
+    fn set(&self, armed: Option<(String, u64, CrashEffect)>) {
         *self.armed.lock().unwrap_or_else(PoisonError::into_inner) = armed;
         self.met.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -116,27 +116,27 @@ impl Crash {
     }
 
     /// A place is met; true when the process is dead from here on.
-    pub fn reach(&self, place: &str) -> bool {
+    pub fn reach(&self, point: &str) -> bool {
         self.wait();
         if self.dead() {
             return true;
         }
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = met.entry(place.to_owned()).or_insert(0);
+        let times = met.entry(point.to_owned()).or_insert(0);
         *times += 1;
         let armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((armed, nth, deed)) = armed.as_ref()
-            && armed == place
+        if let Some((armed, nth, effect)) = armed.as_ref()
+            && armed == point
             && nth == times
         {
-            match deed {
-                Deed::Die => self.dead.store(true, Ordering::SeqCst),
-                Deed::PowerLoss(keep) => {
+            match effect {
+                CrashEffect::Die => self.dead.store(true, Ordering::SeqCst),
+                CrashEffect::PowerLoss(keep) => {
                     *self.power_loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(*keep);
                     self.dead.store(true, Ordering::SeqCst);
                 }
-                Deed::TakeOver => self.takes_over.store(true, Ordering::SeqCst),
-                Deed::Stop(cancel) => cancel.cancel(),
+                CrashEffect::TakeOver => self.takes_over.store(true, Ordering::SeqCst),
+                CrashEffect::Stop(cancel) => cancel.cancel(),
             }
         }
         self.dead()

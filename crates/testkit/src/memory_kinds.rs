@@ -1,7 +1,7 @@
 //! Kinds of outputs in memory, by what they are able to do.
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{AsOpened, Holdings, OutputCan, OutputKind, OutputPlace};
+use ingather_connector::output::{AsOpened, OutputCapabilities, OutputContext, OutputKind, OutputSnapshot};
 use ingather_connector::settings::{NoSettings, schema_of};
 
 use crate::memory_output::open;
@@ -10,11 +10,11 @@ use crate::memory_output::open;
 pub static MEMORY: OutputKind = OutputKind {
     name: "memory",
     about: "Entries in memory.",
-    can: OutputCan { commits: false, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: false, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, MEMORY.can),
-    check: |settings, place| open(settings, place, MEMORY.can).map(drop),
-    look: Some(|settings, place| look(&MEMORY, settings, place)),
+    open: |settings, context| open(settings, context, MEMORY.capabilities),
+    check: |settings, context| open(settings, context, MEMORY.capabilities).map(drop),
+    look: Some(|settings, context| look(&MEMORY, settings, context)),
     discard: None,
 };
 
@@ -22,11 +22,11 @@ pub static MEMORY: OutputKind = OutputKind {
 pub static COMMITTING: OutputKind = OutputKind {
     name: "committing",
     about: "Entries in memory, kept from a commit on.",
-    can: OutputCan { commits: true, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: true, access: true, list: true, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, COMMITTING.can),
-    check: |settings, place| open(settings, place, COMMITTING.can).map(drop),
-    look: Some(|settings, place| look(&COMMITTING, settings, place)),
+    open: |settings, context| open(settings, context, COMMITTING.capabilities),
+    check: |settings, context| open(settings, context, COMMITTING.capabilities).map(drop),
+    look: Some(|settings, context| look(&COMMITTING, settings, context)),
     discard: None,
 };
 
@@ -34,10 +34,10 @@ pub static COMMITTING: OutputKind = OutputKind {
 pub static PLAIN: OutputKind = OutputKind {
     name: "plain",
     about: "Entries in memory, without access by reference.",
-    can: OutputCan { commits: false, access: false, list: false, told: false },
+    capabilities: OutputCapabilities { commits: false, access: false, list: false, told: false },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, PLAIN.can),
-    check: |settings, place| open(settings, place, PLAIN.can).map(drop),
+    open: |settings, context| open(settings, context, PLAIN.capabilities),
+    check: |settings, context| open(settings, context, PLAIN.capabilities).map(drop),
     look: None,
     discard: None,
 };
@@ -46,18 +46,18 @@ pub static PLAIN: OutputKind = OutputKind {
 pub static TOLD: OutputKind = OutputKind {
     name: "told",
     about: "Entries in memory, with who may see them.",
-    can: OutputCan { commits: false, access: true, list: true, told: true },
+    capabilities: OutputCapabilities { commits: false, access: true, list: true, told: true },
     schema: schema_of::<NoSettings>,
-    open: |settings, place| open(settings, place, TOLD.can),
-    check: |settings, place| open(settings, place, TOLD.can).map(drop),
-    look: Some(|settings, place| look(&TOLD, settings, place)),
+    open: |settings, context| open(settings, context, TOLD.capabilities),
+    check: |settings, context| open(settings, context, TOLD.capabilities).map(drop),
+    look: Some(|settings, context| look(&TOLD, settings, context)),
     discard: None,
 };
 
 fn look(
     kind: &OutputKind,
     settings: &serde_json::Value,
-    place: &OutputPlace,
-) -> Result<Option<Box<dyn Holdings>>, Fault> {
-    Ok(Some(Box::new(AsOpened((kind.open)(settings, place)?))))
+    context: &OutputContext,
+) -> Result<Option<Box<dyn OutputSnapshot>>, Fault> {
+    Ok(Some(Box::new(AsOpened((kind.open)(settings, context)?))))
 }

@@ -8,9 +8,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    Change, Generation, Held, Op, Output, OutputCan, OutputPlace, Says, Statement,
+    Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Says, Statement,
 };
 
 use crate::clock::HandClock;
@@ -28,10 +28,10 @@ pub struct Entry {
     pub mark: Option<String>,
     /// Digest of record and settings.
     pub version: Digest,
-    /// Its class.
-    pub class: Option<ClassId>,
-    /// Its place.
-    pub place: Option<PlaceId>,
+    /// Its acl.
+    pub acl_id: Option<AclId>,
+    /// Its container.
+    pub container: Option<ContainerId>,
     /// The job that sent it.
     pub job: i64,
 }
@@ -98,9 +98,9 @@ pub struct Shelf {
     earlier: Commit,
     backup: Option<(Commit, Rules)>,
     late: Vec<Change>,
-    /// It or the books were not put back since it was opened last: whoever opens it finds out.
+    /// It or the delivery log were not put back since it was opened last: whoever opens it finds out.
     pub fits: bool,
-    /// How often it lost everything: it was emptied because it did not fit the books, or forgot.
+    /// How often it lost everything: it was emptied because it did not fit the delivery log, or forgot.
     pub emptied: u32,
     /// What goes wrong, the first that fits.
     pub troubles: Vec<Trouble>,
@@ -270,7 +270,7 @@ impl Shelf {
     fn take(&mut self, change: &Change) -> Result<(), Fault> {
         self.seq = self.seq.max(change.seq);
         match &change.op {
-            Op::Put { record, version, class, place } => {
+            Op::Put { record, version, acl_id, container } => {
                 self.calls.put += 1;
                 self.told.push(format!("put {}", change.id));
                 let entry = Entry {
@@ -278,18 +278,18 @@ impl Shelf {
                     text: record.body.clone().unwrap_or_else(|| record.title.clone()),
                     mark: record.fields.get("mark").and_then(|marks| marks.first().cloned()),
                     version: *version,
-                    class: *class,
-                    place: *place,
+                    acl_id: *acl_id,
+                    container: *container,
                     job: change.job,
                 };
                 self.entries.insert(change.id.clone(), entry);
             }
-            Op::Access { version, class, place } => {
+            Op::Access { version, acl_id, container } => {
                 self.calls.access += 1;
                 self.told.push(format!("access {}", change.id));
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
                 let fits = version.is_none_or(|version| version == entry.version);
-                (entry.class, entry.place) = if fits { (*class, *place) } else { (None, None) };
+                (entry.acl_id, entry.container) = if fits { (*acl_id, *container) } else { (None, None) };
                 entry.job = change.job;
             }
             Op::Delete => {
@@ -330,24 +330,24 @@ pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub(crate) fn open(
     settings: &serde_json::Value,
-    place: &OutputPlace,
-    can: OutputCan,
+    context: &OutputContext,
+    capabilities: OutputCapabilities,
 ) -> Result<Box<dyn Output>, Fault> {
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let shelf = shared(&text("world"), &text("name"));
     {
         let mut shelf = locked(&shelf);
-        (shelf.commits, shelf.told_of_access) = (can.commits, can.told);
+        (shelf.commits, shelf.told_of_access) = (capabilities.commits, capabilities.told);
         shelf.fits = true;
-        shelf.session = place.session;
+        shelf.session = context.session;
         shelf.lose_uncommitted();
     }
-    Ok(Box::new(MemoryOutput { shelf, can }))
+    Ok(Box::new(MemoryOutput { shelf, capabilities }))
 }
 
 struct MemoryOutput {
     shelf: Arc<Mutex<Shelf>>,
-    can: OutputCan,
+    capabilities: OutputCapabilities,
 }
 
 impl MemoryOutput {
@@ -359,7 +359,7 @@ impl MemoryOutput {
         shelf.newest.insert(change.id.clone(), change.seq);
         // Seen is enough, whatever becomes of it.
         shelf.seq = shelf.seq.max(change.seq);
-        if matches!(change.op, Op::Access { .. }) && !self.can.access {
+        if matches!(change.op, Op::Access { .. }) && !self.capabilities.access {
             shelf.violations.push(format!("{}: access without the ability", change.id));
         }
         let trouble =
@@ -459,11 +459,11 @@ impl Output for MemoryOutput {
     }
 
     fn generation(&self) -> Generation {
-        locked(&self.shelf).generation(self.can.told)
+        locked(&self.shelf).generation(self.capabilities.told)
     }
 
     fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
-        if self.can.commits {
+        if self.capabilities.commits {
             let mut shelf = locked(&self.shelf);
             let crash = shelf.crash.clone();
             if crash.reach("before clear") {
@@ -477,19 +477,19 @@ impl Output for MemoryOutput {
         Ok(self.generation())
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
-        if !self.can.list {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
+        if !self.capabilities.list {
             return Err(Fault::refused("list", "it cannot list"));
         }
         let shelf = locked(&self.shelf);
         let later = shelf.entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
-        let held = |(id, entry): (&String, &Entry)| Held {
+        let held = |(id, entry): (&String, &Entry)| OutputEntry {
             id: id.clone(),
             address: entry.address,
             job: entry.job,
             version: entry.version,
-            class: entry.class,
-            place: entry.place,
+            acl_id: entry.acl_id,
+            container: entry.container,
         };
         Ok(later.take(most).map(held).collect())
     }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ingather_connector::model::access::{Level, Tokens};
-use ingather_connector::model::ids::ClassId;
-use ingather_connector::output::{Container, Says};
+use ingather_connector::model::access::{Acl, Tokens};
+use ingather_connector::model::ids::AclId;
+use ingather_connector::output::{JobContainer, Says};
 
 use crate::memory_output::Entry;
 
@@ -14,20 +14,20 @@ pub struct Rules {
     state: i64,
     /// Beginnings and ends.
     pub heard: Vec<String>,
-    acls: HashMap<ClassId, Level>,
-    containers: HashMap<Container, Option<Vec<ClassId>>>,
-    also: HashMap<i64, Vec<(Option<ClassId>, Option<Container>)>>,
+    acls: HashMap<AclId, Acl>,
+    containers: HashMap<JobContainer, Option<Vec<AclId>>>,
+    also: HashMap<i64, Vec<(Option<AclId>, Option<JobContainer>)>>,
 }
 
 impl Rules {
     /// Whether somebody who holds these tokens may see an entry.
     pub fn permits(&self, entry: &Entry, tokens: &Tokens) -> bool {
-        let own = (entry.class, entry.place.map(|place| Container { place, job: entry.job }));
+        let own = (entry.acl_id, entry.container.map(|container| JobContainer { container, job: entry.job }));
         let also = self.also.get(&entry.address);
-        also.into_iter().flatten().chain([&own]).all(|(class, container)| {
-            let admits = |class: &ClassId| self.acls.get(class).is_some_and(|level| level.admits(tokens));
+        also.into_iter().flatten().chain([&own]).all(|(acl_id, container)| {
+            let admits = |acl_id: &AclId| self.acls.get(acl_id).is_some_and(|acl| acl.admits(tokens));
             let acls = container.and_then(|id| self.containers.get(&id)?.as_ref());
-            class.is_some_and(|class| admits(&class)) && acls.is_some_and(|acls| acls.iter().all(admits))
+            acl_id.is_some_and(|acl_id| admits(&acl_id)) && acls.is_some_and(|acls| acls.iter().all(admits))
         })
     }
 
@@ -49,9 +49,9 @@ impl Rules {
                 self.heard.push(format!("begin {job}"));
                 return Ok(is_void);
             }
-            Says::Acl { id, level } => {
-                let before = self.acls.insert(*id, level.clone());
-                if before.is_some_and(|before| before != *level) {
+            Says::Acl { id, acl } => {
+                let before = self.acls.insert(*id, acl.clone());
+                if before.is_some_and(|before| before != *acl) {
                     return Err(format!("acl {} is another one", id.0));
                 }
             }

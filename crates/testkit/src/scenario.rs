@@ -3,7 +3,7 @@
 //! ```text
 //! output one                       also: output one committing | plain
 //! job docs to=one                  also: root=d/ guard=off guard=10/2 compare=content keep=extracted stage={"decline":"x"}
-//! source a.txt v1, sub/b.txt v1    words of files and folders: see `deeds`
+//! source a.txt v1, sub/b.txt v1    words of files and folders: see `steps`
 //! run docs                         also: run docs minimal dry-run guard-off accept-devices
 //! expect balance: added 2
 //! expect output one: a.txt v1, sub/b.txt v1
@@ -12,17 +12,17 @@
 //! takeover after intent            another process takes the lease there
 //! backup | restore | power K       the store is copied, put back, or loses power between two deeds
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
-//! watch                            from here on every deed is judged: see `watch`
+//! watch                            from here on every deed is judged: see `invariants`
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
-mod books;
-mod deeds;
+mod convergence;
 mod expectations;
 mod faults;
-mod quiet;
-mod truth;
-mod watch;
+mod invariants;
+mod ledger;
+mod oracle;
+mod steps;
 
 use ingather_engine::remove::Removed;
 use ingather_engine::{EngineError, Report};
@@ -52,8 +52,8 @@ pub(crate) struct Play {
     pub(crate) answer: Answer,
     /// Every deed is judged.
     watching: bool,
-    watch: watch::Watch,
-    /// Times in the books may contradict each other.
+    invariants: invariants::Invariants,
+    /// Times in the inventory may contradict each other.
     clock_was_set_back: bool,
     /// The source changed in the middle of the last run, which may have looked before.
     changed_meanwhile: bool,
@@ -87,7 +87,7 @@ pub fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Ve
         world,
         answer: Answer::Nothing,
         watching: false,
-        watch: watch::Watch::default(),
+        invariants: invariants::Invariants::default(),
         clock_was_set_back: false,
         changed_meanwhile: false,
         found: Vec::new(),
@@ -138,7 +138,7 @@ impl Play {
         self.watching |= word == "watch";
         let asks = matches!(word, "run" | "delete" | "confirm");
         let before = (self.watching && asks).then(|| self.before(rest));
-        self.deed(word, rest)?;
+        self.step(word, rest)?;
         self.note_source();
         if self.watching && !matches!(word, "output" | "job" | "source" | "meanwhile" | "fault" | "quiet") {
             self.judge(before.as_ref(), word, rest);
@@ -147,7 +147,7 @@ impl Play {
     }
 
     fn note_source(&mut self) {
-        self.watch.note(&crate::script_repository::locked(&self.world.source));
+        self.invariants.note(&crate::script_repository::locked(&self.world.source));
     }
 
     /// What a line led to, for a person.

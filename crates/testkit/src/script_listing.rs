@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{Group, Item, Listing, Page, PlaceReport};
+use ingather_connector::repository::{ContainerReport, Group, Item, Listing, Page};
 
 use crate::script_repository::{File, Source, access_stamp, content_stamp, folder_stamp};
 
@@ -74,7 +74,7 @@ fn intervals(source: &Source, root: &str) -> Vec<Page> {
         let until = chunks.peek().is_some().then(|| last.clone());
         let items = chunk.iter().map(|(name, file)| item(name, file)).collect();
         pages.push(Page {
-            groups: vec![Group { parent: String::new(), place: None, items }],
+            groups: vec![Group { parent: String::new(), container: None, items }],
             proven: vec![Scope::Interval { from: std::mem::replace(&mut from, last), until }],
             ..Page::default()
         });
@@ -94,28 +94,28 @@ fn folders(source: &mut Source, world: &str, root: &str) -> Vec<Page> {
     for name in told {
         names.extend(name.match_indices('/').map(|(at, _)| name[..=at].to_owned()));
     }
-    let mut pages = vec![Page { places: above(source, world, root), ..Page::default() }];
+    let mut pages = vec![Page { containers: above(source, world, root), ..Page::default() }];
     let mut closed: Vec<String> = Vec::new();
     for name in names {
         if closed.iter().any(|above| name.starts_with(above.as_str())) {
             continue;
         }
         let folder = source.folder(&format!("{root}{name}")).clone();
-        let place = place(source, world, root, &name);
+        let container = container(source, world, root, &name);
         if folder.unreadable || folder.changing {
             let cause = if folder.unreadable { "unreadable" } else { "changing" };
             let scope = Scope::Folder(name.clone());
             let spot = BlindSpot { scope, cause: cause.to_owned(), message: format!("it is {cause}") };
-            pages.push(Page { places: vec![place], blind: vec![spot], ..Page::default() });
+            pages.push(Page { containers: vec![container], blind: vec![spot], ..Page::default() });
             closed.push(name);
             continue;
         }
-        pages.extend(folder_pages(source, root, &name, place));
+        pages.extend(folder_pages(source, root, &name, container));
     }
     pages
 }
 
-fn folder_pages(source: &Source, root: &str, name: &str, place: PlaceReport) -> Vec<Page> {
+fn folder_pages(source: &Source, root: &str, name: &str, container: ContainerReport) -> Vec<Page> {
     let all = listed(source, root);
     let empty =
         name.is_empty() && all.is_empty() && source.folders.keys().all(|f| f == root || !f.starts_with(root));
@@ -126,7 +126,7 @@ fn folder_pages(source: &Source, root: &str, name: &str, place: PlaceReport) -> 
         .collect();
     let group = |items: &[Item]| Group {
         parent: name.to_owned(),
-        place: Some(place.name.clone()),
+        container: Some(container.name.clone()),
         items: items.to_vec(),
     };
     let mut pages: Vec<Page> = items
@@ -136,43 +136,43 @@ fn folder_pages(source: &Source, root: &str, name: &str, place: PlaceReport) -> 
     if pages.is_empty() {
         pages.push(Page::default());
     }
-    pages[0].places = vec![place];
+    pages[0].containers = vec![container];
     let last = pages.len() - 1;
     pages[last].proven = vec![Scope::Folder(name.to_owned())];
     pages[last].root_empty = empty;
     pages
 }
 
-/// Places above the root, from the top.
-fn above(source: &mut Source, world: &str, root: &str) -> Vec<PlaceReport> {
+/// Containers above the root, from the top.
+fn above(source: &mut Source, world: &str, root: &str) -> Vec<ContainerReport> {
     let mut ends: Vec<usize> = root.match_indices('/').map(|(at, _)| at + 1).collect();
     ends.insert(0, 0);
     ends.retain(|end| *end < root.len());
     ends.into_iter().map(|end| report(source, world, &root[..end], None)).collect()
 }
 
-fn place(source: &mut Source, world: &str, root: &str, name: &str) -> PlaceReport {
+fn container(source: &mut Source, world: &str, root: &str, name: &str) -> ContainerReport {
     report(source, world, &format!("{root}{name}"), Some(name.to_owned()))
 }
 
-fn report(source: &mut Source, world: &str, full: &str, folder: Option<String>) -> PlaceReport {
+fn report(source: &mut Source, world: &str, full: &str, folder: Option<String>) -> ContainerReport {
     let found = source.folder(full);
     let path = |name: &str| format!("/{world}/{name}");
-    PlaceReport {
+    ContainerReport {
         name: path(full),
         parent: (!full.is_empty()).then(|| path(parent(full.trim_end_matches('/')))),
         identity: format!("{}:{}", found.device, found.inode),
-        level: found.level.clone(),
+        acl: found.acl.clone(),
         folder,
         stamp: folder_stamp(found),
     }
 }
 
-/// All places above a document, from the top.
-pub(crate) fn places_of(source: &mut Source, world: &str, root: &str, key: &str) -> Vec<PlaceReport> {
-    let mut places = above(source, world, root);
-    places.push(place(source, world, root, ""));
+/// All containers above a document, from the top.
+pub(crate) fn containers_of(source: &mut Source, world: &str, root: &str, key: &str) -> Vec<ContainerReport> {
+    let mut containers = above(source, world, root);
+    containers.push(container(source, world, root, ""));
     let below: Vec<usize> = key.match_indices('/').map(|(at, _)| at + 1).collect();
-    places.extend(below.into_iter().map(|end| place(source, world, root, &key[..end])));
-    places
+    containers.extend(below.into_iter().map(|end| container(source, world, root, &key[..end])));
+    containers
 }

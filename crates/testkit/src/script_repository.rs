@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::repository::{
-    Listing, Observed, PlaceReport, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind,
+    ContainerReport, Listing, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
+    RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 
@@ -21,7 +22,7 @@ use crate::script_listing;
 pub static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "script",
     about: "A source in memory that a scenario scripts.",
-    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: true },
+    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: true },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let world = source["world"].as_str().unwrap_or_default().to_owned();
@@ -42,7 +43,7 @@ pub struct File {
     /// What stays when it is renamed.
     pub identity: i64,
     /// Who may see it.
-    pub level: Level,
+    pub acl: Acl,
     /// At so many looks and reads its versions cannot be told.
     pub racy: u32,
     /// The reader may not open it.
@@ -69,7 +70,7 @@ pub struct Folder {
     /// Number of the folder on its device.
     pub inode: u64,
     /// Who may pass.
-    pub level: Level,
+    pub acl: Acl,
     /// Time of its last change of any kind but its entries.
     pub ctime: i64,
 }
@@ -78,18 +79,18 @@ pub struct Folder {
 #[derive(Clone, Debug)]
 pub struct Meanwhile {
     /// `list`, `look`, `read` or `stamps`.
-    pub place: String,
-    /// The how-manieth time that this place is met, counted from 1.
+    pub point: String,
+    /// The how-manieth time that this container is met, counted from 1.
     pub nth: u64,
     /// What changes, one after the other.
-    pub deeds: Vec<Deed>,
+    pub steps: Vec<Step>,
 }
 
 /// One change of the source.
 #[derive(Clone)]
-pub struct Deed(pub Arc<dyn Fn(&mut Source) + Send + Sync>);
+pub struct Step(pub Arc<dyn Fn(&mut Source) + Send + Sync>);
 
-impl std::fmt::Debug for Deed {
+impl std::fmt::Debug for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Deed")
     }
@@ -169,7 +170,7 @@ impl Source {
             mtime: change,
             ctime: change,
             identity: change,
-            level: Level::open(),
+            acl: Acl::open(),
             racy: 0,
             unreadable: false,
             vanishing: false,
@@ -188,23 +189,23 @@ impl Source {
             changing: false,
             device: 1,
             inode,
-            level: Level::open(),
+            acl: Acl::open(),
             ctime,
         })
     }
 
-    /// A place of a run is met: what was to happen there happens now.
-    fn meet(&mut self, place: &str) {
+    /// A container of a run is met: what was to happen there happens now.
+    fn meet(&mut self, point: &str) {
         if self.meanwhile.is_empty() {
             return;
         }
-        let times = self.met.entry(place.to_owned()).or_insert(0);
+        let times = self.met.entry(point.to_owned()).or_insert(0);
         *times += 1;
         let times = *times;
-        let due = |meanwhile: &Meanwhile| meanwhile.place == place && meanwhile.nth == times;
+        let due = |meanwhile: &Meanwhile| meanwhile.point == point && meanwhile.nth == times;
         let due: Vec<Meanwhile> = self.meanwhile.iter().filter(|other| due(other)).cloned().collect();
-        for Deed(deed) in due.into_iter().flat_map(|meanwhile| meanwhile.deeds) {
-            deed(self);
+        for Step(step) in due.into_iter().flat_map(|meanwhile| meanwhile.steps) {
+            step(self);
             let (files, folders) = (self.files.clone(), self.folders.clone());
             self.states.push(Source { files, folders, ..Source::default() });
         }
@@ -302,7 +303,7 @@ impl ScriptRepository {
             content: content_stamp(file),
             access: access_stamp(file),
             identity: file.identity,
-            level: file.level.clone(),
+            acl: file.acl.clone(),
             record,
         }
     }
@@ -335,18 +336,21 @@ impl Repository for ScriptRepository {
         Ok(self.observed(key, &self.find(&source, key)?))
     }
 
-    fn stamps(&self, _call: &Call, places: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, _call: &Call, containers: &[&str]) -> Vec<Stamp> {
         let mut source = locked(&self.source);
         source.meet("stamps");
         let begin = format!("/{}/", self.name);
-        let stamp = |place: &&str| source.folders.get(place.strip_prefix(&begin)?).map(folder_stamp);
-        places.iter().map(|place| stamp(place).filter(|_| !source.absent).unwrap_or(Stamp::NONE)).collect()
+        let stamp = |container: &&str| source.folders.get(container.strip_prefix(&begin)?).map(folder_stamp);
+        containers
+            .iter()
+            .map(|container| stamp(container).filter(|_| !source.absent).unwrap_or(Stamp::NONE))
+            .collect()
     }
 
-    fn places_of(&self, _call: &Call, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+    fn containers_of(&self, _call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         let mut source = locked(&self.source);
         self.find(&source, key)?;
-        Ok(script_listing::places_of(&mut source, &self.name, &self.root, key))
+        Ok(script_listing::containers_of(&mut source, &self.name, &self.root, key))
     }
 
     fn grain_ms(&self) -> i64 {
@@ -384,7 +388,7 @@ impl Repository for ScriptRepository {
             let mut observed = self.observed(key, &file);
             observed.record.body = Some(content.clone());
             observed.record.size = Some(content.len() as u64);
-            read(&mut observed.record, &observed.level, &mut content.as_bytes())?;
+            read(&mut observed.record, &observed.acl, &mut content.as_bytes())?;
             let now = self.find(&locked(&self.source), key)?;
             if let Some(file) = locked(&self.source).files.get_mut(&name)
                 && file.racy < u32::MAX
@@ -402,10 +406,10 @@ impl Repository for ScriptRepository {
         Err(Fault::Gone)
     }
 
-    fn level_of_left(&self, _call: &Call, key: &str) -> Option<Level> {
+    fn level_of_left(&self, _call: &Call, key: &str) -> Option<Acl> {
         let source = locked(&self.source);
         let file = source.files.get(&format!("{}{key}", self.root));
-        file.filter(|file| !source.absent && !file.vanishing).map(|file| file.level.clone())
+        file.filter(|file| !source.absent && !file.vanishing).map(|file| file.acl.clone())
     }
 
     fn probe(&self, _call: &Call, key: &str) -> Presence {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::{Component, Record};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::settings::{NoSettings, schema_of};
@@ -96,8 +96,8 @@ impl Transform for Script {
         Ok(if own == "drop" && is_container { Verdict::PartsOnly } else { Verdict::Pass })
     }
 
-    fn access<'l>(&self, level: Cow<'l, Level>) -> Cow<'l, Level> {
-        if self.everybody { Cow::Owned(Level::open()) } else { level }
+    fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {
+        if self.everybody { Cow::Owned(Acl::open()) } else { acl }
     }
 }
 

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use ingather_connector::access_filter::Reference;
 use ingather_connector::model::access::{Tokens, UNIX_EVERYONE};
 use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::ids::JobId;
-use ingather_connector::permitted::Reference;
-use ingather_engine::who;
+use ingather_engine::access_filter;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, deliveries, doctor, documents, jobs};
 
@@ -50,7 +50,7 @@ impl Filled {
     }
 }
 
-/// What is wrong with such a store once it was brought up to date: faults in its books, what is shown to more than before, what is not
+/// What is wrong with such a store once it was brought up to date: faults in its inventory, what is shown to more than before, what is not
 /// shown that is open to all.
 ///
 /// # Panics
@@ -72,20 +72,22 @@ fn found(reader: &Reader) -> BTreeSet<String> {
     let tokens: Tokens = [UNIX_EVERYONE].into_iter().collect();
     let index = reader.read(|sql| connections::find(sql, Role::Output, "index")).expect("the store answers");
     let index = index.expect("its jobs have the index");
-    let permitted = who::permitted(reader, Some(index.id), &tokens).expect("the store answers");
+    let access_filter =
+        access_filter::for_tokens(reader, Some(index.id), &tokens).expect("the store answers");
     let mut found = BTreeSet::new();
     for job in reader.read(jobs::list).expect("the store answers") {
         let listed = reader.read(|sql| documents::list(sql, job.id, 0, 1_000)).expect("the store answers");
         let ids: Vec<i64> = listed.iter().map(|listed| listed.id.0).collect();
-        let held = reader.read(|sql| deliveries::holdings(sql, &ids)).expect("the store answers");
+        let held = reader.read(|sql| deliveries::states(sql, &ids)).expect("the store answers");
         for stored in reader.read(|sql| documents::get(sql, &ids)).expect("the store answers") {
             let shown = held.iter().any(|delivery| {
                 delivery.document == stored.known.id.0
-                    && delivery.holding.held.is_some_and(|held| held.is_some())
-                    && delivery.holding.held_access != Some(NOBODY)
+                    && delivery.state.confirmed.is_some_and(|held| held.is_some())
+                    && delivery.state.confirmed_acl != Some(NOBODY)
             });
-            let (class, place) = (stored.known.class, stored.known.place);
-            if shown && permitted.permits(0, Reference { job: Some(JobId(job.id.0)), class, place }) {
+            let (acl_id, container) = (stored.known.acl_id, stored.known.container);
+            if shown && access_filter.permits(0, Reference { job: Some(JobId(job.id.0)), acl_id, container })
+            {
                 let root = job.definition.source["root"].as_str().unwrap_or_default();
                 let below = root.strip_prefix("/srv/documents").unwrap_or(root);
                 found.insert(format!("{below}/{}", stored.name).trim_start_matches('/').to_owned());

@@ -6,20 +6,20 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ingather_connector::access_filter::Reference;
 use ingather_connector::call::{Cancel, Clock as _};
 use ingather_connector::model::access::Tokens;
 use ingather_connector::model::ids::{ConnectionId, JobId};
 use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::permitted::Reference;
 use ingather_connector::registry::Registry;
-use ingather_connector::repository::Surroundings;
+use ingather_connector::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{Engine, EngineError, Mode, Options, Report, outputs, who};
+use ingather_engine::{Engine, EngineError, Mode, Options, Report, access_filter, outputs};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
-use ingather_store::{Durability, Store, Target, documents, work};
+use ingather_store::{Durability, Store, Target, documents, queue};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;
@@ -41,7 +41,7 @@ pub static REGISTRY: Registry = Registry {
 /// A call that takes longer than this hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// Longest random delay of a thread at one place: of the order of a transaction.
+/// Longest random delay of a thread at one container: of the order of a transaction.
 const DELAY_US_MAX: u64 = 300;
 
 /// One world.
@@ -146,7 +146,7 @@ impl World {
             clock: Arc::new(self.clock.clone()),
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
-            surroundings: Surroundings { own: Vec::new(), threads: self.threads },
+            host: HostContext { own: Vec::new(), threads: self.threads },
         });
         died
     }
@@ -363,13 +363,13 @@ impl World {
             return Vec::new();
         }
         let id = self.outputs.get(output).copied();
-        let permitted =
-            who::permitted(&self.engine().reader, id, &tokens(user)).expect("few changes are on their way");
+        let access_filter = access_filter::for_tokens(&self.engine().reader, id, &tokens(user))
+            .expect("few changes are on their way");
         let entries = self.entries(output).into_iter();
         entries
             .filter(|(_, e)| {
-                let of = Reference { job: Some(JobId(e.job)), class: e.class, place: e.place };
-                permitted.permits(e.address, of)
+                let of = Reference { job: Some(JobId(e.job)), acl_id: e.acl_id, container: e.container };
+                access_filter.permits(e.address, of)
             })
             .map(|(name, _)| name)
             .collect()
@@ -390,12 +390,12 @@ impl World {
         let Some(job) = self.find(job) else { return Vec::new() };
         let reader = &self.engine().reader;
         let (rows, leaving) = reader
-            .read(|sql| Ok((documents::list(sql, job.id, 0, 100_000)?, work::leaving(sql, job.id)?)))
+            .read(|sql| Ok((documents::list(sql, job.id, 0, 100_000)?, queue::leaving(sql, job.id)?)))
             .expect("the store answers");
         let mut states: Vec<(String, String)> = rows
             .into_iter()
             .map(|row| {
-                let state = match (&row.work, &row.trouble) {
+                let state = match (&row.work, &row.failure) {
                     _ if leaving.contains(&row.id.0) => "leaving".to_owned(),
                     (Some(_), _) => "waiting".to_owned(),
                     (None, Some((kind, code, _))) => format!("{kind} {code}"),

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::scope::Scope;
 use ingather_connector::repository::{
-    Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind, Surroundings,
+    Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities, RepositoryKind, HostContext,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ use serde::Deserialize;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "__name__",
     about: "Documents that stand in a file of JSON.",
-    can: RepositoryCan { list: true, access: false, unique_uris: true, looks: false },
+    capabilities: RepositoryCapabilities { list: true, access: false, unique_uris: true, looks: false },
     source_schema: settings::schema_of::<Source>,
     open,
 };
@@ -39,7 +39,7 @@ struct Source {
     file: PathBuf,
 }
 
-fn open(source: &serde_json::Value, _surroundings: &Surroundings) -> Result<Arc<dyn Repository>, Fault> {
+fn open(source: &serde_json::Value, _host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
     Ok(Arc::new(__Type__ { source: settings::read(source)? }))
 }
 
@@ -63,7 +63,7 @@ impl __Type__ {
             content: Stamp::of(text.as_bytes()),
             access: Stamp::of(b"open"),
             identity: 0,
-            level: Level::open(),
+            acl: Acl::open(),
             record: Record { uri: self.uri(key), title: key.to_owned(), path: key.to_owned(), ..Record::default() },
         }
     }
@@ -81,7 +81,7 @@ impl Repository for __Type__ {
             .map(|(name, text)| Item { name, content: Stamp::of(text.as_bytes()), access: Stamp::of(b"open"), identity: 0 })
             .collect();
         let root_empty = items.is_empty();
-        let group = Group { parent: String::new(), place: None, items };
+        let group = Group { parent: String::new(), container: None, items };
         let proven = vec![Scope::Folder(String::new())];
         let page = Page { groups: vec![group], proven, root_empty, ..Page::default() };
         // A listing that is told to stop proves nothing.
@@ -95,7 +95,7 @@ impl Repository for __Type__ {
     fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let text = self.text(key)?;
         let mut observed = self.observed(key, &text);
-        read(&mut observed.record, &observed.level, &mut text.as_bytes())?;
+        read(&mut observed.record, &observed.acl, &mut text.as_bytes())?;
         Ok(observed)
     }
 
@@ -138,7 +138,7 @@ mod tests {
             &REPOSITORY,
             &RepositorySample {
                 source: json!({ "file": file }),
-                surroundings: Surroundings::default(),
+                host: HostContext::default(),
                 present: ("a", b"one"),
                 absent: "nothing",
                 change: (&|| holds(json!({"a": "two", "b": "text"})), b"two"),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn settings_that_nobody_knows_are_refused() {
-        assert!((REPOSITORY.open)(&json!({"file": "f", "colour": "red"}), &Surroundings::default()).is_err());
+        assert!((REPOSITORY.open)(&json!({"file": "f", "colour": "red"}), &HostContext::default()).is_err());
     }
 }
 "###;
@@ -252,9 +252,9 @@ use std::path::{Path, PathBuf};
 use garde::Validate;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace,
+    AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings;
 use schemars::JsonSchema;
@@ -264,11 +264,11 @@ use serde::Deserialize;
 pub(crate) const OUTPUT: OutputKind = OutputKind {
     name: "__name__",
     about: "Keeps versions in a file.",
-    can: OutputCan { commits: false, access: true, list: true, told: false },
+    capabilities: OutputCapabilities { commits: false, access: true, list: true, told: false },
     schema: settings::schema_of::<Settings>,
     open,
-    check: |value, place| open(value, place).map(drop),
-    look: Some(|value, place| Ok(Some(Box::new(AsOpened(open(value, place)?))))),
+    check: |value, context| open(value, context).map(drop),
+    look: Some(|value, context| Ok(Some(Box::new(AsOpened(open(value, context)?))))),
     discard: None,
 };
 
@@ -281,10 +281,10 @@ struct Settings {
     file: PathBuf,
 }
 
-/// Address, job, version, class and place of an entry.
-type Entry = (i64, i64, Digest, Option<ClassId>, Option<PlaceId>);
+/// Address, job, version, acl id and container of an entry.
+type Entry = (i64, i64, Digest, Option<AclId>, Option<ContainerId>);
 
-fn open(value: &serde_json::Value, _place: &OutputPlace) -> Result<Box<dyn Output>, Fault> {
+fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {
     let settings: Settings = settings::read(value)?;
     let entries = match std::fs::read(&settings.file) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| Fault::refused("__name__", error.to_string()))?,
@@ -302,12 +302,12 @@ struct __Type__ {
 impl __Type__ {
     fn apply_one(&mut self, change: &Change) -> Result<(), Fault> {
         match &change.op {
-            Op::Put { version, class, place, .. } => {
-                self.entries.insert(change.id.clone(), (change.address, change.job, *version, *class, *place));
+            Op::Put { version, acl_id, container, .. } => {
+                self.entries.insert(change.id.clone(), (change.address, change.job, *version, *acl_id, *container));
             }
-            Op::Access { class, place } => {
+            Op::Access { acl_id, container } => {
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.1, entry.3, entry.4) = (change.job, *class, *place);
+                (entry.1, entry.3, entry.4) = (change.job, *acl_id, *container);
             }
             Op::Delete => drop(self.entries.remove(&change.id)),
         }
@@ -340,11 +340,11 @@ impl Output for __Type__ {
         Generation { identity: "__name__".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.range::<str, _>((from, Bound::Unbounded)).take(most);
-        let held = |(id, &(address, job, version, class, place)): (&String, &Entry)| {
-            Held { id: id.clone(), address, job, version, class, place }
+        let held = |(id, &(address, job, version, acl_id, container)): (&String, &Entry)| {
+            OutputEntry { id: id.clone(), address, job, version, acl_id, container }
         };
         Ok(entries.map(held).collect())
     }
@@ -359,9 +359,9 @@ mod tests {
     #[test]
     fn it_keeps_what_an_output_promises() {
         let folder = tempfile::tempdir().unwrap();
-        let place = OutputPlace { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 };
+        let context = OutputContext { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 };
         let settings = serde_json::json!({ "file": folder.path().join("entries") });
-        suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
+        suites::output(&OUTPUT, &OutputSample { settings, context, local: false });
     }
 }
 "###;

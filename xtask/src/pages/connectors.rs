@@ -50,24 +50,38 @@ pub(crate) fn pages() -> impl Iterator<Item = (String, String)> {
 fn entries(all: &Registry) -> Vec<Entry> {
     let mut entries = Vec::new();
     for kind in all.repositories {
-        let can =
-            [(kind.can.list, "lists with versions"), (kind.can.access, "reports who may see a document")];
+        let capabilities = [
+            (kind.capabilities.list, "lists with versions"),
+            (kind.capabilities.access, "reports who may see a document"),
+        ];
         let (role, schema) = ("Repository", (kind.source_schema)().to_value());
-        entries.push(Entry { role, name: kind.name, about: kind.about, abilities: able(&can), schema });
+        entries.push(Entry {
+            role,
+            name: kind.name,
+            about: kind.about,
+            abilities: able(&capabilities),
+            schema,
+        });
     }
     for kind in all.transforms {
         let (role, schema) = ("Transform", (kind.schema)().to_value());
         entries.push(Entry { role, name: kind.name, about: kind.about, abilities: Vec::new(), schema });
     }
     for kind in all.outputs {
-        let can = [
-            (kind.can.commits, "commits"),
-            (kind.can.access, "takes access without the record"),
-            (kind.can.list, "lists what it holds"),
-            (kind.can.told, "is told who may see what"),
+        let capabilities = [
+            (kind.capabilities.commits, "commits"),
+            (kind.capabilities.access, "takes access without the record"),
+            (kind.capabilities.list, "lists what it holds"),
+            (kind.capabilities.told, "is told who may see what"),
         ];
         let (role, schema) = ("Output", (kind.schema)().to_value());
-        entries.push(Entry { role, name: kind.name, about: kind.about, abilities: able(&can), schema });
+        entries.push(Entry {
+            role,
+            name: kind.name,
+            about: kind.about,
+            abilities: able(&capabilities),
+            schema,
+        });
     }
     for kind in all.authorities {
         let (role, schema) = ("Authority", (kind.schema)().to_value());
@@ -76,8 +90,8 @@ fn entries(all: &Registry) -> Vec<Entry> {
     entries
 }
 
-fn able(can: &[(bool, &'static str)]) -> Vec<&'static str> {
-    can.iter().filter(|(able, _)| *able).map(|(_, word)| *word).collect()
+fn able(capabilities: &[(bool, &'static str)]) -> Vec<&'static str> {
+    capabilities.iter().filter(|(able, _)| *able).map(|(_, word)| *word).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Finding, World, finding};
 
 /// Features that a program must not have.
-const FOR_TESTS: &[&str] = &["crash-points", "mutations"];
+const FOR_TESTS: &[&str] = &["crash-points", "failpoints"];
 /// Packages that only tests use; the table of floors keeps them out of every program.
 const TESTS_ONLY: &[&str] = &["crates/testkit/", "crates/simulator/"];
 
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn a_program_has_no_planted_faults() {
         for asks in [
-            "[dependencies]\nstore = { workspace = true, features = [\"mutations\"] }\n",
+            "[dependencies]\nstore = { workspace = true, features = [\"failpoints\"] }\n",
             "[features]\ndefault = [\"store/crash-points\"]\n",
         ] {
             let good = asks

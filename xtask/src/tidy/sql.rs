@@ -5,7 +5,7 @@ use super::{Finding, World, finding};
 /// Endings of the two halves of a pair.
 const HALVES: [&str; 2] = [".sqlite.sql", ".postgres.sql"];
 /// Tables whose rows have a lifecycle.
-const TABLES: &[&str] = &["job", "document", "work"];
+const TABLES: &[&str] = &["job", "document", "queue"];
 
 /// Both halves of a split statement exist, and each says why it differs.
 pub(super) fn twins(world: &World) -> Vec<Finding> {
@@ -128,9 +128,9 @@ mod tests {
         refuses(moves, bad, ("s/a.sql", "-- Marks it.\n-- move: job Start\nUPDATE job SET state = 'x'"));
         let bad = ("s/a.sql", "WITH a AS (DELETE FROM document WHERE x) SELECT 1");
         refuses(moves, bad, ("s/a.sql", "-- no move: counts only\nDELETE FROM document"));
-        let bad = ("s/a.sql", "-- no move:\nINSERT OR IGNORE INTO work(a) VALUES ($1)");
+        let bad = ("s/a.sql", "-- no move:\nINSERT OR IGNORE INTO queue(a) VALUES ($1)");
         refuses(moves, bad, ("s/a.sql", "SELECT a FROM job FOR UPDATE"));
-        refuses(moves, ("s/a.sql", "UPDATE OR IGNORE work SET a = 1"), ("s/a.sql", "UPDATE jobs SET a = 1"));
+        refuses(moves, ("s/a.sql", "UPDATE OR IGNORE queue SET a = 1"), ("s/a.sql", "UPDATE jobs SET a = 1"));
         assert_eq!(found(moves, &[("crates/store/migrations/1.sql", "UPDATE job SET a = 1")]), []);
     }
 }

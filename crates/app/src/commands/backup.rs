@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Generation, OutputPlace};
+use ingather_connector::output::{Generation, OutputContext};
 use ingather_connectors::index;
 use ingather_engine::outputs::misfit;
 use ingather_store::connections::{self, Role};
@@ -100,7 +100,7 @@ fn fill(reader: &Reader, data: &DataDirectory, folder: &Path) -> Result<Option<G
     Ok(index)
 }
 
-/// Copies store and index so that the books speak of this very index: neither has lost or knows what the other does not.
+/// Copies store and index so that the delivery log speaks of this very index: neither has lost or knows what the other does not.
 fn in_step(reader: &Reader, data: &Path, into: &Path) -> Result<Option<Generation>> {
     for _ in 0..ATTEMPTS_MAX {
         let file = into.join("store.db");
@@ -116,7 +116,7 @@ fn in_step(reader: &Reader, data: &Path, into: &Path) -> Result<Option<Generatio
     Err(Failure::unable("the index is written faster than it can be copied; try again when less is going on"))
 }
 
-/// Whether an index is the one that the books speak of, neither behind nor ahead of them.
+/// Whether an index is the one that the delivery log speaks of, neither behind nor ahead of them.
 fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, StoreError> {
     let known = connections::find(sql, Role::Output, INDEX)?;
     Ok(known.map_or(index.seq == 0, |connection| misfit(&connection, index).is_none()))
@@ -144,9 +144,9 @@ fn damage(folder: &Path, store: &str) -> Result<Option<String>> {
     let Some(look) = ingather_connectors::ALL.output(INDEX).and_then(|kind| kind.look) else {
         return Ok(None);
     };
-    let place = OutputPlace { data: folder.to_owned(), store: store.to_owned(), session: 0 };
-    match look(&serde_json::json!({}), &place) {
-        Ok(Some(mut holdings)) => Ok(holdings.damage(&wiring::call(), false)?.into_iter().next()),
+    let context = OutputContext { data: folder.to_owned(), store: store.to_owned(), session: 0 };
+    match look(&serde_json::json!({}), &context) {
+        Ok(Some(mut snapshot)) => Ok(snapshot.damage(&wiring::call(), false)?.into_iter().next()),
         Ok(None) => Ok(None),
         Err(Fault::Broken(_)) => Ok(Some("it cannot be opened".to_owned())),
         // An index of an older format is rebuilt by the next sync, also after it was restored.

@@ -1,4 +1,4 @@
-//! `ingather doctor`: whether the books are sound, and whether the surroundings let the program work.
+//! `ingather doctor`: whether the inventory is sound, and whether the surroundings let the program work.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
-use crate::surroundings::{self, Look};
+use crate::system_checks::{self, Look};
 use crate::{show, wiring};
 
 /// Rows of one check that are looked for, and repaired at once.
@@ -28,15 +28,15 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
         bad += looks.iter().filter(|look| !look.good).count();
         looks.iter().for_each(|look| tell_look(global, look));
     };
-    tell(surroundings::of_machine(&data.path, repair));
-    tell(surroundings::of_own_files(data.own_files()));
-    tell(surroundings::of_store(&reader)?);
+    tell(system_checks::of_machine(&data.path, repair));
+    tell(system_checks::of_own_files(data.own_files()));
+    tell(system_checks::of_store(&reader)?);
     let engine = wiring::engine(global, &data, reader.clone(), writing.as_ref(), &[]);
     let holder = if repair { None } else { data.holder() };
     let jobs = reader.read(jobs::list)?;
-    tell(surroundings::of_outputs(&engine, &jobs)?);
+    tell(system_checks::of_outputs(&engine, &jobs)?);
     for job in &jobs {
-        tell(surroundings::of_job(&engine, job, holder.as_deref())?);
+        tell(system_checks::of_job(&engine, job, holder.as_deref())?);
     }
     let faults = reader.read(|sql| doctor::examine(sql, ROWS_MAX))?;
     let mut left = faults.clone();

@@ -96,7 +96,7 @@ fn list_left_out(
 }
 
 fn state_of(row: &Listed) -> DocumentState {
-    match (&row.work, row.trouble.as_ref().map(|(kind, ..)| kind.as_str())) {
+    match (&row.work, row.failure.as_ref().map(|(kind, ..)| kind.as_str())) {
         (Some(_), _) => DocumentState::Waiting,
         (None, Some("failed")) => DocumentState::Failed,
         (None, Some("skipped")) => DocumentState::Skipped,
@@ -116,7 +116,7 @@ fn words(state: DocumentState) -> (&'static str, &'static str) {
 
 fn tell(global: &Global, job: &str, row: &Listed) {
     let (word, for_people) = words(state_of(row));
-    let reason = row.trouble.as_ref().map(|(_, code, message)| (code.as_str(), message.as_str()));
+    let reason = row.failure.as_ref().map(|(_, code, message)| (code.as_str(), message.as_str()));
     if global.json {
         show::json(&json!({
             "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,
@@ -153,9 +153,9 @@ fn as_json(job: &str, told: &Explanation, file: Option<&str>) -> serde_json::Val
     let known = told.known.as_ref().map(|known| {
         json!({
             "changed_run": known.changed_run, "work": known.work.as_ref().map(|(cause, _)| cause),
-            "trouble": known.trouble.as_ref().map(|trouble| json!({
-                "kind": trouble.kind, "code": trouble.reason.code, "message": trouble.reason.message,
-                "attempts": trouble.attempts, "attempts_max": trouble.attempts_max, "first_at": trouble.first_at,
+            "trouble": known.failure.as_ref().map(|failure| json!({
+                "kind": failure.kind, "code": failure.reason.code, "message": failure.reason.message,
+                "attempts": failure.attempts, "attempts_max": failure.attempts_max, "first_at": failure.first_at,
             })),
         })
     });
@@ -190,9 +190,9 @@ fn tell_explanation(job: &str, told: &Explanation, file: Option<&str>) {
         None => line("known", "no"),
         Some(known) => {
             line("known", &format!("yes, as of run {}", known.changed_run));
-            if let Some(trouble) = &known.trouble {
-                let since = show::time(trouble.first_at);
-                line("trouble", &format!("{} since {since}: {}", trouble.kind, trouble.reason.message));
+            if let Some(failure) = &known.failure {
+                let since = show::time(failure.first_at);
+                line("trouble", &format!("{} since {since}: {}", failure.kind, failure.reason.message));
             }
         }
     }

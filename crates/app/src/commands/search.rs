@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::access::Tokens;
-use ingather_connector::permitted::Permitted;
 use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
+use ingather_engine::access_filter;
 use ingather_engine::outputs::{Misfit, misfit};
-use ingather_engine::who;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Reader, runs};
@@ -26,10 +26,10 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let reader = data.existing()?;
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
-    let (searcher, permitted) = look_up(&data, &reader, tokens(search)?.as_ref())?;
+    let (searcher, access_filter) = look_up(&data, &reader, tokens(search)?.as_ref())?;
     let found = searcher.search(&SearchRequest {
         query: &search.query,
-        permitted: Arc::new(permitted),
+        access_filter: Arc::new(access_filter),
         limit: search.limit as usize,
         offset: search.offset as usize,
         sort: sort.flatten(),
@@ -85,7 +85,11 @@ fn tell_unfinished(global: &Global, data: &DataDirectory, reader: &Reader) -> Re
 ///
 /// The index is opened first. One read then tells what was confirmed of it and who may see what: an index that is older than
 /// that read would show an earlier text to those for whom a later one was meant (design 4.20).
-fn look_up(data: &DataDirectory, reader: &Reader, tokens: Option<&Tokens>) -> Result<(Searcher, Permitted)> {
+fn look_up(
+    data: &DataDirectory,
+    reader: &Reader,
+    tokens: Option<&Tokens>,
+) -> Result<(Searcher, AccessFilter)> {
     let older = |why: &str| {
         Failure::unable(format!(
             "the search index in {} {why}; `ingather sync` of a job that uses it fills it again",
@@ -94,13 +98,15 @@ fn look_up(data: &DataDirectory, reader: &Reader, tokens: Option<&Tokens>) -> Re
     };
     for _ in 0..ATTEMPTS_MAX {
         let searcher = Searcher::open(&data.path, reader.id())?;
-        let (output, permitted) = reader.read(|sql| {
+        let (output, access_filter) = reader.read(|sql| {
             let output = connections::find(sql, Role::Output, INDEX)?;
-            let permitted = match tokens {
-                None => Some(Permitted::All),
-                Some(tokens) => who::permitted_in(sql, output.as_ref().map(|output| output.id), tokens)?,
+            let access_filter = match tokens {
+                None => Some(AccessFilter::All),
+                Some(tokens) => {
+                    access_filter::for_tokens_in(sql, output.as_ref().map(|output| output.id), tokens)?
+                }
             };
-            Ok((output, permitted))
+            Ok((output, access_filter))
         })?;
         let known = output.as_ref().filter(|output| output.identity.is_some());
         let Some(searcher) = searcher else {
@@ -118,7 +124,7 @@ fn look_up(data: &DataDirectory, reader: &Reader, tokens: Option<&Tokens>) -> Re
             None => (stands.seq > 0).then_some(Misfit::Newer),
         };
         match misfit {
-            None => return Ok((searcher, permitted.ok_or_else(who::too_many)?)),
+            None => return Ok((searcher, access_filter.ok_or_else(access_filter::too_many)?)),
             Some(Misfit::Newer) => return Err(older("knows changes that the inventory does not")),
             // The inventory may have gone on since the index was opened.
             Some(Misfit::Replaced | Misfit::Older | Misfit::Parted) => {}

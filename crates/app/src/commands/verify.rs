@@ -72,7 +72,7 @@ fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
     }
 }
 
-/// Looks at one output; whether it agrees with the books, or was made to.
+/// Looks at one output; whether it agrees with the delivery log, or was made to.
 fn one(
     global: &Global,
     data: &DataDirectory,
@@ -129,7 +129,7 @@ fn send(
         rereads: false,
     };
     let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
-    let waits = reader.read(|sql| ingather_store::work::waiting(sql, job.id))?.len();
+    let waits = reader.read(|sql| ingather_store::queue::waiting(sql, job.id))?.len();
     if waits > 0 {
         show::stderr(&format!(
             "job {}: {} {} still to be sent again; `ingather sync` of {} goes on",

@@ -59,11 +59,11 @@ fn what_was_forgotten_is_sent_by_the_next_run_and_counters_are_made_anew() {
         store
             .write(Durability::Synced, |sql| {
                 for id in ids {
-                    let rows: Vec<Answered> = ingather_store::deliveries::holdings(sql, &[id])?
+                    let rows: Vec<Answered> = ingather_store::deliveries::states(sql, &[id])?
                         .into_iter()
                         .map(|held| Answered { document: id, component: held.component, seq: held.seq })
                         .collect();
-                    let output = ingather_store::deliveries::holdings(sql, &[id])?[0].output;
+                    let output = ingather_store::deliveries::states(sql, &[id])?[0].output;
                     ingather_store::deliveries::remove(sql, output, &rows)?;
                 }
                 let wrong = [Parameter::Int(3), Parameter::Text("documents"), Parameter::Int(7)];

@@ -25,7 +25,7 @@ fn keep_store(sandbox: &Sandbox) -> Yesterday {
     }
 }
 
-/// Puts a store of an earlier day in place.
+/// Puts a store of an earlier day in container.
 fn restore_store(sandbox: &Sandbox, store: &Yesterday) {
     let store = match store {
         Yesterday::Database(copy) => return sandbox.database().unwrap().put_back(copy),
@@ -61,7 +61,7 @@ fn settled_in(kept: Kept) -> Sandbox {
 fn a_store_of_an_earlier_day_neither_reveals_nor_keeps_what_it_does_not_know() {
     let sandbox = settled();
     let yesterday = keep_store(&sandbox);
-    // Its class is the first that yesterday's store has not given out.
+    // Its acl is the first that yesterday's store has not given out.
     let secret = sandbox.root().join("secret.txt");
     sandbox.write("secret.txt", "topsecret");
     files::tool("chmod", &["0600"], &secret);
@@ -77,7 +77,7 @@ fn a_store_of_an_earlier_day_neither_reveals_nor_keeps_what_it_does_not_know() {
     assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt", "open.txt"]);
 }
 
-/// Another folder, with a document that only the ordinary user may read: it gets the next class that the store gives out.
+/// Another folder, with a document that only the ordinary user may read: it gets the next acl that the store gives out.
 fn a_document_of_the_ordinary_user(sandbox: &Sandbox) {
     let other = sandbox.path().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -88,7 +88,7 @@ fn a_document_of_the_ordinary_user(sandbox: &Sandbox) {
     sandbox.run(&["sync", "other"]).exits(0);
 }
 
-/// That a repair whose source is away leaves nothing of an entry that names a class of another day, whoever that is today.
+/// That a repair whose source is away leaves nothing of an entry that names an acl of another day, whoever that is today.
 #[track_caller]
 fn repaired_without_its_source(sandbox: &Sandbox, next: impl FnOnce(&Sandbox)) {
     let repaired = sandbox.run(&["verify", "--repair"]).exits(1);
@@ -109,7 +109,7 @@ fn repaired_without_its_source(sandbox: &Sandbox, next: impl FnOnce(&Sandbox)) {
 }
 
 #[test]
-fn a_repair_without_the_source_keeps_no_entry_whose_class_may_be_given_to_others() {
+fn a_repair_without_the_source_keeps_no_entry_whose_acl_may_be_given_to_others() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = settled_in(kept);
         let yesterday = keep_store(&sandbox);
@@ -124,7 +124,7 @@ fn a_repair_without_the_source_keeps_no_entry_whose_class_may_be_given_to_others
 }
 
 #[test]
-fn a_repair_of_what_went_two_ways_keeps_no_entry_whose_class_was_given_to_others() {
+fn a_repair_of_what_went_two_ways_keeps_no_entry_whose_acl_was_given_to_others() {
     let sandbox = settled();
     let index = sandbox.data().join("index");
     let (monday, tuesday) = (sandbox.path().join("monday"), sandbox.path().join("tuesday"));
@@ -183,7 +183,7 @@ fn a_repair_takes_nothing_that_was_on_its_way_for_what_an_index_of_another_day_h
     restore_store(&sandbox, &yesterday);
     // Yesterday's copy was made between an intent and its confirmation.
     let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
-    let lose = |sql: &mut Sql<'_>| deliveries::lose(sql, &[(1, 2), (2, 2), (3, 2), (4, 2)]);
+    let lose = |sql: &mut Sql<'_>| deliveries::unconfirm(sql, &[(1, 2), (2, 2), (3, 2), (4, 2)]);
     store.write(Durability::Synced, lose).unwrap();
     drop(store);
     std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Op, Output, OutputPlace};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::output::{Change, Op, Output, OutputContext};
 use ingather_store::db::Value as Parameter;
 use ingather_store::{Durability, Reader, Sql, Store, Target, queries};
 use serde_json::Value;
@@ -45,9 +45,9 @@ fn reader(sandbox: &Sandbox) -> Reader {
 /// Opens the index as its own connector does, behind the program's back.
 fn behind(sandbox: &Sandbox, work: impl FnOnce(&mut dyn Output, &Reader)) {
     let reader = reader(sandbox);
-    let place = OutputPlace { data: sandbox.data(), store: reader.id().to_owned(), session: 1 };
+    let context = OutputContext { data: sandbox.data(), store: reader.id().to_owned(), session: 1 };
     let kind = ingather_connectors::ALL.output("index").unwrap();
-    let mut index = (kind.open)(&serde_json::json!({}), &place).unwrap();
+    let mut index = (kind.open)(&serde_json::json!({}), &context).unwrap();
     work(index.as_mut(), &reader);
     index.commit(&call()).unwrap();
 }
@@ -69,13 +69,13 @@ fn change(id: &str, address: i64, op: Op) -> Change {
     }
 }
 
-fn put(text: &str, version: i64, class: i64) -> Op {
+fn put(text: &str, version: i64, acl_id: i64) -> Op {
     let record = Record { title: text.into(), body: Some(text.into()), ..Record::default() };
     Op::Put {
         record: Arc::new(record),
         version: Digest(version),
-        class: Some(ClassId(class)),
-        place: Some(PlaceId(1)),
+        acl_id: Some(AclId(acl_id)),
+        container: Some(ContainerId(1)),
     }
 }
 
@@ -125,7 +125,7 @@ fn what_was_taken_altered_or_planted_is_found_and_put_right_but_for_what_is_fore
                         &[change(
                             &id,
                             hash(&id),
-                            Op::Access { version: None, class: Some(ClassId(99)), place: None },
+                            Op::Access { version: None, acl_id: Some(AclId(99)), container: None },
                         )],
                     ),
                 }
@@ -158,7 +158,7 @@ fn what_was_taken_altered_or_planted_is_found_and_put_right_but_for_what_is_fore
         assert_eq!(sandbox.find("forged").len() + sandbox.find("\"left over\"").len(), 0);
         assert_eq!(sandbox.find("planted").len(), 50);
         assert_eq!(sandbox.everything().len(), 350);
-        // Neither the index nor the sources are begun anew: the books fit again.
+        // Neither the index nor the sources are begun anew: the delivery log fits again.
         assert_eq!(sandbox.synced(&[]).get("unchanged"), 300);
         // What this test wrote itself is not its owner's alone; nothing else is wrong.
         sandbox.run(&["doctor", "--repair"]).exits(0);

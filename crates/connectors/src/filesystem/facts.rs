@@ -128,8 +128,8 @@ impl Facts {
         self.mount != 0 && self.mount & REUSABLE == 0
     }
 
-    /// Identity of a place in reports.
-    pub(super) fn place_identity(&self) -> String {
+    /// Identity of a container in reports.
+    pub(super) fn container_identity(&self) -> String {
         format!("{}:{}", self.dev, self.ino)
     }
 

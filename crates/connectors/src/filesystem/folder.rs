@@ -8,19 +8,19 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{Group, PlaceReport, Skipped};
+use ingather_connector::repository::{ContainerReport, Group, Skipped};
 use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
 use siphasher::sip::SipHasher13;
 
 use self::entries::Found;
+use super::acls;
 use super::facts::{self, Facts};
-use super::levels;
 use super::looks;
 use super::mounts::Mounted;
 use super::root;
@@ -35,7 +35,7 @@ pub(super) struct Node {
     key: String,
     /// Bytes behind `key`; only when a rule needs them.
     path: Vec<u8>,
-    place: String,
+    container: String,
     depth: usize,
     ignored: Option<Arc<Ignored>>,
     handle: Option<Handle>,
@@ -111,8 +111,8 @@ impl<'a> Lister<'a> {
         }
         let source = &self.shared.source;
         source.reached.note(source, &node.key, &node.facts);
-        let judged = looks::judge(source, &mut node.facts, &handle, None, levels::of_handle);
-        self.place(&node, judged);
+        let judged = looks::judge(source, &mut node.facts, &handle, None, acls::of_handle);
+        self.report_container(&node, judged);
         if self.by_name {
             // The name was made from these very bytes.
             node.path = names::unescape(&node.key).unwrap_or_default().into_owned();
@@ -187,7 +187,7 @@ impl<'a> Lister<'a> {
             found.alone.drain(..).for_each(|facts| self.shared.source.trust.count(&facts, 1));
             self.pages.page.groups.push(Group {
                 parent: node.key.clone(),
-                place: Some(node.place.clone()),
+                container: Some(node.container.clone()),
                 items,
             });
         }
@@ -279,17 +279,17 @@ impl<'a> Lister<'a> {
         left.is_some()
     }
 
-    /// Reports the folder as a place.
-    fn place(&mut self, node: &Node, (stamp, level): (Stamp, Level)) {
+    /// Reports the folder as a container.
+    fn report_container(&mut self, node: &Node, (stamp, acl): (Stamp, Acl)) {
         let parent = match &node.parent {
-            Some(parent) => Some(parent.place.clone()),
+            Some(parent) => Some(parent.container.clone()),
             None => self.shared.above.clone(),
         };
-        self.pages.page.places.push(PlaceReport {
-            name: node.place.clone(),
+        self.pages.page.containers.push(ContainerReport {
+            name: node.container.clone(),
             parent,
-            identity: node.facts.place_identity(),
-            level,
+            identity: node.facts.container_identity(),
+            acl,
             folder: Some(node.key.clone()),
             stamp,
         });
@@ -297,7 +297,7 @@ impl<'a> Lister<'a> {
     }
 
     fn blind(&mut self, node: &Node, cause: &str, what: String) {
-        let message = format!("folder `{}`: {what}", node.place);
+        let message = format!("folder `{}`: {what}", node.container);
         let scope = Scope::Folder(node.key.clone());
         self.pages.page.blind.push(BlindSpot { scope, cause: cause.to_owned(), message });
         self.pages.weight += 1;
@@ -316,8 +316,8 @@ impl<'a> Lister<'a> {
                         return;
                     }
                     let judged =
-                        looks::judge(&self.shared.source, &mut node.facts, path, None, levels::of_path);
-                    self.place(node, judged);
+                        looks::judge(&self.shared.source, &mut node.facts, path, None, acls::of_path);
+                    self.report_container(node, judged);
                 }
                 self.blind(node, "unreadable", root::denied("it"));
             }
@@ -382,16 +382,16 @@ impl<'a> Lister<'a> {
 /// Begins the entry of a folder; its facts are filled in when it is open.
 fn node_of(shared: &Shared, waiting: Waiting) -> Node {
     let facts = facts::none();
-    let (key, place, depth, ignored) = match waiting.parent.as_deref() {
-        None => (String::new(), shared.root_place.clone(), 0, None),
+    let (key, container, depth, ignored) = match waiting.parent.as_deref() {
+        None => (String::new(), shared.root_container.clone(), 0, None),
         Some(parent) => {
             let name = names::escape(&waiting.name);
-            let place = format!("{}/{name}", parent.place.trim_end_matches('/'));
-            (format!("{}{name}/", parent.key), place, parent.depth + 1, parent.ignored.clone())
+            let container = format!("{}/{name}", parent.container.trim_end_matches('/'));
+            (format!("{}{name}/", parent.key), container, parent.depth + 1, parent.ignored.clone())
         }
     };
     let Waiting { parent, name } = waiting;
-    Node { parent, name, key, path: Vec::new(), place, depth, ignored, handle: None, facts }
+    Node { parent, name, key, path: Vec::new(), container, depth, ignored, handle: None, facts }
 }
 
 /// Opens `name` below `parent` (none: the root), from the nearest folder that is still open down, name by name.

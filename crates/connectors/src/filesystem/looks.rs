@@ -10,17 +10,17 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::{limits, names};
-use ingather_connector::repository::PlaceReport;
+use ingather_connector::repository::ContainerReport;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::acls::{self, Right};
 use super::facts::{Facts, millis};
-use super::levels::{self, Right};
 use super::{Source, root};
 
 /// Marks stamps of folders that are watched: no change time has so many nanoseconds.
@@ -168,29 +168,29 @@ impl Looks {
 /// Where there is no change time of its own, who may pass tells at least what is not as it was.
 fn of_times(facts: &Facts) -> Stamp {
     let owner = (u64::from(facts.uid) << 32 | u64::from(facts.gid)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let place = facts.dev ^ u64::from(facts.mode) << 32;
-    Stamp([place, facts.ino ^ owner, facts.ctime.0 as u64, beside_mount(facts, facts.ctime.1)])
+    let device = facts.dev ^ u64::from(facts.mode) << 32;
+    Stamp([device, facts.ino ^ owner, facts.ctime.0 as u64, beside_mount(facts, facts.ctime.1)])
 }
 
-/// Another mount under the same name is another place: what is in it may have the device, the inodes and the times of what was.
+/// Another mount under the same name is another container: what is in it may have the device, the inodes and the times of what was.
 fn beside_mount(facts: &Facts, nanoseconds: u32) -> u64 {
     facts.mount << 32 | u64::from(nanoseconds)
 }
 
 /// The second look at folders, by their paths.
-pub(super) fn again(source: &Source, places: &[&str]) -> Vec<Stamp> {
+pub(super) fn again(source: &Source, containers: &[&str]) -> Vec<Stamp> {
     let mut watches = source.looks.lock();
     watches.listen();
-    let stamp = |place: &&str| {
-        let facts = by_path(place).filter(|facts| facts.kind() == FileType::Directory)?;
+    let stamp = |container: &&str| {
+        let facts = by_path(container).filter(|facts| facts.kind() == FileType::Directory)?;
         Some(watches.stamp(&facts).unwrap_or_else(|| of_times(&facts)))
     };
-    places.iter().map(|place| stamp(place).unwrap_or(Stamp::NONE)).collect()
+    containers.iter().map(|container| stamp(container).unwrap_or(Stamp::NONE)).collect()
 }
 
 /// What stands under a path now. Links on the way are noticed by the looks at the folders above.
-fn by_path(place: &str) -> Option<Facts> {
-    let path = names::unescape(place).ok()?;
+fn by_path(container: &str) -> Option<Facts> {
+    let path = names::unescape(container).ok()?;
     match Facts::of_name(CWD, &*path) {
         Ok(facts) => Some(facts),
         Err(Errno::NAMETOOLONG) => {
@@ -211,10 +211,10 @@ pub(super) fn judge<'h>(
     facts: &mut Facts,
     handle: &'h OwnedFd,
     now: Option<i64>,
-    level: impl FnOnce(&'h OwnedFd, &Facts, Right) -> Level,
-) -> (Stamp, Level) {
+    acl: impl FnOnce(&'h OwnedFd, &Facts, Right) -> Acl,
+) -> (Stamp, Acl) {
     let stamp = source.looks.stamp(source, facts, handle, now, false);
-    (stamp, source.of_folder(facts, handle, || level(handle, facts, Right::Execute)))
+    (stamp, source.of_folder(facts, handle, || acl(handle, facts, Right::Execute)))
 }
 
 /// A first look at a folder that is open as a path: who may pass through it, and its facts.
@@ -225,43 +225,43 @@ pub(super) fn report(
     parent: Option<String>,
     folder: Option<String>,
     now: Option<i64>,
-) -> rustix::io::Result<(PlaceReport, Facts)> {
+) -> rustix::io::Result<(ContainerReport, Facts)> {
     let mut facts = Facts::of_handle(handle)?;
     // Those above the source are few, and what comes and goes in them is no concern of it.
     let stamp = source.looks.stamp(source, &mut facts, handle, now, folder.is_none());
-    let level = source.of_folder(&facts, handle, || levels::of_path(handle, &facts, Right::Execute));
-    Ok((PlaceReport { name, parent, identity: facts.place_identity(), level, folder, stamp }, facts))
+    let acl = source.of_folder(&facts, handle, || acls::of_path(handle, &facts, Right::Execute));
+    Ok((ContainerReport { name, parent, identity: facts.container_identity(), acl, folder, stamp }, facts))
 }
 
 /// Looks at all folders above a document, from `/` down.
-pub(super) fn places_of(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, Fault> {
+pub(super) fn containers_of(source: &Source, now: i64, key: &str) -> Result<Vec<ContainerReport>, Fault> {
     source.looks.begin(now);
-    let places = look_down(source, now, key);
+    let containers = look_down(source, now, key);
     // Whatever has changed, folders that were reached before these looks prove nothing.
     source.reached.forget();
-    places
+    containers
 }
 
-fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, Fault> {
-    let mut places = Vec::new();
-    let root = root::open(&source.root, Some((source, &mut places, Some(now))))?;
+fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+    let mut containers = Vec::new();
+    let root = root::open(&source.root, Some((source, &mut containers, Some(now))))?;
     let path = root::read_key(key).map_err(root::Stop::fault)?;
     if root.is_file {
         source.reached.enter("", &Facts::of_handle(&root.folder).map_err(|errno| root::fault(errno, "`/`"))?);
         // The folder that holds the file rules all keys that there are.
-        if let Some(place) = places.last_mut() {
-            place.folder = Some(String::new());
+        if let Some(container) = containers.last_mut() {
+            container.folder = Some(String::new());
         }
-        return Ok(places);
+        return Ok(containers);
     }
     let label = || format!("folder `{}`", source.folder_of(key));
-    let above = |places: &[PlaceReport]| places.last().map(|place| place.name.clone());
-    let parent = above(&places);
-    let (place, facts) =
+    let above = |containers: &[ContainerReport]| containers.last().map(|container| container.name.clone());
+    let parent = above(&containers);
+    let (container, facts) =
         report(source, &root.folder, source.root.text(), parent, Some(String::new()), Some(now))
             .map_err(|errno| root::fault(errno, &label()))?;
     source.reached.enter("", &facts);
-    places.push(place);
+    containers.push(container);
     let mut handle = root.folder;
     let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     parts.pop();
@@ -270,19 +270,19 @@ fn look_down(source: &Source, now: i64, key: &str) -> Result<Vec<PlaceReport>, F
         let fault = |errno| root::fault(errno, &label());
         handle = root::open_path(&handle, part).map_err(fault)?;
         let name = names::escape(part);
-        let parent = above(&places);
-        let place = format!("{}/{name}", parent.as_deref().unwrap_or_default().trim_end_matches('/'));
+        let parent = above(&containers);
+        let container = format!("{}/{name}", parent.as_deref().unwrap_or_default().trim_end_matches('/'));
         folder.push_str(&name);
         folder.push('/');
-        let (place, facts) =
-            report(source, &handle, place, parent, Some(folder.clone()), Some(now)).map_err(fault)?;
+        let (container, facts) =
+            report(source, &handle, container, parent, Some(folder.clone()), Some(now)).map_err(fault)?;
         if facts.kind() != FileType::Directory {
             return Err(Fault::Gone);
         }
         source.reached.enter(&folder, &facts);
-        places.push(place);
+        containers.push(container);
     }
-    Ok(places)
+    Ok(containers)
 }
 
 #[cfg(test)]

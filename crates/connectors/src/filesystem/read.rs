@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
@@ -14,13 +14,13 @@ use ingather_connector::repository::{Observed, ReadContent};
 
 use rustix::fs::FileType;
 
+use super::acls::{self, PosixAcl};
 use super::facts::{Facts, millis};
-use super::levels::{self, Acl};
 use super::{Judged, Source, Taken, root, uri};
 
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
-    look_by(source, call, key, |handle| levels::list_of_path(handle))
+    look_by(source, call, key, |handle| acls::list_of_path(handle))
 }
 
 /// The same by who tells the access list. Facts are asked for before and after it: one of another instant would go with the stamps of
@@ -29,14 +29,14 @@ pub(super) fn look_by(
     source: &Source,
     call: &Call,
     key: &str,
-    list: impl Fn(&OwnedFd) -> Acl,
+    list: impl Fn(&OwnedFd) -> PosixAcl,
 ) -> Result<Observed, Fault> {
     let mut attempt = 1;
     loop {
         let now = call.now();
         let taken = source.take(key, root::PATH)?;
         let list = list(&taken.handle);
-        let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
+        let Judged { acl, content, access, identity } = source.judge(key, now, &taken, &list);
         let still = Facts::of_handle(&taken.handle) == Ok(taken.facts);
         if !still && attempt < limits::READ_ATTEMPTS_MAX {
             attempt += 1;
@@ -44,21 +44,21 @@ pub(super) fn look_by(
         }
         let (content, access) = if still { (content, access) } else { (Stamp::NONE, Stamp::NONE) };
         let record = begin(source, key, &taken.facts, taken.born);
-        return Ok(Observed { content, access, identity, level, record });
+        return Ok(Observed { content, access, identity, acl, record });
     }
 }
 
 /// Who may see the file `key`, whatever rule leaves it out.
-pub(super) fn level_of_left(source: &Source, call: &Call, key: &str) -> Option<Level> {
+pub(super) fn level_of_left(source: &Source, call: &Call, key: &str) -> Option<Acl> {
     for _ in 0..limits::READ_ATTEMPTS_MAX {
         let spot = root::descend(source, source.standing().ok()?, key).ok()?;
         let handle = root::open_path(&spot.folder, &spot.name).ok()?;
         let facts = Facts::of_handle(&handle).ok().filter(|facts| facts.kind() == FileType::RegularFile)?;
         let taken = Taken { handle, facts, born: None, stands: true };
-        let list = levels::list_of_path(&taken.handle);
+        let list = acls::list_of_path(&taken.handle);
         let judged = source.judge(key, call.now(), &taken, &list);
         if Facts::of_handle(&taken.handle) == Ok(facts) {
-            return Some(judged.level);
+            return Some(judged.acl);
         }
     }
     None
@@ -94,12 +94,12 @@ fn read_once(
 ) -> Result<(Observed, bool), Fault> {
     let now = call.now();
     let taken = source.take(key, root::READ)?;
-    let list = levels::list_of_handle(&taken.handle);
-    let Judged { level, content, access, identity } = source.judge(key, now, &taken, &list);
+    let list = acls::list_of_handle(&taken.handle);
+    let Judged { acl, content, access, identity } = source.judge(key, now, &taken, &list);
     let Taken { handle, facts: before, born, .. } = taken;
     let mut record = begin(source, key, &before, born);
     let mut bytes = Content::new(File::from(handle), &before, source.rules.size_max, call);
-    let outcome = read(&mut record, &level, &mut bytes);
+    let outcome = read(&mut record, &acl, &mut bytes);
     if call.cancel.cancelled() {
         return Err(Fault::passing("cancelled", "reading was stopped"));
     }
@@ -107,7 +107,7 @@ fn read_once(
         return Err(Fault::passing("io", format!("`{key}` cannot be read to its end: {error}")));
     }
     outcome?;
-    let observed = Observed { content, access, identity, level, record };
+    let observed = Observed { content, access, identity, acl, record };
     Ok((observed, before.still(&bytes.file)))
 }
 

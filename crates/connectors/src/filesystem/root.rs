@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::names;
-use ingather_connector::repository::PlaceReport;
+use ingather_connector::repository::ContainerReport;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -133,25 +133,25 @@ pub(super) fn sentence(errno: Errno) -> String {
     std::io::Error::from(errno).to_string().to_lowercase()
 }
 
-/// Opens the root. `places` is told the folders above it, from `/` down, as far as the reader may go, as of a time before now.
+/// Opens the root. `containers` is told the folders above it, from `/` down, as far as the reader may go, as of a time before now.
 ///
 /// # Errors
 /// `Gone` when it does not exist; `Refused` when it cannot be entered, or is neither folder nor file, or lies behind a
 /// link.
 pub(super) fn open(
     path: &RootPath,
-    mut places: Option<(&Source, &mut Vec<PlaceReport>, Option<i64>)>,
+    mut containers: Option<(&Source, &mut Vec<ContainerReport>, Option<i64>)>,
 ) -> Result<Root, Fault> {
     let label = |depth: usize| format!("`{}`", names::escape(&path.above(depth)));
     let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = rustix::fs::open("/", top, Mode::empty()).map_err(|errno| fault(errno, "`/`"))?;
     let mut facts = Facts::of_handle(&folder).map_err(|errno| fault(errno, "`/`"))?;
     for (depth, part) in path.parts.iter().enumerate() {
-        if let Some((source, places, now)) = &mut places {
+        if let Some((source, containers, now)) = &mut containers {
             let name = names::escape(&path.above(depth)).into_owned();
-            let parent = places.last().map(|place| place.name.clone());
+            let parent = containers.last().map(|container| container.name.clone());
             let looked = looks::report(source, &folder, name, parent, None, *now);
-            places.push(looked.map_err(|errno| fault(errno, &label(depth)))?.0);
+            containers.push(looked.map_err(|errno| fault(errno, &label(depth)))?.0);
         }
         // The right that is missing is that of the folder above.
         let next =
@@ -294,8 +294,8 @@ fn link(source: &Source, folder: &OwnedFd, key: &str, path: &[u8]) -> Reason {
             at.extend_from_slice(&path[..path.len() - name.len()]);
             let inside =
                 Path::new(OsStr::from_bytes(&plain(&at, target))).starts_with(OsStr::from_bytes(root));
-            let place = if inside { "" } else { ", out of the source" };
-            format!("is a symbolic link to `{}`{place}; links are not followed", names::escape(target))
+            let beyond = if inside { "" } else { ", out of the source" };
+            format!("is a symbolic link to `{}`{beyond}; links are not followed", names::escape(target))
         }
         Err(_) => Left::Link.words(),
     };

@@ -96,7 +96,7 @@ impl Left {
 #[derive(Debug)]
 struct Patterns {
     set: GlobSet,
-    /// Those that name bytes, which the set cannot hold, by their place in it.
+    /// Those that name bytes, which the set cannot hold, by their container in it.
     raw: Vec<(usize, Regex)>,
     /// As a person wrote them, in the order of the set.
     written: Vec<String>,
@@ -288,7 +288,7 @@ fn with_bytes(expression: &str, bytes: &[u8]) -> String {
     })
 }
 
-/// The same pattern, with `/` among what a negated class does not match: the library keeps `*` and `?` within one name,
+/// The same pattern, with `/` among what a negated acl does not match: the library keeps `*` and `?` within one name,
 /// but not `[!a]`.
 fn within_names(glob: &str) -> String {
     let mut out = String::with_capacity(glob.len() + 1);
@@ -300,7 +300,7 @@ fn within_names(glob: &str) -> String {
             '[' => {
                 let negated = characters.next_if(|next| matches!(next, '!' | '^'));
                 out.extend(negated);
-                // The first one is one of the class, not its end.
+                // The first one is one of the acl, not its end.
                 out.extend(characters.next_if(|next| *next == ']'));
                 out.extend(negated.map(|_| '/'));
                 while let Some(member) = characters.next_if(|next| *next != ']') {

@@ -15,7 +15,7 @@ use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::names;
 use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{Item, Observed, Page, PlaceReport, Repository, Surroundings};
+use ingather_connector::repository::{ContainerReport, HostContext, Item, Observed, Page, Repository};
 
 /// A time at which nothing that a test makes is racy: year 2100.
 pub(super) const LATER: i64 = 4_102_444_800_000;
@@ -38,17 +38,13 @@ pub(super) fn call() -> Call {
 
 /// Opens `root`; `more` are settings beside it.
 pub(super) fn source_with(root: &Path, more: serde_json::Value, own: Vec<(u64, u64)>) -> Arc<dyn Repository> {
-    open_with(root, more, Surroundings { own, threads: 2 })
+    open_with(root, more, HostContext { own, threads: 2 })
 }
 
-pub(super) fn open_with(
-    root: &Path,
-    more: serde_json::Value,
-    surroundings: Surroundings,
-) -> Arc<dyn Repository> {
+pub(super) fn open_with(root: &Path, more: serde_json::Value, host: HostContext) -> Arc<dyn Repository> {
     let mut settings = more;
     settings["root"] = names::escape(root.as_os_str().as_bytes()).into();
-    (super::REPOSITORY.open)(&settings, &surroundings).unwrap()
+    (super::REPOSITORY.open)(&settings, &host).unwrap()
 }
 
 pub(super) fn source(root: &Path) -> Arc<dyn Repository> {
@@ -59,9 +55,9 @@ pub(super) fn source(root: &Path) -> Arc<dyn Repository> {
 #[derive(Default)]
 pub(super) struct Listed {
     pub(super) items: BTreeMap<String, Item>,
-    /// Key → name of its place.
-    pub(super) place_of: BTreeMap<String, String>,
-    pub(super) places: BTreeMap<String, PlaceReport>,
+    /// Key → name of its container.
+    pub(super) container_of: BTreeMap<String, String>,
+    pub(super) containers: BTreeMap<String, ContainerReport>,
     pub(super) proven: Vec<String>,
     pub(super) blind: Vec<BlindSpot>,
     /// Key and code.
@@ -80,19 +76,26 @@ impl Listed {
         self.pages += 1;
         let size = page.groups.iter().map(|group| group.items.len()).sum::<usize>() + page.skipped.len();
         assert!(size <= ingather_connector::model::limits::PAGE_ITEMS_MAX, "{size} entries in one page");
-        for place in page.places {
-            if let Some(parent) = &place.parent {
-                assert!(self.places.contains_key(parent), "{} came before the place above it", place.name);
+        for container in page.containers {
+            if let Some(parent) = &container.parent {
+                assert!(
+                    self.containers.contains_key(parent),
+                    "{} came before the container above it",
+                    container.name
+                );
             }
-            assert!(self.places.insert(place.name.clone(), place).is_none(), "a place came twice");
+            assert!(
+                self.containers.insert(container.name.clone(), container).is_none(),
+                "a container came twice"
+            );
         }
         for group in page.groups {
-            let place = group.place.unwrap();
-            assert!(self.places.contains_key(&place), "{place} is named before it is told");
+            let container = group.container.unwrap();
+            assert!(self.containers.contains_key(&container), "{container} is named before it is told");
             assert!(!self.proven.contains(&group.parent), "{:?} was proven too early", group.parent);
             for item in group.items {
                 let key = format!("{}{}", group.parent, item.name);
-                self.place_of.insert(key.clone(), place.clone());
+                self.container_of.insert(key.clone(), container.clone());
                 assert!(self.items.insert(key, item).is_none(), "an item came twice");
             }
         }

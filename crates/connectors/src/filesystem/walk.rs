@@ -1,4 +1,4 @@
-//! The parallel walk over a source: threads share folders, and send pages in which places come before what names them.
+//! The parallel walk over a source: threads share folders, and send pages in which containers come before what names them.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ pub(super) struct Shared {
     pub(super) root: OwnedFd,
     pub(super) root_dev: u64,
     /// Whether the root is `/`, which has no folder above.
-    pub(super) root_place: String,
+    pub(super) root_container: String,
     /// Place above the root; none for `/`.
     pub(super) above: Option<String>,
     /// Folders that are kept open.
@@ -125,7 +125,7 @@ impl Pages {
     }
 }
 
-/// Starts a walk; `first` is the page with the places above the root.
+/// Starts a walk; `first` is the page with the containers above the root.
 ///
 /// # Errors
 /// `Passing` when the system gives no thread.
@@ -141,8 +141,8 @@ pub(super) fn start(
         call: call.clone(),
         root: root.folder,
         root_dev: root.facts.dev,
-        root_place: source.root.text(),
-        above: first.places.last().map(|place| place.name.clone()),
+        root_container: source.root.text(),
+        above: first.containers.last().map(|container| container.name.clone()),
         open: Arc::default(),
         waiting: AtomicUsize::new(1),
         queue: Mutex::new(Queue {
@@ -155,7 +155,7 @@ pub(super) fn start(
         source,
     });
     let mut walk = Walk { pages: Some(pages), shared, threads: Vec::new() };
-    // Places above the root go first, whichever thread takes the root.
+    // Containers above the root go first, whichever thread takes the root.
     if out.send(first).is_err() {
         return Err(Fault::passing("threads", "the walk ended before it began"));
     }
@@ -196,7 +196,7 @@ fn work(shared: &Shared, out: Sender<Page>) {
         shared.waiting.fetch_sub(1, Ordering::Relaxed);
         lister.list(next, &mut own)?;
         if own.len() > 1 && shared.hungry.load(Ordering::Relaxed) > 0 {
-            // Others may list these folders only after the places above them were sent.
+            // Others may list these folders only after the containers above them were sent.
             lister.pages.send()?;
             let half = own.len() / 2;
             shared.lock().stack.extend(own.drain(..half));

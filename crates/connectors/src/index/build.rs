@@ -197,7 +197,7 @@ impl Base {
     }
 
     fn meta(field: Field, name: &str) -> Base {
-        // A dot would separate levels; our names have only one.
+        // A dot would separate acls; our names have only one.
         let mut term = Term::from_field_json_path(field, &name.replace('.', "\\."), false);
         term.append_type_and_str("");
         Base(term)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use ingather_connector::model::document::component_of;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Held};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::output::{Change, OutputEntry};
 use serde::{Deserialize, Serialize};
 use tantivy::columnar::Column;
 use tantivy::schema::Value;
@@ -118,8 +118,8 @@ pub(super) struct Numbers {
     pub(super) job: i64,
     pub(super) seq: i64,
     pub(super) version: i64,
-    pub(super) class: Option<i64>,
-    pub(super) place: Option<i64>,
+    pub(super) acl_id: Option<i64>,
+    pub(super) container: Option<i64>,
     pub(super) size: Option<u64>,
     pub(super) modified: Option<i64>,
     pub(super) created: Option<i64>,
@@ -200,8 +200,8 @@ fn add_numbers(document: &mut TantivyDocument, fields: &Fields, numbers: &Number
     document.add_i64(fields.seq, numbers.seq);
     document.add_i64(fields.version, numbers.version);
     let optional = [
-        (fields.class, numbers.class),
-        (fields.place, numbers.place),
+        (fields.acl_id, numbers.acl_id),
+        (fields.container, numbers.container),
         (fields.modified, numbers.modified),
         (fields.created, numbers.created),
     ];
@@ -226,8 +226,8 @@ pub(super) fn marked(tongue: Tongue, text: &str) -> String {
 /// The columns of one segment; a column is missing when no entry has a value.
 pub(super) struct Columns {
     pub(super) address: Option<Column<i64>>,
-    pub(super) class: Option<Column<i64>>,
-    pub(super) place: Option<Column<i64>>,
+    pub(super) acl_id: Option<Column<i64>>,
+    pub(super) container: Option<Column<i64>>,
     job: Option<Column<i64>>,
     seq: Option<Column<i64>>,
     version: Option<Column<i64>>,
@@ -250,8 +250,8 @@ impl Columns {
         let column = |name| columns.column_opt::<i64>(name);
         Ok(Columns {
             address: column("address")?,
-            class: column("class")?,
-            place: column("place")?,
+            acl_id: column("class")?,
+            container: column("place")?,
             job: column("job")?,
             seq: column("seq")?,
             version: column("version")?,
@@ -273,8 +273,8 @@ impl Columns {
             job: of(&self.job, doc).unwrap_or(0),
             seq: self.seq(doc),
             version: of(&self.version, doc).unwrap_or(0),
-            class: of(&self.class, doc),
-            place: of(&self.place, doc),
+            acl_id: of(&self.acl_id, doc),
+            container: of(&self.container, doc),
             size: of(&self.size, doc),
             modified: of(&self.modified, doc),
             created: of(&self.created, doc),
@@ -282,15 +282,15 @@ impl Columns {
     }
 
     /// What is held at `id`, for listings.
-    pub(super) fn held(&self, id: String, doc: DocId) -> Held {
+    pub(super) fn held(&self, id: String, doc: DocId) -> OutputEntry {
         let numbers = self.numbers(doc);
-        Held {
+        OutputEntry {
             id,
             address: numbers.address,
             job: numbers.job,
             version: Digest(numbers.version),
-            class: numbers.class.map(ClassId),
-            place: numbers.place.map(PlaceId),
+            acl_id: numbers.acl_id.map(AclId),
+            container: numbers.container.map(ContainerId),
         }
     }
 }

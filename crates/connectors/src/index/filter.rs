@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::ids::{ClassId, JobId, PlaceId};
-use ingather_connector::permitted::{Permitted, Reference};
+use ingather_connector::access_filter::{AccessFilter, Reference};
+use ingather_connector::model::ids::{AclId, ContainerId, JobId};
 use tantivy::columnar::Column;
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError, Term};
@@ -21,7 +21,7 @@ pub(super) struct Filtered {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// What the user may see.
-    pub(super) permitted: Arc<Permitted>,
+    pub(super) access_filter: Arc<AccessFilter>,
     /// Only entries of this job.
     pub(super) job: Option<i64>,
 }
@@ -123,8 +123,8 @@ impl Weight for FilteredWeight {
 /// The rule with the columns of one segment.
 struct Judge {
     rule: Rule,
-    class: Option<Column<i64>>,
-    place: Option<Column<i64>>,
+    acl_id: Option<Column<i64>>,
+    container: Option<Column<i64>>,
     /// Opened only when there are access changes on their way.
     address: Option<Column<i64>>,
     job: Option<Column<i64>>,
@@ -134,19 +134,19 @@ impl Judge {
     /// None when everything passes.
     fn open(rule: &Rule, reader: &SegmentReader) -> tantivy::Result<Option<Judge>> {
         let columns = reader.fast_fields();
-        let mut judge = Judge { rule: rule.clone(), class: None, place: None, address: None, job: None };
+        let mut judge = Judge { rule: rule.clone(), acl_id: None, container: None, address: None, job: None };
         if rule.job.is_some() {
             judge.job = columns.column_opt("job")?;
         }
-        match &*rule.permitted {
-            Permitted::All if rule.job.is_none() => return Ok(None),
-            Permitted::All => {}
-            Permitted::Only { pending, narrow, .. } => {
-                if !narrow.is_empty() {
+        match &*rule.access_filter {
+            AccessFilter::All if rule.job.is_none() => return Ok(None),
+            AccessFilter::All => {}
+            AccessFilter::Only { pending, pending_containers, .. } => {
+                if !pending_containers.is_empty() {
                     judge.job = columns.column_opt("job")?;
                 }
-                judge.class = columns.column_opt("class")?;
-                judge.place = columns.column_opt("place")?;
+                judge.acl_id = columns.column_opt("class")?;
+                judge.container = columns.column_opt("place")?;
                 if !pending.is_empty() {
                     judge.address = columns.column_opt("address")?;
                 }
@@ -160,18 +160,18 @@ impl Judge {
         if self.rule.job.is_some() && of(&self.job) != self.rule.job {
             return false;
         }
-        match &*self.rule.permitted {
-            Permitted::All => true,
-            Permitted::Only { pending, .. } => {
+        match &*self.rule.access_filter {
+            AccessFilter::All => true,
+            AccessFilter::Only { pending, .. } => {
                 // Without an address nobody can tell what is on its way to the entry.
                 let address = if pending.is_empty() { Some(0) } else { of(&self.address) };
                 address.is_some_and(|address| {
                     let entry = Reference {
                         job: of(&self.job).map(JobId),
-                        class: of(&self.class).map(ClassId),
-                        place: of(&self.place).map(PlaceId),
+                        acl_id: of(&self.acl_id).map(AclId),
+                        container: of(&self.container).map(ContainerId),
                     };
-                    self.rule.permitted.permits(address, entry)
+                    self.rule.access_filter.permits(address, entry)
                 })
             }
         }

@@ -38,7 +38,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(limits::LOCK_PAUSE_MS);
 pub(super) struct Payload {
     /// Format of schema, terms and stored texts.
     pub(super) format: u32,
-    /// Identity of the store that keeps the books.
+    /// Identity of the store that keeps the inventory.
     pub(super) store: String,
     /// Identity of this index.
     pub(super) identity: String,
@@ -128,7 +128,7 @@ impl Home {
     /// `Refused` when the files cannot be moved.
     pub(super) fn finish_swap(&self) -> Result<(), Fault> {
         if !self.path.exists() && self.old.exists() {
-            // The old one only leaves its place when the new one is complete.
+            // The old one only leaves its container when the new one is complete.
             let back = if self.new.join("meta.json").is_file() { &self.new } else { &self.old };
             std::fs::rename(back, &self.path).map_err(|error| self.io("move", back, &error))?;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Generation, Held, Holdings, OutputPlace};
+use ingather_connector::output::{Generation, OutputContext, OutputEntry, OutputSnapshot};
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
@@ -86,21 +86,21 @@ impl Directory for Looking {
 }
 
 /// What one commit holds.
-pub(super) struct Holding {
+pub(super) struct IndexSnapshot {
     home: Home,
     searcher: Searcher,
     snapshot: Snapshot,
 }
 
-impl Holding {
-    /// Opens what `place` has; none when there is no index.
+impl IndexSnapshot {
+    /// Opens what `container` has; none when there is no index.
     ///
     /// # Errors
     /// Those of [`Searcher::open`].
-    pub(super) fn open(place: &OutputPlace) -> Result<Option<Holding>, Fault> {
-        let Some(searcher) = Searcher::open(&place.data, &place.store)? else { return Ok(None) };
+    pub(super) fn open(context: &OutputContext) -> Result<Option<IndexSnapshot>, Fault> {
+        let Some(searcher) = Searcher::open(&context.data, &context.store)? else { return Ok(None) };
         let snapshot = searcher.snapshot();
-        Ok(Some(Holding { home: Home::of(&place.data), searcher, snapshot }))
+        Ok(Some(IndexSnapshot { home: Home::of(&context.data), searcher, snapshot }))
     }
 
     /// Files of this commit whose content is not the one that was written.
@@ -182,12 +182,12 @@ impl Holding {
     }
 }
 
-impl Holdings for Holding {
+impl OutputSnapshot for IndexSnapshot {
     fn generation(&self) -> Generation {
         self.searcher.identity_and_generation()
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         let (path, id) = (&self.home.path, self.searcher.fields().id);
         guarded(path, || self.snapshot.list(id, after, most).map_err(|error| fault(error, path)))
     }

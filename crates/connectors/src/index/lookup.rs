@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::output::Held;
+use ingather_connector::output::OutputEntry;
 use tantivy::postings::Postings;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::termdict::TermStreamer;
@@ -78,7 +78,7 @@ impl Snapshot {
         id_field: Field,
         after: Option<&str>,
         most: usize,
-    ) -> tantivy::Result<Vec<Held>> {
+    ) -> tantivy::Result<Vec<OutputEntry>> {
         let segments = self.searcher.segment_readers();
         let indexes: Vec<_> = segments
             .iter()

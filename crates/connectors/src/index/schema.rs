@@ -39,9 +39,9 @@ pub(super) struct Fields {
     /// Hash of the id.
     pub(super) address: Field,
     /// Class; missing = nobody may see the entry.
-    pub(super) class: Field,
+    pub(super) acl_id: Field,
     /// Place; missing = nobody may see the entry.
-    pub(super) place: Field,
+    pub(super) container: Field,
     /// Digest of the version.
     pub(super) version: Field,
     /// Sequence number of the change.
@@ -112,8 +112,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         lang: builder.add_text_field("lang", whole()),
         meta: builder.add_json_field("meta", JsonObjectOptions::default().set_indexing_options(words(PLAIN))),
         address: builder.add_i64_field("address", column.clone()),
-        class: builder.add_i64_field("class", column.clone()),
-        place: builder.add_i64_field("place", column.clone()),
+        acl_id: builder.add_i64_field("class", column.clone()),
+        container: builder.add_i64_field("place", column.clone()),
         version: builder.add_i64_field("version", column.clone()),
         seq: builder.add_i64_field("seq", column.clone()),
         job: builder.add_i64_field("job", column.clone()),

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::output::Generation;
-use ingather_connector::permitted::Permitted;
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::Query;
 use tantivy::schema::Value;
@@ -34,7 +34,7 @@ pub struct SearchRequest<'a> {
     /// In the query language of the manual; `*` finds everything.
     pub query: &'a str,
     /// What the user may see; shared, because it can be large.
-    pub permitted: Arc<Permitted>,
+    pub access_filter: Arc<AccessFilter>,
     /// Most hits to return; 0 only counts.
     pub limit: usize,
     /// Hits to leave out before.
@@ -258,7 +258,7 @@ impl Searcher {
     /// Answers a query.
     ///
     /// # Errors
-    /// `Refused` with code `query` and a sentence that names the place when the query cannot be understood.
+    /// `Refused` with code `query` and a sentence that names the container when the query cannot be understood.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
         trouble::guarded(&self.home.path, || self.answer(request))
     }
@@ -273,7 +273,7 @@ impl Searcher {
         let tree = query::parse(request.query)?;
         let mut builder = Builder::new(&self.fields, &self.tongues);
         let inner = builder.build(&tree).unwrap_or_else(nothing);
-        let rule = Rule { permitted: Arc::clone(&request.permitted), job: request.job };
+        let rule = Rule { access_filter: Arc::clone(&request.access_filter), job: request.job };
         let filtered = Filtered { inner: Arc::from(inner), rule };
         let searcher = self.reader.searcher();
         let run = || -> tantivy::Result<_> {

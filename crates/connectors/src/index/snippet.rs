@@ -10,7 +10,7 @@ use super::words;
 
 /// Length of a snippet, bytes.
 const SNIPPET_BYTES: usize = 240;
-/// Text that is looked through for the best place, bytes.
+/// Text that is looked through for the best container, bytes.
 const LOOKED_BYTES: usize = 256 << 10;
 
 /// The snippet of a stored body, which begins with the mark of its tongue; the beginning when nothing in it matched.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ingather_connector::access_filter::{AccessFilter, PendingContainers, Reference};
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::permitted::{Narrow, Permitted, Reference};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use tempfile::TempDir;
 
 use super::*;
@@ -30,7 +30,7 @@ pub(super) fn open(data: &Path) -> Result<Opened, Fault> {
 
 pub(super) fn open_for(data: &Path, store: &str) -> Result<Opened, Fault> {
     let settings = Settings { memory_mib: 32, threads: 1 };
-    Opened::open(&settings, &OutputPlace { data: data.to_owned(), store: store.to_owned(), session: 1 })
+    Opened::open(&settings, &OutputContext { data: data.to_owned(), store: store.to_owned(), session: 1 })
 }
 
 pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
@@ -41,8 +41,8 @@ pub(super) fn change(id: &str, seq: i64, op: Op) -> Change {
 
 pub(super) fn put_as(id: &str, seq: i64, access: (Option<i64>, Option<i64>), record: Record) -> Change {
     let record = Record { uri: id.split('#').next().unwrap_or(id).to_owned(), ..record };
-    let (class, place) = (access.0.map(ClassId), access.1.map(PlaceId));
-    change(id, seq, Op::Put { record: Arc::new(record), version: Digest(seq), class, place })
+    let (acl_id, container) = (access.0.map(AclId), access.1.map(ContainerId));
+    change(id, seq, Op::Put { record: Arc::new(record), version: Digest(seq), acl_id, container })
 }
 
 pub(super) fn text(body: &str) -> Record {
@@ -53,8 +53,12 @@ pub(super) fn put(id: &str, seq: i64, body: &str) -> Change {
     put_as(id, seq, (Some(1), Some(1)), text(body))
 }
 
-pub(super) fn access(id: &str, seq: i64, class: i64) -> Change {
-    change(id, seq, Op::Access { version: None, class: Some(ClassId(class)), place: Some(PlaceId(1)) })
+pub(super) fn access(id: &str, seq: i64, acl_id: i64) -> Change {
+    change(
+        id,
+        seq,
+        Op::Access { version: None, acl_id: Some(AclId(acl_id)), container: Some(ContainerId(1)) },
+    )
 }
 
 pub(super) fn apply(index: &mut Opened, batch: &[Change]) {
@@ -70,9 +74,9 @@ pub(super) fn filled(batch: &[Change]) -> (TempDir, Opened) {
     (data, index)
 }
 
-pub(super) fn request(query: &str, permitted: Permitted) -> SearchRequest<'_> {
-    let permitted = Arc::new(permitted);
-    SearchRequest { query, permitted, limit: 100, offset: 0, sort: None, facets: true, job: None }
+pub(super) fn request(query: &str, access_filter: AccessFilter) -> SearchRequest<'_> {
+    let access_filter = Arc::new(access_filter);
+    SearchRequest { query, access_filter, limit: 100, offset: 0, sort: None, facets: true, job: None }
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
@@ -81,7 +85,7 @@ pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults
 
 /// Names of the documents that a query finds, in alphabetical order.
 pub(super) fn found(data: &Path, query: &str) -> Vec<String> {
-    names(&results(data, &request(query, Permitted::All)))
+    names(&results(data, &request(query, AccessFilter::All)))
 }
 
 fn names(results: &SearchResults) -> Vec<String> {
@@ -90,9 +94,14 @@ fn names(results: &SearchResults) -> Vec<String> {
     names
 }
 
-pub(super) fn only(classes: &[i64], places: &[i64]) -> Permitted {
-    let (classes, places) = (classes.iter().copied().collect(), places.iter().copied().collect());
-    Permitted::Only { classes, places, narrow: Narrow::default(), pending: HashMap::new() }
+pub(super) fn only(acl_ids: &[i64], containers: &[i64]) -> AccessFilter {
+    let (acl_ids, containers) = (acl_ids.iter().copied().collect(), containers.iter().copied().collect());
+    AccessFilter::Only {
+        acl_ids,
+        containers,
+        pending_containers: PendingContainers::default(),
+        pending: HashMap::new(),
+    }
 }
 
 #[test]
@@ -115,7 +124,7 @@ fn what_is_put_is_found_with_everything_that_was_told_of_it() {
         put(&part, 2, "Another page"),
         put("file:///b", 3, "x"),
     ]);
-    let results = results(data.path(), &request("revenue", Permitted::All));
+    let results = results(data.path(), &request("revenue", AccessFilter::All));
     let [hit] = results.hits.as_slice() else { panic!("{results:?}") };
     assert_eq!((hit.uri.as_str(), hit.component.as_str(), hit.job), (id, "", 1));
     assert_eq!((hit.title.as_str(), hit.job_name.as_str()), ("Annual report", "docs"));
@@ -227,8 +236,8 @@ fn nobody_finds_what_they_may_not_see() {
         put_as("d/no-place", 5, (Some(1), None), text("secret")),
         put_as("d/neither", 6, (None, None), text("secret")),
     ]);
-    let see = |query: &str, permitted: Permitted| {
-        let results = results(data.path(), &request(query, permitted));
+    let see = |query: &str, access_filter: AccessFilter| {
+        let results = results(data.path(), &request(query, access_filter));
         assert_eq!(results.total, results.hits.len(), "counts are filtered like hits");
         let facets = results.facets.clone().unwrap();
         assert_eq!(facets.media_types.iter().map(|facet| facet.count).sum::<usize>(), results.total);
@@ -239,27 +248,27 @@ fn nobody_finds_what_they_may_not_see() {
         assert_eq!(see(query, only(&[1, 2], &[1])), ["class", "open"], "{query}");
         assert_eq!(see(query, only(&[], &[])), Vec::<String>::new(), "{query}");
         assert_eq!(see(query, only(&[1, 2, 3], &[1, 2, 3])), ["class", "open", "place"], "{query}");
-        assert_eq!(see(query, Permitted::All).len(), 6, "{query}");
+        assert_eq!(see(query, AccessFilter::All).len(), 6, "{query}");
     }
 }
 
 #[test]
 fn an_access_change_on_its_way_already_counts() {
     let (data, _index) = filled(&[put("d/a", 1, "word"), put("d/b", 2, "word")]);
-    let see = |class: Option<i64>| {
+    let see = |acl_id: Option<i64>| {
         let address = change("d/a", 1, Op::Delete).address;
-        let place = Some(PlaceId(1));
-        let new = Reference { job: None, class: class.map(ClassId), place };
-        let permitted = Permitted::Only {
-            classes: [1].into_iter().collect(),
-            places: [1].into_iter().collect(),
-            narrow: Narrow::default(),
+        let container = Some(ContainerId(1));
+        let new = Reference { job: None, acl_id: acl_id.map(AclId), container };
+        let access_filter = AccessFilter::Only {
+            acl_ids: [1].into_iter().collect(),
+            containers: [1].into_iter().collect(),
+            pending_containers: PendingContainers::default(),
             pending: HashMap::from([(address, vec![new])]),
         };
-        names(&results(data.path(), &request("word", permitted)))
+        names(&results(data.path(), &request("word", access_filter)))
     };
     assert_eq!(see(Some(1)), ["a", "b"]);
-    assert_eq!(see(Some(2)), ["b"], "the new class does not admit");
+    assert_eq!(see(Some(2)), ["b"], "the new acl does not admit");
     assert_eq!(see(None), ["b"]);
 }
 
@@ -269,22 +278,22 @@ fn an_entry_is_open_for_whose_reading_it_is() {
     let (data, mut index) =
         filled(&[by(1, put("d/a", 1, "word")), by(2, put("d/b", 2, "word")), by(3, put("d/c", 3, "word"))]);
     let see = || {
-        let narrow = Narrow {
+        let pending_containers = PendingContainers {
             jobs: [1, 2].into_iter().collect(),
             closed: HashMap::from([(1, [1].into_iter().collect()), (0, [1].into_iter().collect())]),
         };
-        let permitted = Permitted::Only {
-            classes: [1].into_iter().collect(),
-            places: [1].into_iter().collect(),
-            narrow,
+        let access_filter = AccessFilter::Only {
+            acl_ids: [1].into_iter().collect(),
+            containers: [1].into_iter().collect(),
+            pending_containers,
             pending: HashMap::new(),
         };
-        let found = results(data.path(), &request("word", permitted));
+        let found = results(data.path(), &request("word", access_filter));
         (names(&found), found.hits.iter().map(|hit| hit.job).collect::<Vec<i64>>())
     };
     assert_eq!(see().0, ["b"], "job 1 has not looked since the folder opened, job 3 is gone");
     // Another job takes the entry over by a change of access, without its text.
-    let op = Op::Access { version: None, class: Some(ClassId(1)), place: Some(PlaceId(1)) };
+    let op = Op::Access { version: None, acl_id: Some(AclId(1)), container: Some(ContainerId(1)) };
     let taken = Change { document: "its name".into(), ..by(2, change("d/a", 4, op)) };
     assert_eq!(index.apply(&call(), &[taken]), [Ok(())]);
     index.commit(&call()).unwrap();
@@ -323,19 +332,19 @@ fn hits_are_sorted_counted_and_kept_to_a_job() {
         entry("d/d", 2, None, "text/plain"),
     ]);
     let order = |sort: &str| -> String {
-        let request = SearchRequest { sort: Sort::read(sort).unwrap(), ..request("word", Permitted::All) };
+        let request = SearchRequest { sort: Sort::read(sort).unwrap(), ..request("word", AccessFilter::All) };
         results(data.path(), &request).hits.iter().map(|hit| hit.document.as_str()).collect()
     };
     assert_eq!(order("modified"), "bcad");
     assert_eq!(order("+modified"), "acbd");
     assert_eq!(order("size").len(), 4, "a number that no entry has orders nothing and loses nothing");
     assert!(Sort::read("colour").unwrap_err().to_string().contains("cannot sort by `colour`"));
-    let facets = results(data.path(), &request("word", Permitted::All)).facets.unwrap();
+    let facets = results(data.path(), &request("word", AccessFilter::All)).facets.unwrap();
     let expected =
         [("text/plain", 3), ("text/html", 1)].map(|(value, count)| Facet { value: value.to_owned(), count });
     assert_eq!(facets.media_types, expected);
     assert_eq!(facets.jobs, [Facet { value: 2, count: 3 }, Facet { value: 1, count: 1 }]);
-    let of_job = SearchRequest { job: Some(2), ..request("word", Permitted::All) };
+    let of_job = SearchRequest { job: Some(2), ..request("word", AccessFilter::All) };
     assert_eq!(names(&results(data.path(), &of_job)), ["b", "c", "d"]);
 }
 
@@ -349,7 +358,7 @@ fn a_search_sees_commits_while_the_writer_works() {
         &mut index,
         &[put("d/a", 1, "The houses were built many years ago by people who lived in the village.")],
     );
-    let total = |searcher: &Searcher| searcher.search(&request("house", Permitted::All)).unwrap().total;
+    let total = |searcher: &Searcher| searcher.search(&request("house", AccessFilter::All)).unwrap().total;
     assert_eq!(total(&searcher), 0);
     let generation = index.commit(&call()).unwrap();
     searcher.reload().unwrap();
@@ -360,9 +369,9 @@ fn a_search_sees_commits_while_the_writer_works() {
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
-    let refused = searcher.search(&request("title:", Permitted::All)).unwrap_err();
+    let refused = searcher.search(&request("title:", AccessFilter::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
-    let far = SearchRequest { offset: usize::MAX, ..request("*", Permitted::All) };
+    let far = SearchRequest { offset: usize::MAX, ..request("*", AccessFilter::All) };
     assert_eq!(searcher.search(&far).unwrap_err().reason().code, "query");
 }
 
@@ -376,7 +385,7 @@ proptest::proptest! {
             let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
             (data, std::sync::Mutex::new(searcher))
         });
-        if let Err(fault) = searcher.lock().unwrap().search(&request(&query, Permitted::All)) {
+        if let Err(fault) = searcher.lock().unwrap().search(&request(&query, AccessFilter::All)) {
             assert_eq!(fault.reason().code, "query", "{query}: {fault}");
         }
     }

@@ -2,7 +2,7 @@
 
 use tantivy::tokenizer::Language;
 
-/// Languages with stems; the place in this list is the mark in stored texts, so new ones go to the end only.
+/// Languages with stems; the container in this list is the mark in stored texts, so new ones go to the end only.
 const STEMMED: &[(&str, Language)] = &[
     ("en", Language::English),
     ("de", Language::German),
@@ -32,7 +32,7 @@ impl Tongue {
     /// Words as they are.
     pub(super) const PLAIN: Tongue = Tongue(0);
 
-    /// All of them; the place in this order is [`Tongue::index`].
+    /// All of them; the container in this order is [`Tongue::index`].
     pub(super) fn all() -> impl Iterator<Item = Tongue> {
         (0..=STEMMED.len() as u8).map(Tongue)
     }
@@ -41,8 +41,8 @@ impl Tongue {
     pub(super) fn of_code(code: &str) -> Tongue {
         let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         let language = if language == "no" || language == "nn" { "nb" } else { &language };
-        let place = STEMMED.iter().position(|(code, _)| *code == language);
-        place.map_or(Tongue::PLAIN, |place| Tongue(place as u8 + 1))
+        let container = STEMMED.iter().position(|(code, _)| *code == language);
+        container.map_or(Tongue::PLAIN, |container| Tongue(container as u8 + 1))
     }
 
     /// Place in [`Tongue::all`].
@@ -52,7 +52,7 @@ impl Tongue {
 
     /// The stemmer, if any.
     pub(super) fn stemmer(self) -> Option<Language> {
-        self.index().checked_sub(1).map(|place| STEMMED[place].1)
+        self.index().checked_sub(1).map(|container| STEMMED[container].1)
     }
 
     /// The character that is put before a text so that the tokenizer knows; a control character, never part of a word.

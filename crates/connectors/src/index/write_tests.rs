@@ -4,9 +4,9 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::permitted::Permitted;
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_testkit::suites::{self, OutputSample};
 use tantivy::merge_policy::NoMergePolicy;
 use tempfile::TempDir;
@@ -17,9 +17,9 @@ use super::*;
 #[test]
 fn it_keeps_what_an_output_promises() {
     let data = tempfile::tempdir().unwrap();
-    let place = OutputPlace { data: data.path().to_owned(), store: "store-1".to_owned(), session: 1 };
+    let context = OutputContext { data: data.path().to_owned(), store: "store-1".to_owned(), session: 1 };
     let settings = serde_json::json!({"memory_mib": 32, "threads": 1});
-    suites::output(&OUTPUT, &OutputSample { settings, place, local: true });
+    suites::output(&OUTPUT, &OutputSample { settings, context, local: true });
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_newest_change_wins() {
     apply(&mut index, &[put("d/b", 5, "new"), put("d/b", 4, "old")]);
     index.commit(&call()).unwrap();
     assert_eq!(found(data.path(), "new"), ["a", "b"]);
-    assert_eq!(index.list(&call(), None, 1).unwrap()[0].class, Some(ClassId(1)));
+    assert_eq!(index.list(&call(), None, 1).unwrap()[0].acl_id, Some(AclId(1)));
 }
 
 #[test]
@@ -75,11 +75,11 @@ fn an_access_change_keeps_text_and_fields() {
         ..text("In dieser Straße stehen viele alte Häuser, und die Nachbarn kennen sich seit Jahren.")
     };
     let (data, mut index) = filled(&[put_as("d/a", 1, (Some(1), Some(1)), full)]);
-    let unscored = |permitted| {
-        let hits = results(data.path(), &request("haus", permitted)).hits;
+    let unscored = |access_filter| {
+        let hits = results(data.path(), &request("haus", access_filter)).hits;
         hits.into_iter().map(|hit| Hit { score: 0.0, ..hit }).collect::<Vec<_>>()
     };
-    let before = unscored(Permitted::All);
+    let before = unscored(AccessFilter::All);
     apply(&mut index, &[access("d/a", 2, 7)]);
     apply(&mut index, &[access("d/a", 3, 8)]);
     index.commit(&call()).unwrap();
@@ -88,13 +88,13 @@ fn an_access_change_keeps_text_and_fields() {
     assert_eq!(results(data.path(), &request("haus", only(&[1, 7], &[1]))).total, 0);
     let held = index.list(&call(), None, 9).unwrap();
     let address = access("d/a", 3, 8).address;
-    let expected = Held {
+    let expected = OutputEntry {
         id: "d/a".into(),
         address,
         job: access("d/a", 3, 8).job,
         version: Digest(1),
-        class: Some(ClassId(8)),
-        place: Some(PlaceId(1)),
+        acl_id: Some(AclId(8)),
+        container: Some(ContainerId(1)),
     };
     assert_eq!(held, [expected]);
 }
@@ -112,8 +112,8 @@ fn an_access_change_sees_what_is_not_committed_yet() {
     assert_eq!(index.commit(&call()).unwrap().number, 1);
     let held = index.list(&call(), None, 9).unwrap();
     assert_eq!(
-        held.iter().map(|held| (held.id.as_str(), held.class)).collect::<Vec<_>>(),
-        [("d/a", Some(ClassId(7)))]
+        held.iter().map(|held| (held.id.as_str(), held.acl_id)).collect::<Vec<_>>(),
+        [("d/a", Some(AclId(7)))]
     );
     assert_eq!(found(data.path(), "one"), ["a"]);
 }
@@ -284,8 +284,8 @@ enum Step {
 fn step() -> impl proptest::strategy::Strategy<Value = Step> {
     use proptest::prelude::*;
     prop_oneof![
-        4 => (0u8..4, 1i64..4).prop_map(|(id, class)| Step::Put(id, class)),
-        4 => (0u8..4, 1i64..4).prop_map(|(id, class)| Step::Access(id, class)),
+        4 => (0u8..4, 1i64..4).prop_map(|(id, acl_id)| Step::Put(id, acl_id)),
+        4 => (0u8..4, 1i64..4).prop_map(|(id, acl_id)| Step::Access(id, acl_id)),
         2 => (0u8..4).prop_map(Step::Delete),
         3 => Just(Step::EndOfBatch),
         1 => Just(Step::Commit),
@@ -293,7 +293,7 @@ fn step() -> impl proptest::strategy::Strategy<Value = Step> {
     ]
 }
 
-/// What an index that applies every change by itself would hold: version and class by id.
+/// What an index that applies every change by itself would hold: version and acl by id.
 type Model = std::collections::BTreeMap<String, (i64, i64)>;
 
 /// Applies a batch to both and compares the answers.
@@ -301,12 +301,12 @@ fn apply_to_both(index: &mut Opened, model: &mut Model, batch: &mut Vec<Change>)
     let answers = index.apply(&call(), batch);
     for (change, answer) in batch.drain(..).zip(answers) {
         let expected = match (&change.op, model.get_mut(&change.id)) {
-            (Op::Put { class, .. }, _) => {
-                model.insert(change.id, (change.seq, class.unwrap().0));
+            (Op::Put { acl_id, .. }, _) => {
+                model.insert(change.id, (change.seq, acl_id.unwrap().0));
                 Ok(())
             }
-            (Op::Access { class, .. }, Some(held)) => {
-                held.1 = class.unwrap().0;
+            (Op::Access { acl_id, .. }, Some(held)) => {
+                held.1 = acl_id.unwrap().0;
                 Ok(())
             }
             (Op::Access { .. }, None) => Err(Fault::Gone),
@@ -327,17 +327,17 @@ proptest::proptest! {
     ) {
         let data = TempDir::new().unwrap();
         let settings = Settings { memory_mib: 32, threads };
-        let place = OutputPlace { data: data.path().to_owned(), store: "store-1".into(), session: 1 };
-        let mut index = Opened::open(&settings, &place).unwrap();
+        let context = OutputContext { data: data.path().to_owned(), store: "store-1".into(), session: 1 };
+        let mut index = Opened::open(&settings, &context).unwrap();
         let (mut model, mut batch) = (Model::new(), Vec::new());
         for (seq, step) in steps.into_iter().chain([Step::Commit]).enumerate() {
             let seq = seq as i64 + 1;
             let id = |id: u8| format!("d/{id}");
             match step {
-                Step::Put(at, class) => {
-                    batch.push(put_as(&id(at), seq, (Some(class), Some(1)), text(&format!("text{seq}"))));
+                Step::Put(at, acl_id) => {
+                    batch.push(put_as(&id(at), seq, (Some(acl_id), Some(1)), text(&format!("text{seq}"))));
                 }
-                Step::Access(at, class) => batch.push(access(&id(at), seq, class)),
+                Step::Access(at, acl_id) => batch.push(access(&id(at), seq, acl_id)),
                 Step::Delete(at) => batch.push(change(&id(at), seq, Op::Delete)),
                 Step::EndOfBatch => apply_to_both(&mut index, &mut model, &mut batch),
                 Step::Commit | Step::Reopen => {
@@ -345,13 +345,13 @@ proptest::proptest! {
                     index.commit(&call()).unwrap();
                     if matches!(step, Step::Reopen) {
                         drop(index);
-                        index = Opened::open(&settings, &place).unwrap();
+                        index = Opened::open(&settings, &context).unwrap();
                     }
                 }
             }
         }
         let listed = index.list(&call(), None, 100).unwrap();
-        let listed: Vec<_> = listed.into_iter().map(|held| (held.id, (held.version.0, held.class.unwrap().0))).collect();
+        let listed: Vec<_> = listed.into_iter().map(|held| (held.id, (held.version.0, held.acl_id.unwrap().0))).collect();
         assert_eq!(listed, model.clone().into_iter().collect::<Vec<_>>());
         for (id, (seq, _)) in &model {
             assert_eq!(found(data.path(), &format!("text{seq}")), [id.trim_start_matches("d/")]);
@@ -444,7 +444,7 @@ fn what_a_killed_process_left_is_removed_before_anything_is_written() {
     }
     assert!(left > 0, "the commit wrote what was deleted");
     // The list of files is written before the file: a kill leaves both.
-    let managed = |place: &std::path::Path| place.join("index/.managed.json");
+    let managed = |container: &std::path::Path| container.join("index/.managed.json");
     std::fs::copy(managed(copy.path()), managed(data.path())).unwrap();
     changes(&mut open(data.path()).unwrap()).unwrap();
     assert_eq!(found(data.path(), "*"), ["b"]);

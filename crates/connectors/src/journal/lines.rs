@@ -1,10 +1,10 @@
 //! The lines of a journal, format 2: what `docs/manual/journal.md` describes, and its JSON Schema.
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, PlaceId};
-use ingather_connector::output::{Change, Container, Op, Says, Statement};
+use ingather_connector::model::ids::{AclId, ContainerId};
+use ingather_connector::output::{Change, JobContainer, Op, Says, Statement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub(super) enum Line<'l> {
         seq: i64,
         id: i64,
         #[schemars(with = "AsLevel")]
-        level: &'l Level,
+        level: &'l Acl,
     },
     /// Where entries are: all of these acls have to admit. In place of an earlier line of the same id.
     Container { seq: i64, id: String, acls: Option<Vec<i64>> },
@@ -128,8 +128,8 @@ pub fn schema() -> Value {
 }
 
 impl Reference {
-    fn of(class: Option<ClassId>, container: Option<Container>) -> Reference {
-        Reference { acl: class.map(|class| class.0), container: container.map(|id| id.to_string()) }
+    fn of(acl_id: Option<AclId>, container: Option<JobContainer>) -> Reference {
+        Reference { acl: acl_id.map(|acl_id| acl_id.0), container: container.map(|id| id.to_string()) }
     }
 }
 
@@ -144,11 +144,11 @@ pub(super) fn of_change(change: &Change) -> Line<'_> {
     // A URI has no `#` of its own; what follows one is the component.
     let uri = id.split('#').next().unwrap_or_default();
     let nothing = || Value::Object(Map::new());
-    let reference = |class: Option<ClassId>, place: Option<PlaceId>| {
-        Reference::of(class, place.map(|place| Container { place, job: change.job }))
+    let reference = |acl_id: Option<AclId>, container: Option<ContainerId>| {
+        Reference::of(acl_id, container.map(|container| JobContainer { container, job: change.job }))
     };
     match &change.op {
-        Op::Put { record, version, class, place } => Line::Put {
+        Op::Put { record, version, acl_id, container } => Line::Put {
             seq,
             id,
             address,
@@ -156,9 +156,9 @@ pub(super) fn of_change(change: &Change) -> Line<'_> {
             uri: &record.uri,
             version: hex(version.0),
             fields: fields(record),
-            access: reference(*class, *place),
+            access: reference(*acl_id, *container),
         },
-        Op::Access { version, class, place } => Line::Access {
+        Op::Access { version, acl_id, container } => Line::Access {
             seq,
             id,
             address,
@@ -166,7 +166,7 @@ pub(super) fn of_change(change: &Change) -> Line<'_> {
             uri,
             version: version.map(|version| hex(version.0)),
             fields: nothing(),
-            access: reference(*class, *place),
+            access: reference(*acl_id, *container),
         },
         Op::Delete => Line::Delete { seq, id, address, job, uri, version: (), fields: nothing() },
     }
@@ -175,18 +175,18 @@ pub(super) fn of_change(change: &Change) -> Line<'_> {
 /// The line of a statement.
 pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
     let seq = statement.seq;
-    let numbers = |acls: &Vec<ClassId>| acls.iter().map(|class| class.0).collect();
+    let numbers = |acls: &Vec<AclId>| acls.iter().map(|acl_id| acl_id.0).collect();
     match &statement.says {
         Says::Begin { state, job, run, work, opening, follows } => {
             let (state, opening) = (hex(*state), Some(hex(*opening)));
             Line::Run { seq, format: FORMAT, state, opening, follows: Some(*follows), job, run: *run, work }
         }
-        Says::Acl { id, level } => Line::Acl { seq, id: id.0, level },
+        Says::Acl { id, acl: level } => Line::Acl { seq, id: id.0, level },
         Says::Container { id, acls } => {
             Line::Container { seq, id: id.to_string(), acls: acls.as_ref().map(numbers) }
         }
         Says::Also { address, references } => {
-            let also = references.iter().map(|(class, container)| Reference::of(*class, *container));
+            let also = references.iter().map(|(acl_id, container)| Reference::of(*acl_id, *container));
             Line::Also { seq, address: hex(*address), also: also.collect() }
         }
         Says::End { job, run, outcome, balance } => {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
@@ -58,7 +58,7 @@ struct Told<'l> {
     version: Option<String>,
     outcome: Option<String>,
     counts: Option<Balance>,
-    level: Option<Level>,
+    level: Option<Acl>,
     acls: Option<Vec<i64>>,
     address: Option<String>,
     also: Option<Vec<Reference>>,
@@ -105,13 +105,13 @@ struct Ended {
     counts: Balance,
 }
 
-/// What a reader of the lines holds, with places of texts instead of texts.
+/// What a reader of the lines holds, with containers of texts instead of texts.
 #[derive(Default)]
 struct State {
     begun: Option<Begun>,
     ended: Option<Ended>,
     seq: i64,
-    acls: BTreeMap<i64, Level>,
+    acls: BTreeMap<i64, Acl>,
     containers: BTreeMap<String, Option<Vec<i64>>>,
     also: BTreeMap<String, Vec<Reference>>,
     /// By digests of ids.

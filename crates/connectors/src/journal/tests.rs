@@ -2,11 +2,11 @@
 
 use super::*;
 use ingather_connector::call::{Cancel, Clock};
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, PlaceId};
-use ingather_connector::output::{Container, Op, Says};
+use ingather_connector::model::ids::{AclId, ContainerId};
+use ingather_connector::output::{JobContainer, Op, Says};
 use ingather_testkit::suites::{self, OutputSample};
 use serde_json::json;
 use std::sync::Arc;
@@ -24,16 +24,16 @@ fn call() -> Call {
 }
 
 fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
-    let place = OutputPlace { data: path.parent().unwrap().to_owned(), store: "s".into(), session: 1 };
-    (OUTPUT.open)(&json!({ "file": path }), &place)
+    let context = OutputContext { data: path.parent().unwrap().to_owned(), store: "s".into(), session: 1 };
+    (OUTPUT.open)(&json!({ "file": path }), &context)
 }
 
 #[test]
 fn it_keeps_what_an_output_promises() {
     let folder = tempfile::tempdir().unwrap();
-    let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
+    let context = OutputContext { data: folder.path().to_owned(), store: "s".into(), session: 1 };
     let settings = json!({ "file": folder.path().join("journal") });
-    suites::output(&OUTPUT, &OutputSample { settings, place, local: false });
+    suites::output(&OUTPUT, &OutputSample { settings, context, local: false });
 }
 
 fn change(id: &str, op: Op) -> Change {
@@ -57,11 +57,15 @@ fn each_change_is_one_line() {
         fields: [("ext".to_owned(), vec!["txt".to_owned()])].into(),
         ..Record::default()
     };
-    let access = (Some(ClassId(3)), None);
-    let put = Op::Put { record: Arc::new(record), version: Digest(-1), class: access.0, place: access.1 };
+    let access = (Some(AclId(3)), None);
+    let put =
+        Op::Put { record: Arc::new(record), version: Digest(-1), acl_id: access.0, container: access.1 };
     let batch = [
         change("file:///a#x", put),
-        change("file:///a#x", Op::Access { version: None, class: access.0, place: Some(PlaceId(4)) }),
+        change(
+            "file:///a#x",
+            Op::Access { version: None, acl_id: access.0, container: Some(ContainerId(4)) },
+        ),
         change("file:///a#x", Op::Delete),
     ];
     assert_eq!(journal.apply(&call(), &batch), vec![Ok(()); 3]);
@@ -89,7 +93,7 @@ fn who_may_see_is_told_in_lines_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let mut journal = open_at(&path).unwrap();
-    let id = Container { place: PlaceId(4), job: 1 };
+    let id = JobContainer { container: ContainerId(4), job: 1 };
     let statements = [
         statement(
             5,
@@ -102,8 +106,8 @@ fn who_may_see_is_told_in_lines_of_their_own() {
                 follows: 4,
             },
         ),
-        statement(6, Says::Acl { id: ClassId(3), level: Level::open() }),
-        statement(7, Says::Container { id, acls: Some(vec![ClassId(3)]) }),
+        statement(6, Says::Acl { id: AclId(3), acl: Acl::open() }),
+        statement(7, Says::Container { id, acls: Some(vec![AclId(3)]) }),
         statement(8, Says::Also { address: 1, references: vec![(None, Some(id))] }),
         statement(
             9,
@@ -206,7 +210,7 @@ fn a_journal_that_others_cut_or_write_to_while_it_is_open_takes_no_more_lines() 
         std::fs::write(&path, bytes).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let mut journal = open_at(&path).unwrap();
-        // In place: it stays the same file.
+        // In container: it stays the same file.
         std::fs::write(&path, &now).unwrap();
         for _ in 0..2 {
             let answers = journal.apply(&call(), &[change("c", Op::Delete)]);
@@ -264,8 +268,8 @@ fn one_process_holds_it_and_odd_files_are_refused() {
     assert_eq!(open_at(folder.path()).err().unwrap().reason().code, "journal");
     assert_eq!(open_at(&folder.path().join("no/journal")).err().unwrap().reason().code, "journal");
     assert_eq!(open_at(Path::new("/dev/null")).err().unwrap().reason().code, "journal");
-    let place = OutputPlace { data: folder.path().to_owned(), store: "s".into(), session: 1 };
-    assert_eq!((OUTPUT.open)(&json!({"file": "here"}), &place).err().unwrap().reason().code, "settings");
+    let context = OutputContext { data: folder.path().to_owned(), store: "s".into(), session: 1 };
+    assert_eq!((OUTPUT.open)(&json!({"file": "here"}), &context).err().unwrap().reason().code, "settings");
 }
 
 #[test]

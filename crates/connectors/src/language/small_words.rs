@@ -64,10 +64,10 @@ const SLOT_BITS: u32 = 10;
 /// Every small word with the set of its languages, in its slot or the next free one; free slots hold zeros.
 static TABLE: LazyLock<[(u64, u32); SLOTS]> = LazyLock::new(|| {
     let mut table = [(0, 0); SLOTS];
-    for (place, (_, words)) in SMALL_WORDS.iter().enumerate() {
+    for (position, (_, words)) in SMALL_WORDS.iter().enumerate() {
         for word in words.split_whitespace().map(packed) {
             let slot = slot(&table, word);
-            table[slot] = (word, table[slot].1 | 1 << place);
+            table[slot] = (word, table[slot].1 | 1 << position);
         }
     }
     table
@@ -114,14 +114,14 @@ pub(super) fn judge(sample: &str) -> Verdict {
             languages &= languages - 1;
         }
     }
-    let mut places: [usize; SMALL_WORDS.len()] = std::array::from_fn(|place| place);
-    places.sort_by_key(|place| std::cmp::Reverse(hits[*place]));
-    let (most, next) = (hits[places[0]], hits[places[1]]);
+    let mut positions: [usize; SMALL_WORDS.len()] = std::array::from_fn(|position| position);
+    positions.sort_by_key(|position| std::cmp::Reverse(hits[*position]));
+    let (most, next) = (hits[positions[0]], hits[positions[1]]);
     if most < HITS_MIN {
         return Verdict::Nothing;
     }
     // A lead of more than a quarter.
-    if most * 4 > next * 5 { Verdict::Sure(SMALL_WORDS[places[0]].0) } else { Verdict::Unsure }
+    if most * 4 > next * 5 { Verdict::Sure(SMALL_WORDS[positions[0]].0) } else { Verdict::Unsure }
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use garde::Validate;
 use ingather_connector::call::Call;
-use ingather_connector::model::access::{Entry, Level, UNIX_FORMS, is_misspelled};
+use ingather_connector::model::access::{Acl, Entry, UNIX_FORMS, is_misspelled};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::settings;
 use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one list; a level is compared and kept as a whole.
+/// Tokens of one list; an acl is compared and kept as a whole.
 const TOKENS_MAX: usize = 1_024;
 /// Longest token, bytes.
 const TOKEN_BYTES_MAX: usize = 1_024;
@@ -93,16 +93,16 @@ impl Transform for Access {
         Ok(Verdict::Pass)
     }
 
-    fn access<'l>(&self, level: Cow<'l, Level>) -> Cow<'l, Level> {
-        Cow::Owned(match (self.mode, level.into_owned()) {
-            (Mode::Replace, _) => Level::Flat { allow: self.allow.clone(), deny: self.deny.clone() },
-            (Mode::Add, Level::Flat { allow, deny }) => {
-                Level::Flat { allow: joined(allow, &self.allow), deny: joined(deny, &self.deny) }
+    fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {
+        Cow::Owned(match (self.mode, acl.into_owned()) {
+            (Mode::Replace, _) => Acl::Flat { allow: self.allow.clone(), deny: self.deny.clone() },
+            (Mode::Add, Acl::Flat { allow, deny }) => {
+                Acl::Flat { allow: joined(allow, &self.allow), deny: joined(deny, &self.deny) }
             }
-            (Mode::Add, Level::Ordered(entries)) => {
+            (Mode::Add, Acl::Ordered(entries)) => {
                 let denied = self.deny.iter().map(Entry::deny);
                 let allowed = self.allow.iter().map(Entry::allow);
-                Level::Ordered(denied.chain(allowed).chain(entries).collect())
+                Acl::Ordered(denied.chain(allowed).chain(entries).collect())
             }
         })
     }
@@ -135,14 +135,14 @@ mod tests {
         assert_eq!((verdict.unwrap(), record), (Verdict::Pass, before));
     }
 
-    fn flat(allow: &[&str], deny: &[&str]) -> Level {
+    fn flat(allow: &[&str], deny: &[&str]) -> Acl {
         let owned = |tokens: &[&str]| tokens.iter().map(|token| (*token).to_owned()).collect();
-        Level::Flat { allow: owned(allow), deny: owned(deny) }
+        Acl::Flat { allow: owned(allow), deny: owned(deny) }
     }
 
     /// A file of ann, mode 640 with the group 100.
-    fn unix() -> Level {
-        Level::Ordered(vec![
+    fn unix() -> Acl {
+        Acl::Ordered(vec![
             Entry::allow("unix:u:0"),
             Entry::allow("unix:u:1"),
             Entry::allow("unix:g:100"),
@@ -150,8 +150,8 @@ mod tests {
         ])
     }
 
-    /// Which of these people a level admits.
-    fn sees(settings: Value, level: Level) -> Vec<&'static str> {
+    /// Which of these people an acl admits.
+    fn sees(settings: Value, acl: Acl) -> Vec<&'static str> {
         let people = [
             ("nobody", ""),
             ("ann", "unix:u:1 unix:everyone"),
@@ -160,10 +160,10 @@ mod tests {
             ("audit", "unix:g:8 unix:u:4 unix:everyone"),
             ("both", "unix:g:8 unix:g:9"),
         ];
-        let level = (TRANSFORM.open)(&settings).unwrap().access(Cow::Owned(level));
+        let acl = (TRANSFORM.open)(&settings).unwrap().access(Cow::Owned(acl));
         let admitted = people.into_iter().filter(|(_, tokens)| {
             let tokens: Tokens = tokens.split_whitespace().collect();
-            level.admits(&tokens)
+            acl.admits(&tokens)
         });
         admitted.map(|(name, _)| name).collect()
     }
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn forced_tokens_replace_what_the_source_says() {
         let forced = json!({"allow": ["unix:g:8"], "deny": ["unix:g:9"]});
-        for level in [unix(), Level::open(), flat(&["unix:u:3"], &["unix:g:8"])] {
-            assert_eq!(sees(forced.clone(), level), ["audit"]);
+        for acl in [unix(), Acl::open(), flat(&["unix:u:3"], &["unix:g:8"])] {
+            assert_eq!(sees(forced.clone(), acl), ["audit"]);
         }
         assert_eq!(
             sees(json!({"deny": ["unix:g:9"]}), unix()),
@@ -193,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn added_tokens_join_the_sets_of_a_flat_level() {
+    fn added_tokens_join_the_sets_of_a_flat_acl() {
         let add = json!({"mode": "add", "allow": ["unix:g:8"]});
         assert_eq!(sees(add.clone(), flat(&["unix:u:3"], &["unix:g:9"])), ["eve", "audit"]);
-        assert_eq!(sees(add, Level::open()), ["audit", "both"], "what was open to all is so no longer");
-        assert_eq!(sees(json!({"mode": "add", "deny": ["unix:g:9"]}), Level::open()), Vec::<&str>::new());
+        assert_eq!(sees(add, Acl::open()), ["audit", "both"], "what was open to all is so no longer");
+        assert_eq!(sees(json!({"mode": "add", "deny": ["unix:g:9"]}), Acl::open()), Vec::<&str>::new());
     }
 
     #[test]

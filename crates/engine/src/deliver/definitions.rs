@@ -10,26 +10,26 @@ use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Container, LOST, Says, Statement};
+use ingather_connector::output::{JobContainer, LOST, Says, Statement};
 use ingather_store::connections;
+use ingather_store::containers::{self, PendingAcl, Ruled};
 use ingather_store::definitions::{self, Defined, Pending, Subject};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::places::{self, Narrow, Ruled};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 
+use crate::access_filter::CHAIN_MAX;
 use crate::error::{self, EngineError};
 use crate::outputs::Opened;
 use crate::run::{Run, lock};
 use crate::visit::access_digest;
-use crate::who::CHAIN_MAX;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What an entry says about who may see it: class, place, handle of the job.
-pub(crate) type Reference = (Option<ClassId>, Option<PlaceId>, i64);
+/// What an entry says about who may see it: acl, container, handle of the job.
+pub(crate) type Reference = (Option<AclId>, Option<ContainerId>, i64);
 
 /// What one output was told, as far as it has answered.
 pub(crate) struct Definitions {
@@ -38,12 +38,12 @@ pub(crate) struct Definitions {
     /// Number of the last thing that was told in it before.
     follows: i64,
     told: HashMap<Subject, Digest>,
-    /// The changes of places up to which containers are told.
+    /// Number of the last change of containers that the output was told of.
     judged: Option<i64>,
     /// What is to be told first.
     begins: Option<Says>,
-    /// Classes that the output may not have been told.
-    untold: Vec<ClassId>,
+    /// Acls that the output may not have been told.
+    untold: Vec<AclId>,
 }
 
 /// What is to be said, and what it defines, with its digest.
@@ -72,8 +72,8 @@ impl Definitions {
         anew: bool,
     ) -> Result<Definitions> {
         let (mut told, mut untold) = (HashMap::new(), Vec::new());
-        for (subject, sent, held) in definitions::list(sql, output)? {
-            let is_told = held == Some(sent);
+        for (subject, intended, confirmed) in definitions::list(sql, output)? {
+            let is_told = confirmed == Some(intended);
             let is_known = match subject {
                 // What a reader cannot do without is told again to whoever begins with a file that was cut.
                 Subject::Also(_) => is_told && !anew,
@@ -82,12 +82,12 @@ impl Definitions {
             // Where nobody knows what was said last, it is told again.
             match subject {
                 _ if is_known => {
-                    told.insert(subject, sent);
+                    told.insert(subject, intended);
                 }
                 Subject::Container(..) | Subject::Also(_) => {
                     told.insert(subject, Digest::NONE);
                 }
-                Subject::Acl(class) => untold.push(class),
+                Subject::Acl(acl_id) => untold.push(acl_id),
                 Subject::Entries(_) => {}
             }
         }
@@ -100,7 +100,7 @@ impl Definitions {
     }
 
     pub(crate) fn note_entries(&mut self, defined: Defined) {
-        self.told.insert(defined.subject, defined.sent);
+        self.told.insert(defined.subject, defined.intended);
     }
 
     /// Whether there may be something to tell, beside what entries need.
@@ -120,17 +120,18 @@ impl Definitions {
         let also = if ends.is_some() { self.also(sql, output)? } else { Vec::new() };
         let beside = also.iter().flat_map(|(_, references)| references).copied().collect::<Vec<Reference>>();
         let references = || references.iter().chain(&beside);
-        let mut classes: BTreeSet<ClassId> = references().filter_map(|(class, ..)| *class).collect();
-        classes.extend(&self.untold);
-        let container = |(_, place, job): &Reference| Some(Container { place: (*place)?, job: *job });
-        let mut containers: BTreeSet<Container> = references().filter_map(container).collect();
-        let is_told = |id: &Container| self.told.get(&Subject::Container(id.place, id.job));
+        let mut acl_ids: BTreeSet<AclId> = references().filter_map(|(acl_id, ..)| *acl_id).collect();
+        acl_ids.extend(&self.untold);
+        let container =
+            |(_, container, job): &Reference| Some(JobContainer { container: (*container)?, job: *job });
+        let mut containers: BTreeSet<JobContainer> = references().filter_map(container).collect();
+        let is_told = |id: &JobContainer| self.told.get(&Subject::Container(id.container, id.job));
         containers.retain(|id| !is_told(id).copied().is_some_and(Digest::is_some));
         let is_behind =
-            self.judged != Some(generation) && !planted(Mutation::NarrowingToldAtTheEnd) || ends.is_some();
+            self.judged != Some(generation) && !failpoint(Failpoint::NarrowingToldAtTheEnd) || ends.is_some();
         if is_behind {
             containers.extend(self.told.keys().filter_map(|subject| match *subject {
-                Subject::Container(place, job) => Some(Container { place, job }),
+                Subject::Container(container, job) => Some(JobContainer { container, job }),
                 _ => None,
             }));
         }
@@ -139,24 +140,25 @@ impl Definitions {
             let chains = if is_behind { Chains::all(sql)? } else { Chains::of(sql, &containers)? };
             for id in containers {
                 let acls = chains.acls(id);
-                let (subject, digest) = (Subject::Container(id.place, id.job), digest(acls.as_deref()));
+                let (subject, digest) = (Subject::Container(id.container, id.job), digest(acls.as_deref()));
                 if self.told.get(&subject) != Some(&digest) {
-                    classes.extend(acls.iter().flatten());
+                    acl_ids.extend(acls.iter().flatten());
                     changed.push((Some((subject, digest)), Says::Container { id, acls }));
                 }
             }
         }
-        classes.retain(|class| !self.told.contains_key(&Subject::Acl(*class)));
-        let classes: Vec<i64> = classes.into_iter().map(|class| class.0).collect();
-        let levels = if classes.is_empty() { Vec::new() } else { definitions::levels(sql, &classes)? };
-        let acls = levels.into_iter().map(|(id, level)| {
-            let subject = (Subject::Acl(id), level.digest());
-            (Some(subject), Says::Acl { id, level })
+        acl_ids.retain(|acl_id| !self.told.contains_key(&Subject::Acl(*acl_id)));
+        let acl_ids: Vec<i64> = acl_ids.into_iter().map(|acl_id| acl_id.0).collect();
+        let acls = if acl_ids.is_empty() { Vec::new() } else { definitions::acls(sql, &acl_ids)? };
+        let acls = acls.into_iter().map(|(id, acl)| {
+            let subject = (Subject::Acl(id), acl.digest());
+            (Some(subject), Says::Acl { id, acl })
         });
         let begins = self.begins.iter().map(|begins| (None, begins.clone()));
         let also = also.into_iter().map(|(address, references)| {
-            let container =
-                |(class, place, job): Reference| (class, place.map(|place| Container { place, job }));
+            let container = |(acl_id, container, job): Reference| {
+                (acl_id, container.map(|container| JobContainer { container, job }))
+            };
             let subject = (Subject::Also(address), digest_of_references(&references));
             (
                 Some(subject),
@@ -180,9 +182,9 @@ impl Definitions {
             _ => None,
         });
         let mut also: BTreeMap<i64, Vec<Reference>> = told.collect();
-        for Pending { address, reference, held } in pending {
+        for Pending { address, reference, confirmed } in pending {
             // What the entry says itself need not be said beside it.
-            if held != Some(access_digest(reference.0, reference.1)) {
+            if confirmed != Some(access_digest(reference.0, reference.1)) {
                 also.entry(address).or_default().push(reference);
             }
         }
@@ -197,11 +199,11 @@ impl Definitions {
     fn answered(&mut self, draft: &Draft) {
         for defined in &draft.defined {
             match defined.subject {
-                Subject::Also(_) if defined.sent == digest_of_references(&[]) => {
+                Subject::Also(_) if defined.intended == digest_of_references(&[]) => {
                     self.told.remove(&defined.subject);
                 }
                 subject => {
-                    self.told.insert(subject, defined.sent);
+                    self.told.insert(subject, defined.intended);
                 }
             }
         }
@@ -219,14 +221,14 @@ impl Definitions {
     }
 }
 
-fn digest(acls: Option<&[ClassId]>) -> Digest {
+fn digest(acls: Option<&[AclId]>) -> Digest {
     let Some(acls) = acls else { return NOBODY };
-    Digest::of(&acls.iter().flat_map(|class| class.0.to_le_bytes()).collect::<Vec<u8>>())
+    Digest::of(&acls.iter().flat_map(|acl_id| acl_id.0.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 fn digest_of_references(references: &[Reference]) -> Digest {
-    let number = |(class, place, job): &Reference| {
-        [class.map_or(0, |class| class.0), place.map_or(0, |place| place.0), *job]
+    let number = |(acl_id, container, job): &Reference| {
+        [acl_id.map_or(0, |acl_id| acl_id.0), container.map_or(0, |container| container.0), *job]
     };
     Digest::of(&references.iter().flat_map(number).flat_map(i64::to_le_bytes).collect::<Vec<u8>>())
 }
@@ -262,7 +264,7 @@ impl Opened {
         let first = connections::take_numbers(sql, id, self.session, wanted.len())?;
         let mut draft = Draft { judged: Some(generation), ..Draft::default() };
         for ((defined, says), seq) in wanted.into_iter().zip(first..) {
-            draft.defined.extend(defined.map(|(subject, sent)| Defined { subject, seq, sent }));
+            draft.defined.extend(defined.map(|(subject, intended)| Defined { subject, seq, intended }));
             draft.statements.push(Statement { seq, says });
         }
         definitions::intend(sql, id, &draft.defined)?;
@@ -315,8 +317,10 @@ pub(crate) fn tell(
     desk.store.write(Durability::Synced, |sql| {
         desk.lease.fence(sql)?;
         definitions::confirm(sql, id, &draft.defined)?;
-        definitions::drop_settled(sql, id, digest_of_references(&[]))?;
-        stands.iter().try_for_each(|s| connections::settle(sql, id, &s.identity, s.number, s.session))
+        definitions::drop_unneeded(sql, id, digest_of_references(&[]))?;
+        stands
+            .iter()
+            .try_for_each(|s| connections::record_generation(sql, id, &s.identity, s.number, s.session))
     })?;
     Ok(Ok(()))
 }
@@ -326,7 +330,7 @@ pub(crate) fn note_loss(desk: Desk<'_>, id: ConnectionId, opened: &Opened) -> Re
     let Some(stands) = opened.told_stands().filter(|stands| stands.identity == LOST) else { return Ok(()) };
     desk.store.write(Durability::Synced, |sql| {
         desk.lease.fence(sql)?;
-        connections::settle(sql, id, &stands.identity, stands.number, stands.session)
+        connections::record_generation(sql, id, &stands.identity, stands.number, stands.session)
     })
 }
 
@@ -340,57 +344,58 @@ pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
     let desk = Desk { store, lease, call: &run.call };
     let balance = *lock(&run.balance);
-    for slot in run.outputs.iter().filter(|slot| slot.can.told) {
-        if let Some(opened) = slot.output().as_mut() {
+    for queue in run.outputs.iter().filter(|queue| queue.capabilities.told) {
+        if let Some(opened) = queue.output().as_mut() {
             let ends = ends(&run.job_name, Some(run.number), outcome, balance);
-            tell(desk, slot.id, opened, Some(ends))?
-                .map_err(|fault| EngineError::Output { name: slot.name.clone(), fault })?;
+            tell(desk, queue.id, opened, Some(ends))?
+                .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
         }
     }
     Ok(())
 }
 
-/// Places, by what is needed to judge them.
+/// Containers, by what is needed to judge them.
 struct Chains {
-    places: HashMap<PlaceId, (ClassId, Option<PlaceId>)>,
-    narrow: HashMap<(PlaceId, i64), Vec<ClassId>>,
+    containers: HashMap<ContainerId, (AclId, Option<ContainerId>)>,
+    pending: HashMap<(ContainerId, i64), Vec<AclId>>,
     jobs: HashSet<i64>,
 }
 
 impl Chains {
     fn all(sql: &mut Sql<'_>) -> Result<Chains> {
-        let (ruled, narrow) = (places::all(sql)?, places::all_narrow(sql)?);
-        Chains::from(sql, ruled, narrow)
+        let (ruled, pending) = (containers::all(sql)?, containers::all_pending(sql)?);
+        Chains::from(sql, ruled, pending)
     }
 
-    fn of(sql: &mut Sql<'_>, containers: &BTreeSet<Container>) -> Result<Chains> {
-        let ids: BTreeSet<i64> = containers.iter().map(|id| id.place.0).collect();
+    fn of(sql: &mut Sql<'_>, containers: &BTreeSet<JobContainer>) -> Result<Chains> {
+        let ids: BTreeSet<i64> = containers.iter().map(|id| id.container.0).collect();
         let ruled = definitions::above(sql, &ids.into_iter().collect::<Vec<i64>>())?;
-        let met: Vec<i64> = ruled.iter().map(|place| place.id.0).collect();
-        let narrow = definitions::narrow_at(sql, &met)?;
-        Chains::from(sql, ruled, narrow)
+        let met: Vec<i64> = ruled.iter().map(|container| container.id.0).collect();
+        let pending = definitions::pending_at(sql, &met)?;
+        Chains::from(sql, ruled, pending)
     }
 
-    fn from(sql: &mut Sql<'_>, ruled: Vec<Ruled>, narrow: Vec<Narrow>) -> Result<Chains> {
-        let places = ruled.into_iter().map(|place| (place.id, (place.level, place.parent))).collect();
-        let mut by_place: HashMap<(PlaceId, i64), Vec<ClassId>> = HashMap::new();
-        for narrow in narrow.into_iter().filter(|_| !planted(Mutation::ContainerToldBeforeItIsProven)) {
-            by_place.entry((narrow.place, narrow.job)).or_default().push(narrow.class);
+    fn from(sql: &mut Sql<'_>, ruled: Vec<Ruled>, pending: Vec<PendingAcl>) -> Result<Chains> {
+        let containers =
+            ruled.into_iter().map(|container| (container.id, (container.acl, container.parent))).collect();
+        let mut by_container: HashMap<(ContainerId, i64), Vec<AclId>> = HashMap::new();
+        for pending in pending.into_iter().filter(|_| !failpoint(Failpoint::ContainerToldBeforeItIsProven)) {
+            by_container.entry((pending.container, pending.job)).or_default().push(pending.acl_id);
         }
         let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
-        Ok(Chains { places, narrow: by_place, jobs })
+        Ok(Chains { containers, pending: by_container, jobs })
     }
 
     /// All that must admit, in order; none when the chain is broken, or longer than any path.
-    fn acls(&self, id: Container) -> Option<Vec<ClassId>> {
+    fn acls(&self, id: JobContainer) -> Option<Vec<AclId>> {
         let job = if self.jobs.contains(&id.job) { id.job } else { 0 };
         let mut acls = BTreeSet::new();
-        let mut at = Some(id.place);
+        let mut at = Some(id.container);
         for _ in 0..CHAIN_MAX {
-            let Some(place) = at else { return Some(acls.into_iter().collect()) };
-            let (level, parent) = self.places.get(&place)?;
-            acls.insert(*level);
-            acls.extend(self.narrow.get(&(place, job)).into_iter().flatten());
+            let Some(container) = at else { return Some(acls.into_iter().collect()) };
+            let (acl, parent) = self.containers.get(&container)?;
+            acls.insert(*acl);
+            acls.extend(self.pending.get(&(container, job)).into_iter().flatten());
             at = *parent;
         }
         None

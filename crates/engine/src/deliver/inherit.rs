@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, ConnectionId, Digest, JobId, PlaceId};
-use ingather_connector::output::{Change, Op, OutputCan};
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
+use ingather_connector::output::{Change, Op, OutputCapabilities};
 use ingather_store::deliveries::{self, Intent, Owner};
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, documents, jobs};
 
 use crate::visit::access_digest;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Who has the entry of an address from now on.
+/// Who owns the entry of an address once its owner has left it.
 #[derive(Clone, Debug)]
-pub(crate) struct Heir {
+pub(crate) struct NextOwner {
     /// All who claim the address, with their jobs.
     others: Vec<(i64, JobId)>,
     /// As whose the entry stays; none: the first one to come sends its own, and the entry is hidden until then.
@@ -35,42 +35,42 @@ struct Adopter {
     job_name: Arc<str>,
     name: String,
     version: Option<Digest>,
-    class: Option<ClassId>,
-    place: Option<PlaceId>,
+    acl_id: Option<AclId>,
+    container: Option<ContainerId>,
 }
 
-impl Heir {
-    /// The heir of an address that `document` leaves; none when nobody else claims it.
+impl NextOwner {
+    /// The next owner of an address that `document` leaves; none when nobody else claims it.
     pub(crate) fn of(
         sql: &mut Sql<'_>,
-        can: OutputCan,
+        capabilities: OutputCapabilities,
         owners: &[Owner],
         document: i64,
-    ) -> Result<Option<Heir>> {
+    ) -> Result<Option<NextOwner>> {
         let others = || owners.iter().filter(|owner| owner.document != document);
         if others().next().is_none() {
             return Ok(None);
         }
-        let adopts = match others().find(|other| can.access && other.holds_its_own()) {
+        let adopts = match others().find(|other| capabilities.access && other.holds_its_own()) {
             Some(same) => adopter(sql, same)?,
             None => None,
         };
         let others = others().map(|other| (other.document, other.job)).collect();
-        Ok(Some(Heir { others, adopts, is_gone: false }))
+        Ok(Some(NextOwner { others, adopts, is_gone: false }))
     }
 
     /// What is sent in place of a removal.
-    pub(crate) fn change(&self, can: OutputCan, removal: Change) -> Change {
+    pub(crate) fn change(&self, capabilities: OutputCapabilities, removal: Change) -> Change {
         match &self.adopts {
-            Some(Adopter { job, job_name, name, version, class, place }) => Change {
+            Some(Adopter { job, job_name, name, version, acl_id, container }) => Change {
                 job: job.0,
                 job_name: job_name.clone(),
                 document: name.clone(),
-                op: Op::Access { version: *version, class: *class, place: *place },
+                op: Op::Access { version: *version, acl_id: *acl_id, container: *container },
                 ..removal
             },
-            None if can.access => {
-                Change { op: Op::Access { version: None, class: None, place: None }, ..removal }
+            None if capabilities.access => {
+                Change { op: Op::Access { version: None, acl_id: None, container: None }, ..removal }
             }
             None => removal,
         }
@@ -84,20 +84,25 @@ impl Heir {
         left: &Intent,
         now: i64,
     ) -> Result<()> {
-        if self.adopts.is_some() || planted(Mutation::LeftEntryStays) {
+        if self.adopts.is_some() || failpoint(Failpoint::LeftEntryStays) {
             return Ok(());
         }
-        deliveries::overwrite(sql, output, false, left)?;
+        deliveries::supersede(sql, output, false, left)?;
         self.want(sql, now)
     }
 
     fn want(&self, sql: &mut Sql<'_>, now: i64) -> Result<()> {
         self.others.iter().try_for_each(|(document, job)| {
-            work::want(sql, *job, 0, &[Wanted { document: *document, due: now, cause: Cause::Resend }])
+            queue::enqueue(
+                sql,
+                *job,
+                0,
+                &[VisitRequest { document: *document, due: now, reason: VisitReason::Resend }],
+            )
         })
     }
 
-    /// The answer to [`Heir::change`].
+    /// The answer to [`NextOwner::change`].
     pub(crate) fn answered(
         &mut self,
         answer: std::result::Result<(), Fault>,
@@ -113,7 +118,7 @@ impl Heir {
     }
 
     /// Writes what follows from the answer.
-    pub(crate) fn settle(
+    pub(crate) fn complete(
         &self,
         sql: &mut Sql<'_>,
         output: ConnectionId,
@@ -123,18 +128,20 @@ impl Heir {
         if !self.is_gone {
             return Ok(());
         }
-        deliveries::overwrite(sql, output, false, left)?;
+        deliveries::supersede(sql, output, false, left)?;
         self.want(sql, now)
     }
 }
 
-fn adopter(sql: &mut Sql<'_>, heir: &Owner) -> Result<Option<Adopter>> {
-    let Some(stored) = documents::get(sql, &[heir.document])?.into_iter().next() else { return Ok(None) };
-    let Some(job) = jobs::get(sql, heir.job)? else { return Ok(None) };
-    let (class, place) = (stored.known.class, stored.known.place);
+fn adopter(sql: &mut Sql<'_>, next_owner: &Owner) -> Result<Option<Adopter>> {
+    let Some(stored) = documents::get(sql, &[next_owner.document])?.into_iter().next() else {
+        return Ok(None);
+    };
+    let Some(job) = jobs::get(sql, next_owner.job)? else { return Ok(None) };
+    let (acl_id, container) = (stored.known.acl_id, stored.known.container);
     // A document whose visit is not settled does not know yet what its entry says.
-    let is_sent = access_digest(class, place) == heir.holding.sent_access;
-    let (job_name, version) = (job.name.as_str().into(), heir.holding.known());
-    let adopter = Adopter { job: job.id, job_name, name: stored.name, version, class, place };
+    let is_sent = access_digest(acl_id, container) == next_owner.state.intended_acl;
+    let (job_name, version) = (job.name.as_str().into(), next_owner.state.known());
+    let adopter = Adopter { job: job.id, job_name, name: stored.name, version, acl_id, container };
     Ok(Some(adopter).filter(|_| is_sent))
 }

@@ -10,8 +10,8 @@ use ingather_connector::model::limits;
 use ingather_connector::output::{Continuity, Generation};
 use ingather_store::connections::{self, Connection};
 use ingather_store::definitions::{self, Defined, Subject};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
-use ingather_store::mutations::{Mutation, planted};
 use ingather_store::{Durability, Store, StoreError};
 
 use super::definitions::{Definitions, Reference};
@@ -31,11 +31,11 @@ fn is_of_another_day(
     let newer = stands.seq > known.ceiling;
     // Another opening has written since, to this file or to one that took its place.
     let here = witness.knows(known.next_session).map_err(unusable)?;
-    let parted = !here.unwrap_or(known.identity.is_none()) && !planted(Mutation::PutBackUnwitnessed);
+    let parted = !here.unwrap_or(known.identity.is_none()) && !failpoint(Failpoint::PutBackUnwitnessed);
     // It begins, and has lost what was confirmed: a copy of an earlier day, or another one. A new file is what a rotation leaves.
     let older = stands.number < known.generation
         && !stands.identity.is_empty()
-        && !planted(Mutation::OlderTakenForCut);
+        && !failpoint(Failpoint::OlderTakenForCut);
     // As many lines prove nothing.
     let other = continuity == Continuity::Other;
     Ok(newer || parted || older || other)
@@ -81,7 +81,7 @@ pub(crate) fn load(
     }
     let is_known = known.identity.is_some() && !of_another_day;
     let lost = continuity != Continuity::Same || stands.number < known.generation;
-    let lost = lost && !planted(Mutation::CutNotNoticed);
+    let lost = lost && !failpoint(Failpoint::CutNotNoticed);
     // What was confirmed is not less because the file that has it was moved away.
     let (state, follows) = match is_known {
         true => (known.session, known.generation.max(stands.number)),
@@ -96,16 +96,16 @@ pub(crate) fn load(
         }
         if lost || !is_known {
             if is_known {
-                definitions::lose(sql, known.id)?;
+                definitions::unconfirm(sql, known.id)?;
                 // As if somebody had begun to tell all that entries refer to, also those of an earlier format.
                 let in_use = definitions::in_use(sql, known.id)?;
                 definitions::intend(sql, known.id, &untold(&in_use))?;
             } else {
-                definitions::forget(sql, known.id)?;
+                definitions::reset(sql, known.id)?;
             }
         }
         // What is in it by now was written by an opening that the store knew.
-        connections::settle(sql, known.id, &stands.identity, stands.number.max(follows), state)?;
+        connections::record_generation(sql, known.id, &stands.identity, stands.number.max(follows), state)?;
         // The store knows who opened the output, which is not ahead of it any more.
         connections::take_numbers(sql, known.id, Some(session), 1)?;
         Definitions::load(sql, known.id, (state, follows), lost)
@@ -119,8 +119,8 @@ pub(crate) fn load(
 
 /// Definitions that these references need, as begun.
 fn untold(in_use: &[Reference]) -> Vec<Defined> {
-    let subjects = in_use.iter().flat_map(|(class, place, job)| {
-        [class.map(Subject::Acl), place.map(|place| Subject::Container(place, *job))]
+    let subjects = in_use.iter().flat_map(|(acl_id, container, job)| {
+        [acl_id.map(Subject::Acl), container.map(|container| Subject::Container(container, *job))]
     });
     let subjects: BTreeSet<Subject> = subjects.flatten().collect();
     subjects.into_iter().map(|subject| Defined { subject, seq: 0, sent: Digest::NONE }).collect()

@@ -13,10 +13,10 @@ use ingather_connector::output::{Change, Op};
 use ingather_store::definitions::{self, Defined, Subject};
 use ingather_store::deliveries::Delivery;
 use ingather_store::documents::Stored;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
 
-use super::{Deliverer, Sent, Step};
+use super::{ChangeKind, InFlight, Sender};
 use crate::deliver::definitions::{self as engine, Desk, Draft, Reference};
 use crate::error::Result;
 use crate::visit::access_digest;
@@ -24,77 +24,89 @@ use crate::visit::access_digest;
 /// What an entry will refer to; none when it goes.
 pub(crate) fn reference(change: &Change) -> Option<Reference> {
     match change.op {
-        Op::Put { class, place, .. } | Op::Access { class, place, .. } => Some((class, place, change.job)),
+        Op::Put { acl_id, container, .. } | Op::Access { acl_id, container, .. } => {
+            Some((acl_id, container, change.job))
+        }
         Op::Delete => None,
     }
 }
 
-impl Deliverer<'_> {
+impl Sender<'_> {
     /// Tells the output what it has to know by now, while nothing is to be sent. What goes wrong is told again before the next
     /// batch, or at the end.
     pub(super) fn tell(&self) -> Result<()> {
-        let (true, Some(store), Some(lease)) = (self.slot.can.told, &self.run.store, &self.run.lease) else {
+        let (true, Some(store), Some(lease)) =
+            (self.queue.capabilities.told, &self.run.store, &self.run.lease)
+        else {
             return Ok(());
         };
-        if planted(Mutation::NarrowingToldAtTheEnd) || planted(Mutation::EntryAheadOfItsContainer) {
+        if failpoint(Failpoint::NarrowingToldAtTheEnd) || failpoint(Failpoint::EntryAheadOfItsContainer) {
             return Ok(());
         }
         let desk = Desk { store, lease, call: &self.run.call };
-        if let Some(opened) = self.slot.output().as_mut()
-            && let Err(fault) = engine::tell(desk, self.slot.id, opened, None)?
+        if let Some(opened) = self.queue.output().as_mut()
+            && let Err(fault) = engine::tell(desk, self.queue.id, opened, None)?
         {
-            tracing::debug!(output = self.slot.name, fault = %fault, "not told");
+            tracing::debug!(output = self.queue.name, fault = %fault, "not told");
         }
         Ok(())
     }
 
     /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.
-    pub(super) fn speak(&self, sql: &mut Sql<'_>, sent: &mut [Sent]) -> std::result::Result<(), StoreError> {
-        let is_access = |entry: &Sent| matches!(entry.prepared.step, Step::Access { .. });
-        let ids: Vec<i64> = sent.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
-        if !self.slot.can.told || ids.is_empty() {
+    pub(super) fn speak(
+        &self,
+        sql: &mut Sql<'_>,
+        in_flight: &mut [InFlight],
+    ) -> std::result::Result<(), StoreError> {
+        let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
+        let ids: Vec<i64> = in_flight.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
+        if !self.queue.capabilities.told || ids.is_empty() {
             return Ok(());
         }
-        let held = deliveries::holdings(sql, &ids)?.into_iter().filter(|one| one.output == self.slot.id);
+        let states = deliveries::states(sql, &ids)?.into_iter().filter(|one| one.output == self.queue.id);
         let known: HashMap<(i64, i64), Option<Digest>> =
-            held.map(|one| ((one.document, one.component), one.holding.known())).collect();
-        for entry in sent.iter_mut().filter(|entry| is_access(entry)) {
+            states.map(|one| ((one.document, one.component), one.state.known())).collect();
+        for entry in in_flight.iter_mut().filter(|entry| is_access(entry)) {
             entry.speaks_of = known.get(&(entry.intent.document, entry.intent.component)).copied().flatten();
         }
         Ok(())
     }
 
     /// What has to be told before these entries.
-    pub(super) fn draft(&self, sql: &mut Sql<'_>, sent: &[Sent]) -> std::result::Result<Draft, StoreError> {
-        let mut output = self.slot.output();
-        let Some(opened) = output.as_mut().filter(|opened| opened.can.told) else {
+    pub(super) fn draft(
+        &self,
+        sql: &mut Sql<'_>,
+        in_flight: &[InFlight],
+    ) -> std::result::Result<Draft, StoreError> {
+        let mut output = self.queue.output();
+        let Some(opened) = output.as_mut().filter(|opened| opened.capabilities.told) else {
             return Ok(Draft::default());
         };
-        let changes = sent.iter().filter(|entry| !entry.settled).map(|entry| self.change(entry));
+        let changes = in_flight.iter().filter(|entry| !entry.nothing_to_send).map(|entry| self.change(entry));
         let references: Vec<Reference> = changes.filter_map(|change| reference(&change)).collect();
-        opened.draft(sql, self.slot.id, &references, None)
+        opened.draft(sql, self.queue.id, &references, None)
     }
 
     /// Tells references of all that the output holds of this job, unless it knows them. What goes wrong is done by the next run.
     pub(super) fn refer(&mut self) -> Result<()> {
-        let (run, slot) = (self.run, self.slot);
-        let knows = slot.output().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
+        let (run, queue) = (self.run, self.queue);
+        let knows = queue.output().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
         let (Some(store), Some(false)) = (&run.store, knows) else { return Ok(()) };
         let mut after = 0;
         loop {
             let ids = run.reader.read(|sql| {
-                deliveries::of_output(sql, slot.id, run.job.id, after, limits::DELIVERY_BATCH_MAX)
+                deliveries::of_output(sql, queue.id, run.job.id, after, limits::DELIVERY_BATCH_MAX)
             })?;
             let Some(last) = ids.last() else { break };
             after = *last;
             let mut changes = self.references(&ids)?;
             let refers: Vec<_> = changes.iter().filter_map(reference).collect();
-            let mut output = slot.output();
+            let mut output = queue.output();
             let Some(opened) = output.as_mut() else { return Ok(()) };
             let draft = store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
-                let draft = opened.draft(sql, slot.id, &refers, None)?;
-                let first = connections::take_numbers(sql, slot.id, slot.session, changes.len())?;
+                let draft = opened.draft(sql, queue.id, &refers, None)?;
+                let first = connections::take_numbers(sql, queue.id, queue.session, changes.len())?;
                 changes.iter_mut().zip(first..).for_each(|(change, seq)| change.seq = seq);
                 Ok(draft)
             })?;
@@ -106,10 +118,10 @@ impl Deliverer<'_> {
             let stands = opened.told_stands();
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
-                definitions::confirm(sql, slot.id, &draft.defined)?;
-                stands
-                    .iter()
-                    .try_for_each(|s| connections::settle(sql, slot.id, &s.identity, s.number, s.session))
+                definitions::confirm(sql, queue.id, &draft.defined)?;
+                stands.iter().try_for_each(|s| {
+                    connections::record_generation(sql, queue.id, &s.identity, s.number, s.session)
+                })
             })?;
             if run.sweep_stops() {
                 return Ok(());
@@ -120,16 +132,16 @@ impl Deliverer<'_> {
 
     /// From now on entries of this job are sent with references.
     fn all_refer(&self, store: &Store) -> Result<()> {
-        let (run, slot) = (self.run, self.slot);
+        let (run, queue) = (self.run, self.queue);
         let done = store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
-            let seq = connections::take_numbers(sql, slot.id, slot.session, 1)?;
-            let done = Defined { subject: Subject::Entries(run.job.id), seq, sent: NOBODY };
-            definitions::intend(sql, slot.id, &[done])?;
-            definitions::confirm(sql, slot.id, &[done])?;
+            let seq = connections::take_numbers(sql, queue.id, queue.session, 1)?;
+            let done = Defined { subject: Subject::Entries(run.job.id), seq, intended: NOBODY };
+            definitions::intend(sql, queue.id, &[done])?;
+            definitions::confirm(sql, queue.id, &[done])?;
             Ok(done)
         })?;
-        if let Some(told) = slot.output().as_mut().and_then(|opened| opened.definitions.as_mut()) {
+        if let Some(told) = queue.output().as_mut().and_then(|opened| opened.definitions.as_mut()) {
             told.note_entries(done);
         }
         Ok(())
@@ -138,9 +150,9 @@ impl Deliverer<'_> {
     /// What the output is known to hold of documents, as changes of access that change nothing.
     fn references(&self, ids: &[i64]) -> Result<Vec<Change>> {
         let run = self.run;
-        let (held, stored, uris, components) = run.reader.read(|sql| {
-            let (held, stored) = (deliveries::holdings(sql, ids)?, documents::get(sql, ids)?);
-            Ok((held, stored, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
+        let (states, stored, uris, components) = run.reader.read(|sql| {
+            let (states, stored) = (deliveries::states(sql, ids)?, documents::get(sql, ids)?);
+            Ok((states, stored, deliveries::uris(sql, ids)?, deliveries::components(sql, ids)?))
         })?;
         let stored: HashMap<i64, Stored> = stored.into_iter().map(|one| (one.known.id.0, one)).collect();
         let uris: HashMap<(i64, ConnectionId), String> =
@@ -149,13 +161,13 @@ impl Deliverer<'_> {
             components.into_iter().map(|one| ((one.document, one.id), one.name)).collect();
         let change = |delivery: Delivery| {
             let stored = stored.get(&delivery.document)?;
-            let (class, place) = (stored.known.class, stored.known.place);
-            let access = delivery.holding.sent_access;
-            let is_told = access == NOBODY || access == access_digest(class, place);
-            let is_held = delivery.holding.is_confirmed()
-                && delivery.holding.held != Some(Digest::NONE)
+            let (acl_id, container) = (stored.known.acl_id, stored.known.container);
+            let access = delivery.state.intended_acl;
+            let is_told = access == NOBODY || access == access_digest(acl_id, container);
+            let is_delivered = delivery.state.is_confirmed()
+                && delivery.state.confirmed != Some(Digest::NONE)
                 && matches!(delivery.outcome.as_deref(), None | Some("shared"));
-            if !is_told || !is_held {
+            if !is_told || !is_delivered {
                 return None;
             }
             let uri = uris.get(&(delivery.document, delivery.output)).cloned();
@@ -172,13 +184,13 @@ impl Deliverer<'_> {
                 document: stored.name.clone(),
                 seq: 0,
                 op: Op::Access {
-                    version: delivery.holding.known(),
-                    class: class.filter(|_| access != NOBODY),
-                    place,
+                    version: delivery.state.known(),
+                    acl_id: acl_id.filter(|_| access != NOBODY),
+                    container,
                 },
             })
         };
-        let held = held.into_iter().filter(|delivery| delivery.output == self.slot.id);
-        Ok(held.filter_map(change).collect())
+        let states = states.into_iter().filter(|delivery| delivery.output == self.queue.id);
+        Ok(states.filter_map(change).collect())
     }
 }

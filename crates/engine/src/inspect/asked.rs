@@ -49,15 +49,15 @@ impl Asked {
 }
 
 /// Where a name leads that no output was sent anything of.
-pub(super) struct Place {
+pub(super) struct Target {
     pub(super) named: Named,
     /// What is asked about in it; none for the document itself.
     pub(super) part: Option<String>,
 }
 
-impl Place {
-    pub(super) fn whole(named: Named) -> Place {
-        Place { named, part: None }
+impl Target {
+    pub(super) fn whole(named: Named) -> Target {
+        Target { named, part: None }
     }
 }
 
@@ -101,28 +101,28 @@ impl Engine {
         job: &Job,
         source: &dyn Repository,
         text: &str,
-    ) -> Result<std::result::Result<Place, Reason>> {
-        if let Some(place) = self.at_source(source, text) {
-            return Ok(Ok(place));
+    ) -> Result<std::result::Result<Target, Reason>> {
+        if let Some(target) = self.at_source(source, text) {
+            return Ok(Ok(target));
         }
         for (document, part) in within(text) {
             let Ok(named) = source.named(document) else { continue };
             if self.find(job, &named)?.is_some() {
-                return Ok(Ok(Place { named, part: Some(part) }));
+                return Ok(Ok(Target { named, part: Some(part) }));
             }
         }
-        Ok(source.named(text).map(Place::whole))
+        Ok(source.named(text).map(Target::whole))
     }
 
     /// What `text` names at the source now: a document, or else something in one; none when neither is there.
-    pub(super) fn at_source(&self, source: &dyn Repository, text: &str) -> Option<Place> {
+    pub(super) fn at_source(&self, source: &dyn Repository, text: &str) -> Option<Target> {
         let there = |text: &str| {
             source.named(text).ok().filter(|named| source.look(&self.call(), &named.key).is_ok())
         };
-        let whole = there(text).map(Place::whole);
+        let whole = there(text).map(Target::whole);
         whole.or_else(|| {
             let mut ways = within(text).into_iter();
-            ways.find_map(|(document, part)| Some(Place { named: there(document)?, part: Some(part) }))
+            ways.find_map(|(document, part)| Some(Target { named: there(document)?, part: Some(part) }))
         })
     }
 

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::model::ids::{AclId, Digest};
 use ingather_connector::model::{limits, merge::Known};
 use ingather_connector::repository::{Named, Repository, Standing};
 use ingather_store::explain::{self, Facts, Sent};
 use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, Run};
-use ingather_store::{deliveries, documents, places};
+use ingather_store::{containers, deliveries, documents};
 
-use super::asked::{Asked, Place};
+use super::asked::{Asked, Target};
 use super::imposed::Imposed;
 use super::trial::{Fate, Seen};
 use super::{missing, verdict};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::marks;
+use crate::id_set;
 use crate::visit::pipeline::Pipeline;
 
 /// Why one document stands as it does.
@@ -77,8 +77,8 @@ pub(super) struct Row {
     pub(super) is_held_back: bool,
     /// The last run met it; none when that run does not tell.
     pub(super) seen: Option<bool>,
-    /// Its own level as it was last read.
-    pub(super) level: Option<Level>,
+    /// Its own acl as it was last read.
+    pub(super) acl: Option<Acl>,
 }
 
 /// What a verdict is made of.
@@ -113,8 +113,8 @@ impl Engine {
         let asked = match self.asked(job, repository.as_ref(), text)? {
             Some(asked) => asked,
             None => match self.missing(job, repository.as_ref(), text)? {
-                Ok(Place { named, part: None }) => Asked { named, component: None },
-                Ok(Place { named, part: Some(part) }) => {
+                Ok(Target { named, part: None }) => Asked { named, component: None },
+                Ok(Target { named, part: Some(part) }) => {
                     return self.explain_missing(job, kind, repository.as_ref(), &named, &part);
                 }
                 Err(reason) => return self.foreign(job, text, reason),
@@ -130,7 +130,7 @@ impl Engine {
         }
         let mut imposed = None;
         if let Standing::Taken(observed) = &mut standing {
-            (observed.level, imposed) = self.shown_to(job, observed.level.clone());
+            (observed.acl, imposed) = self.shown_to(job, observed.acl.clone());
         }
         let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
         let spots = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
@@ -177,14 +177,14 @@ impl Engine {
         })
     }
 
-    /// Who may see a document of a job that its source shows to `level`, and what the stages impose; a job whose stages
+    /// Who may see a document of a job that its source shows to `acl`, and what the stages impose; a job whose stages
     /// cannot be opened changes nothing.
-    pub(super) fn shown_to(&self, job: &Job, level: Level) -> (Level, Option<Imposed>) {
+    pub(super) fn shown_to(&self, job: &Job, acl: Acl) -> (Acl, Option<Imposed>) {
         match Pipeline::open(&job.definition, &self.registry) {
             Ok(pipeline) => {
-                (pipeline.access(&level).into_owned(), Imposed::by(&pipeline, &job.definition.stages))
+                (pipeline.access(&acl).into_owned(), Imposed::by(&pipeline, &job.definition.stages))
             }
-            Err(_) => (level, None),
+            Err(_) => (acl, None),
         }
     }
 
@@ -283,28 +283,28 @@ impl Engine {
             }
             let held = runs::held(sql, job.id, job.run)?;
             let listed = runs::list(sql, job.id, 1)?.first().is_some_and(|run| run.listed_at.is_some());
-            let seen = if listed { Some(runs::marks(sql, job.id, job.run)?) } else { None };
-            let level = places::levels(sql)?.into_iter().find(|(class, _)| Some(*class) == known.class);
-            let level = level.map(|(_, level): (ClassId, Level)| level);
-            Ok(Some((known, facts, sent, inside, held_for, held, seen, level)))
+            let seen = if listed { Some(runs::listed_ids(sql, job.id, job.run)?) } else { None };
+            let acl = containers::acls(sql)?.into_iter().find(|(acl_id, _)| Some(*acl_id) == known.acl_id);
+            let acl = acl.map(|(_, acl): (AclId, Acl)| acl);
+            Ok(Some((known, facts, sent, inside, held_for, held, seen, acl)))
         })?;
-        let Some((known, facts, sent, inside, held_for, held, seen, level)) = row else { return Ok(None) };
+        let Some((known, facts, sent, inside, held_for, held, seen, acl)) = row else { return Ok(None) };
         let id = known.id.0 as u64;
         let is_held_back = match held {
-            Some(bytes) => marks::from_bytes(&bytes)?.contains(id),
+            Some(bytes) => id_set::from_bytes(&bytes)?.contains(id),
             None => false,
         };
         let seen = match seen {
             Some(pages) => {
                 let mut met = false;
                 for bytes in pages {
-                    met |= marks::from_bytes(&bytes)?.contains(id);
+                    met |= id_set::from_bytes(&bytes)?.contains(id);
                 }
                 Some(met)
             }
             None => None,
         };
-        Ok(Some(Row { known, facts, sent, inside, held_for, is_held_back, seen, level }))
+        Ok(Some(Row { known, facts, sent, inside, held_for, is_held_back, seen, acl }))
     }
 
     /// The name that a document has now which is not where it was: in the store, or else at the source.

@@ -1,6 +1,6 @@
 //! What the stages of a job say about who may see its documents, in the place of the source or before it.
 
-use ingather_connector::model::access::{Entry, Level, Tokens};
+use ingather_connector::model::access::{Acl, Entry, Tokens};
 use ingather_connector::model::job::Stage;
 
 use crate::visit::pipeline::Pipeline;
@@ -26,46 +26,46 @@ impl Imposed {
     /// What a pipeline imposes; none when it leaves access as it is.
     pub(super) fn by(pipeline: &Pipeline, stages: &[Stage]) -> Option<Imposed> {
         // Of a source that admits nobody, what is said afterwards is of the stages alone.
-        let (level, places) = pipeline.access_by(Level::Ordered(Vec::new()));
+        let (acl, positions) = pipeline.access_by(Acl::Ordered(Vec::new()));
         let named = |at: &usize| format!("stage {} of the pipeline, `{}`", at + 1, stages[*at].transform);
-        let who = places.iter().rev().map(named).collect::<Vec<_>>().join(", after ");
-        let says = match level {
-            Level::Flat { allow, deny } => Says::Instead { allow, deny },
-            Level::Ordered(entries) => Says::Before(entries),
+        let who = positions.iter().rev().map(named).collect::<Vec<_>>().join(", after ");
+        let says = match acl {
+            Acl::Flat { allow, deny } => Says::Instead { allow, deny },
+            Acl::Ordered(entries) => Says::Before(entries),
         };
-        (!places.is_empty()).then_some(Imposed { who, says })
+        (!positions.is_empty()).then_some(Imposed { who, says })
     }
 
-    /// What a level has of its source; none when the stages leave nothing of that, or said something else when it was made.
-    pub(super) fn of_source(&self, level: &Level) -> Option<Level> {
-        match (&self.says, level) {
-            (Says::Before(entries), Level::Ordered(all)) => {
-                all.strip_prefix(entries.as_slice()).map(|rest| Level::Ordered(rest.to_vec()))
+    /// What an acl has of its source; none when the stages leave nothing of that, or said something else when it was made.
+    pub(super) fn of_source(&self, acl: &Acl) -> Option<Acl> {
+        match (&self.says, acl) {
+            (Says::Before(entries), Acl::Ordered(all)) => {
+                all.strip_prefix(entries.as_slice()).map(|rest| Acl::Ordered(rest.to_vec()))
             }
             // What joined a set cannot be told from what was in it.
-            (Says::Before(_), Level::Flat { .. }) => Some(level.clone()),
+            (Says::Before(_), Acl::Flat { .. }) => Some(acl.clone()),
             (Says::Instead { .. }, _) => None,
         }
     }
 
     /// The sentence that names what the stages decide for a user; none when the source decides, or stages that said
-    /// something else when the level was made.
-    pub(super) fn decides(&self, level: &Level, tokens: &Tokens) -> Option<String> {
+    /// something else when the acl was made.
+    pub(super) fn decides(&self, acl: &Acl, tokens: &Tokens) -> Option<String> {
         let who = &self.who;
-        match (&self.says, level) {
-            (Says::Instead { allow, deny }, Level::Flat { allow: now_allow, deny: now_deny }) => {
+        match (&self.says, acl) {
+            (Says::Instead { allow, deny }, Acl::Flat { allow: now_allow, deny: now_deny }) => {
                 if (allow, deny) != (now_allow, now_deny) {
                     return None;
                 }
                 let what = instead(allow, deny, tokens);
                 Some(format!("{who}, decides in the place of the file's own access: it {what}"))
             }
-            (Says::Before(entries), Level::Ordered(all)) if all.starts_with(entries) => {
+            (Says::Before(entries), Acl::Ordered(all)) if all.starts_with(entries) => {
                 let entry = entries.iter().find(|entry| tokens.holds(&entry.who))?;
                 let word = if entry.allow { "allows" } else { "denies" };
                 Some(format!("{who}, {word} `{}` before the file's own access is asked", entry.who))
             }
-            (Says::Before(entries), Level::Flat { deny, .. }) => {
+            (Says::Before(entries), Acl::Flat { deny, .. }) => {
                 let denied = deny.iter().any(|token| tokens.holds(token));
                 let held = |entry: &&Entry| entry.allow != denied && tokens.holds(&entry.who);
                 let entry = entries.iter().find(held)?;

@@ -32,8 +32,8 @@ pub(super) fn cause(
             return Reason { message: sentence, ..whole.clone() };
         }
     };
-    if let Some((place, step)) = left_out(&of_part) {
-        let stage = format!("stage {place} of the pipeline, `{}`,", step.transform);
+    if let Some((position, step)) = left_out(&of_part) {
+        let stage = format!("stage {position} of the pipeline, `{}`,", step.transform);
         return match &step.fate {
             Fate::Declined(reason) => Reason::new(
                 &reason.code,
@@ -76,11 +76,11 @@ fn not_found(job: &str, document: &str, part: &str, of_document: &[Step]) -> Rea
     let seen = of_document.last().and_then(|step| step.seen.as_ref());
     // A stage that declines a document before another one has found something in it leaves that out, too.
     let found_some = seen.is_some_and(|seen| seen.parts_count > 0);
-    if let (Some((place, Step { transform, fate: Fate::Declined(reason), .. })), false) =
+    if let (Some((position, Step { transform, fate: Fate::Declined(reason), .. })), false) =
         (left_out(of_document), found_some)
     {
         let sentence = format!(
-            "`{document}{INSIDE}{part}` is left out with its document, because stage {place} of the pipeline, `{transform}`, \
+            "`{document}{INSIDE}{part}` is left out with its document, because stage {position} of the pipeline, `{transform}`, \
              filters that out: {}",
             reason.message
         );

@@ -32,7 +32,7 @@ pub fn of_job(sql: &mut Sql<'_>, job: &Job) -> Result<Vec<Overlap>, StoreError> 
         for output in job.definition.outputs.iter().filter(|name| other.definition.outputs.contains(name)) {
             let Some(connection) = connections::find(sql, Role::Output, output)? else { continue };
             for (loser, winner) in [(job, &other), (&other, job)] {
-                let documents = deliveries::overwritten(sql, connection.id, loser.id, winner.id)?;
+                let documents = deliveries::superseded(sql, connection.id, loser.id, winner.id)?;
                 if documents > 0 {
                     let (job, other) = (loser.name.clone(), winner.name.clone());
                     found.push(Overlap { job, other, output: output.clone(), documents });

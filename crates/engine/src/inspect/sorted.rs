@@ -1,4 +1,4 @@
-//! Entries of an output in the order of the books: sorted in memory, or by parts through files when there are many.
+//! Entries of an output in the order of the delivery log: sorted in memory, or by parts through files when there are many.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -16,14 +16,14 @@ const BYTES: usize = 49;
 /// One entry, as far as it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
-    /// Hash of the address's parent, and of the address: the order of the books.
+    /// Hash of the address's parent, and of the address: the order of the delivery log.
     pub(super) address: (i64, i64),
     pub(super) version: i64,
     pub(super) job: i64,
     /// 0: none.
-    pub(super) class: i64,
+    pub(super) acl_id: i64,
     /// 0: none.
-    pub(super) place: i64,
+    pub(super) container: i64,
     /// It carries an address that only this store can have made.
     pub(super) ours: bool,
 }
@@ -31,9 +31,9 @@ pub(super) struct Entry {
 impl Entry {
     fn bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0u8; BYTES];
-        let words = [self.address.0, self.address.1, self.version, self.job, self.class, self.place];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
+        let words = [self.address.0, self.address.1, self.version, self.job, self.acl_id, self.container];
+        for (slot, word) in bytes.chunks_exact_mut(8).zip(words) {
+            slot.copy_from_slice(&word.to_le_bytes());
         }
         bytes[BYTES - 1] = u8::from(self.ours);
         bytes
@@ -46,8 +46,8 @@ impl Entry {
             eight.copy_from_slice(part);
             *word = i64::from_le_bytes(eight);
         }
-        let [parent, own, version, job, class, place] = words;
-        Entry { address: (parent, own), version, job, class, place, ours: bytes[BYTES - 1] == 1 }
+        let [parent, own, version, job, acl_id, container] = words;
+        Entry { address: (parent, own), version, job, acl_id, container, ours: bytes[BYTES - 1] == 1 }
     }
 
     fn part(&self) -> usize {
@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// Takes entries in any order and gives them back in that of the books.
+/// Takes entries in any order and gives them back in that of the delivery log.
 pub(super) struct Sorted {
     folder: PathBuf,
     waiting: Vec<Entry>,
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn through_memory_or_files_the_order_is_that_of_the_books(
+        fn through_memory_or_files_the_order_is_that_of_the_delivery_log(
             words in proptest::collection::vec((any::<i64>(), any::<i64>(), any::<i64>(), any::<bool>()), 0..200),
             most in 1usize..300,
         ) {
@@ -171,7 +171,7 @@ mod tests {
             let mut expected = Vec::new();
             for (parent, own, version, ours) in words {
                 let job = version ^ 3;
-                let entry = Entry { address: (parent, own), version, job, class: own ^ 5, place: parent ^ 7, ours };
+                let entry = Entry { address: (parent, own), version, job, acl_id: own ^ 5, container: parent ^ 7, ours };
                 expected.push(entry);
                 sorted.add(entry).map_err(|error| TestCaseError::fail(error.to_string()))?;
             }

@@ -1,6 +1,6 @@
 //! What each stage of a pipeline makes of one document, tried on the document as it is now; nothing is written.
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::{Component, INSIDE, Parts, Record, component_uri};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::job::{Definition, Stage};
@@ -8,7 +8,7 @@ use ingather_connector::repository::Repository;
 use ingather_connector::transform::{Audience, Verdict};
 use ingather_store::jobs::Job;
 
-use super::asked::Place;
+use super::asked::Target;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::visit::pipeline::{After, Pipeline};
@@ -32,7 +32,7 @@ pub struct Trial {
     /// Why the stage after the last step failed, or the content could not be read to its end.
     pub fault: Option<Reason>,
     /// Who may see it: as the source says, and as the stages leave it.
-    pub access: [Level; 2],
+    pub access: [Acl; 2],
 }
 
 /// What one stage made of it.
@@ -70,7 +70,7 @@ pub(super) struct Course {
     /// The same for what was asked about in it; empty without.
     pub(super) inside: Vec<Step>,
     pub(super) fault: Option<Reason>,
-    level: Level,
+    acl: Acl,
 }
 
 /// A document between two stages.
@@ -118,9 +118,9 @@ impl Engine {
         let repository = self.repository(kind, &definition)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let refused = |reason: Reason| EngineError::Refused(reason.message);
-        let Place { named, part } = match self.at_source(repository.as_ref(), text) {
-            Some(place) => place,
-            None => Place::whole(repository.named(text).map_err(refused)?),
+        let Target { named, part } = match self.at_source(repository.as_ref(), text) {
+            Some(target) => target,
+            None => Target::whole(repository.named(text).map_err(refused)?),
         };
         let uri = repository.uri(&named.key);
         let sent = self.send(repository.as_ref(), &pipeline, stages, &named.key, part.as_deref());
@@ -138,8 +138,8 @@ impl Engine {
                 named.key, job.name
             )));
         }
-        let shown_to = pipeline.access(&sent.level).into_owned();
-        let access = [sent.level, shown_to];
+        let shown_to = pipeline.access(&sent.acl).into_owned();
+        let access = [sent.acl, shown_to];
         Ok(match part {
             None => Trial {
                 document: named.key,
@@ -189,13 +189,13 @@ impl Engine {
             fault = passed.as_ref().err().map(Fault::reason);
             passed.map(|_| ())
         });
-        let level = match fetched {
-            Ok(observed) => observed.level,
-            Err(_) if fault.is_some() => looked.level,
+        let acl = match fetched {
+            Ok(observed) => observed.acl,
+            Err(_) if fault.is_some() => looked.acl,
             Err(fault) => return Err(fault),
         };
         let arrived = arrived.ok_or_else(|| Fault::broken("connector", format!("`{key}` has no content")))?;
-        Ok(Course { arrived, whole, inside, fault, level })
+        Ok(Course { arrived, whole, inside, fault, acl })
     }
 }
 

@@ -4,7 +4,7 @@ use ingather_connector::model::balance::counted;
 use ingather_connector::model::document::EXTRACTION;
 use ingather_connector::model::fault::Reason;
 use ingather_connector::repository::Standing;
-use ingather_store::explain::{Sent, Trouble};
+use ingather_store::explain::{Failure, Sent};
 use ingather_store::jobs::Job;
 
 use super::explain::{Case, Holder, Row};
@@ -43,8 +43,8 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
             format!("the removal of `{name}` was sent to output {}, which has not confirmed it", sent.name);
         return Some(Reason::new("leaving", sentence));
     }
-    if let Some(trouble) = &row.facts.trouble {
-        return Some(troubled(case, row, trouble));
+    if let Some(failure) = &row.facts.failure {
+        return Some(troubled(case, row, failure));
     }
     if let Some((cause, _)) = &row.facts.work {
         let why = match cause.as_str() {
@@ -76,20 +76,20 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     ))
 }
 
-fn troubled(case: &Case<'_>, row: &Row, trouble: &Trouble) -> Reason {
+fn troubled(case: &Case<'_>, row: &Row, failure: &Failure) -> Reason {
     let name = case.name;
-    let Reason { code, message } = &trouble.reason;
+    let Reason { code, message } = &failure.reason;
     let refused = row.sent.iter().find(|sent| sent.outcome.as_deref() == Some("refused"));
-    let changed = match (case.version, trouble.kind.as_str()) {
+    let changed = match (case.version, failure.kind.as_str()) {
         (Some(version), "failed" | "skipped") if !version.same(row.known.version) => {
             "; it was changed since, and the next run looks at it again"
         }
         _ => "",
     };
-    let sentence = match (trouble.kind.as_str(), refused) {
+    let sentence = match (failure.kind.as_str(), refused) {
         ("retrying", _) => format!(
             "`{name}` waits for another attempt after {} of {}, because the last one failed: {message}",
-            trouble.attempts, trouble.attempts_max
+            failure.attempts, failure.attempts_max
         ),
         ("failed", Some(sent)) => format!("output {} refused `{name}`: {message}{changed}", sent.name),
         _ if message.contains(name) => format!("{message}{changed}"),
@@ -127,7 +127,7 @@ fn settled(case: &Case<'_>, row: &Row) -> Reason {
             Reason { message: format!("{}; what is known is kept", reason.message), ..reason.clone() }
         }
         Standing::Taken(observed) => {
-            if let Some(sentence) = why::changed(name, row.level.as_ref(), &observed.level, case.imposed) {
+            if let Some(sentence) = why::changed(name, row.acl.as_ref(), &observed.acl, case.imposed) {
                 return Reason::new("access_changed", format!("{sentence}; the next run tells the outputs"));
             }
             there(case, row)
@@ -302,14 +302,14 @@ pub(super) fn source(standing: &Standing) -> String {
 }
 
 fn is_leaving(sent: &Sent) -> bool {
-    !sent.holding.sent.is_some()
+    !sent.state.intended.is_some()
 }
 
 pub(super) fn is_confirmed(sent: &Sent) -> bool {
-    let holding = &sent.holding;
-    holding.sent.is_some()
-        && holding.held == Some(holding.sent)
-        && holding.held_access == Some(holding.sent_access)
+    let state = &sent.state;
+    state.intended.is_some()
+        && state.confirmed == Some(state.intended)
+        && state.confirmed_acl == Some(state.intended_acl)
 }
 
 /// What each output of the job holds.
@@ -343,7 +343,7 @@ fn holder(sent: &Sent, other: Option<&str>) -> Holder {
             ("leaving", "was told to take it out, and has not confirmed that".to_owned())
         }
         _ if is_confirmed(sent) => ("held", format!("holds it as it was sent{also}")),
-        _ if sent.holding.held == Some(sent.holding.sent) => {
+        _ if sent.state.confirmed == Some(sent.state.intended) => {
             ("unconfirmed", "holds it; its new access was sent and is not confirmed".to_owned())
         }
         _ => ("unconfirmed", "was sent it, and has not confirmed that".to_owned()),

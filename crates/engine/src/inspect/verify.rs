@@ -1,9 +1,9 @@
-//! What an output really holds, beside what the books say that it holds (design 4.17): one pass over both.
+//! What an output really holds, beside what the delivery log says that it holds (design 4.17): one pass over both.
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::JobId;
 use ingather_connector::model::limits;
-use ingather_connector::output::{Holdings, OutputPlace};
+use ingather_connector::output::{OutputContext, OutputSnapshot};
 use ingather_store::connections::{self, Connection};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::outputs::{self, Opened};
 
-mod books;
+mod log;
 mod pass;
 
 use pass::{Pass, Side};
@@ -21,10 +21,10 @@ use pass::{Pass, Side};
 /// Attempts to meet inventory and output in step while a writer works.
 const ATTEMPTS_MAX: usize = 100;
 
-/// How an entry and the books differ.
+/// How an entry and the delivery log differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The books say that it is there, and it is not.
+    /// The delivery log says that it is there, and it is not.
     Missing,
     /// It is there with another version or another access than was confirmed.
     Stale,
@@ -53,7 +53,7 @@ pub struct Difference {
     pub kind: Kind,
     /// Address of the entry.
     pub id: String,
-    /// Job and name of the document, when the books know it.
+    /// Job and name of the document, when the delivery log knows it.
     pub document: Option<(String, String)>,
 }
 
@@ -62,7 +62,7 @@ pub struct Difference {
 pub struct Verified {
     /// Entries that the output holds.
     pub entries: u64,
-    /// Deliveries in the books.
+    /// Deliveries in the delivery log.
     pub deliveries: u64,
     /// See [`Kind::Missing`].
     pub missing: u64,
@@ -78,7 +78,7 @@ pub struct Verified {
     pub damage: Vec<String>,
     /// It was damaged, and is empty and new now: everything is to be sent again.
     pub made_anew: bool,
-    /// The output as a whole is not the one that the books speak of, and how.
+    /// The output as a whole is not the one that the delivery log speaks of, and how.
     pub mismatch: Option<String>,
     /// Jobs that have something to send again, after a repair.
     pub to_send: Vec<JobId>,
@@ -176,7 +176,7 @@ impl Engine {
 
     /// One that goes by what it is told has to be told the whole, as before a run; any other one stays as it is until it was looked at.
     fn open_for_repair(&self, (store, lease): &(Store, Lease), connection: &Connection) -> Result<Opened> {
-        if !outputs::kind(&self.registry, connection)?.can.told {
+        if !outputs::kind(&self.registry, connection)?.capabilities.told {
             return outputs::open_as_it_is(store, &self.registry, &self.data, connection);
         }
         let mut opened = outputs::open((store, lease), &self.registry, &self.data, connection, &self.call())?;
@@ -193,14 +193,15 @@ impl Engine {
         &self,
         connection: &Connection,
         every_entry: bool,
-    ) -> Result<(Option<Box<dyn Holdings>>, Vec<String>)> {
+    ) -> Result<(Option<Box<dyn OutputSnapshot>>, Vec<String>)> {
         let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
         let kind = outputs::kind(&self.registry, connection)?;
         let look = kind
             .look
             .ok_or_else(|| failed(Fault::refused("list", "it is append-only and cannot be verified")))?;
-        let place = OutputPlace { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
-        let looking = match look(&connection.settings, &place) {
+        let context =
+            OutputContext { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
+        let looking = match look(&connection.settings, &context) {
             Err(Fault::Broken(reason)) => return Ok((None, vec![reason.message])),
             looking => looking.map_err(failed)?,
         };
@@ -221,8 +222,9 @@ impl Engine {
         let discard = kind
             .discard
             .ok_or_else(|| failed(Fault::refused("damaged", "it is damaged and cannot be made anew")))?;
-        let place = OutputPlace { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
-        discard(&connection.settings, &place).map_err(failed)?;
+        let context =
+            OutputContext { data: self.data.clone(), store: self.reader.id().to_owned(), session: 0 };
+        discard(&connection.settings, &context).map_err(failed)?;
         drop(outputs::open((store, lease), &self.registry, &self.data, connection, &self.call())?);
         let jobs = store.reader().read(jobs::list)?;
         let holds = |job: &Job| job.definition.outputs.contains(&connection.name);

@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 
-use ingather_connector::model::access::{Entry, Level, Tokens, UNIX_EVERYONE, unix_user};
+use ingather_connector::access_filter::Reference;
+use ingather_connector::model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::{ClassId, PlaceId};
-use ingather_connector::permitted::Reference;
+use ingather_connector::model::ids::{AclId, ContainerId};
 use ingather_store::connections::{self, Role};
+use ingather_store::containers::{self, Container};
 use ingather_store::jobs::{self, Job};
-use ingather_store::places::{self, Place};
 
 use super::asked::Asked;
 use super::explain::Row;
 use super::imposed::Imposed;
 use super::verdict;
+use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::who;
 
-/// Entries of a level that a mode alone makes: root, owner, group, others.
+/// Entries of an acl that a mode alone makes: root, owner, group, others.
 const MODE_ENTRIES: usize = 4;
 /// Folders above a document that are told.
 const LAYERS_MAX: usize = 4_096;
@@ -41,7 +41,7 @@ pub struct Access {
 /// One layer of access.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// `document`, or the name of the place.
+    /// `document`, or the name of the container.
     pub name: String,
     /// Whether it admits the user.
     pub admits: bool,
@@ -98,22 +98,22 @@ impl Engine {
         let (repository, kind) =
             (self.reader.read(|sql| connections::get(sql, job.repository))?, String::new());
         let kind = repository.map_or(kind, |connection| connection.kind);
-        let held = sent.filter(|sent| sent.holding.held.is_some_and(|held| held.is_some()));
+        let held = sent.filter(|sent| sent.state.confirmed.is_some_and(|held| held.is_some()));
         let Some(sent) = held else {
             let told = self.explain(job, &kind, name)?;
             return Ok(hidden(job, name.to_owned(), told.cause, user));
         };
         let nobody = Tokens::anonymous();
         let judged = tokens.unwrap_or(&nobody);
-        let permitted = who::permitted(&self.reader, connection.map(|c| c.id), judged)?;
-        let may_see = permitted.permits(
+        let access_filter = access_filter::for_tokens(&self.reader, connection.map(|c| c.id), judged)?;
+        let may_see = access_filter.permits(
             sent.address,
-            Reference { job: Some(job.id), class: row.known.class, place: row.known.place },
+            Reference { job: Some(job.id), acl_id: row.known.acl_id, container: row.known.container },
         );
         let now = self.repository(&kind, &job.definition)?.look(&self.call(), &asked.named.key).ok();
-        let (_, imposed) = self.shown_to(job, Level::open());
-        let now = now.map(|now| self.shown_to(job, now.level).0);
-        let since = now.and_then(|now| changed(name, row.level.as_ref(), &now, imposed.as_ref()));
+        let (_, imposed) = self.shown_to(job, Acl::open());
+        let now = now.map(|now| self.shown_to(job, now.acl).0);
+        let since = now.and_then(|now| changed(name, row.acl.as_ref(), &now, imposed.as_ref()));
         let layers = self.layers(job, row, judged, imposed.as_ref())?;
         let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
@@ -145,29 +145,31 @@ impl Engine {
     }
 
     fn layers(&self, job: &Job, row: &Row, tokens: &Tokens, imposed: Option<&Imposed>) -> Result<Vec<Layer>> {
-        let (levels, places, narrow) = self.reader.read(|sql| {
-            let places = places::list(sql, job.repository)?;
-            Ok((places::levels(sql)?, places, places::narrow_of(sql, job.id)?))
+        let (acls, containers, pending) = self.reader.read(|sql| {
+            let containers = containers::list(sql, job.repository)?;
+            Ok((containers::acls(sql)?, containers, containers::pending_of(sql, job.id)?))
         })?;
-        let levels: HashMap<ClassId, Level> = levels.into_iter().collect();
-        let places: HashMap<PlaceId, Place> = places.into_iter().map(|place| (place.id, place)).collect();
-        let own = row.known.class.and_then(|class| levels.get(&class));
+        let acls: HashMap<AclId, Acl> = acls.into_iter().collect();
+        let containers: HashMap<ContainerId, Container> =
+            containers.into_iter().map(|container| (container.id, container)).collect();
+        let own = row.known.acl_id.and_then(|acl_id| acls.get(&acl_id));
         let mut layers = vec![document(own, tokens, imposed)];
-        let mut at = row.known.place;
+        let mut at = row.known.container;
         while let Some(id) = at.filter(|_| layers.len() < LAYERS_MAX) {
-            let Some(place) = places.get(&id) else {
+            let Some(container) = containers.get(&id) else {
                 let by = "the folder was replaced since, and an unknown folder allows nobody".to_owned();
                 layers.push(Layer { name: "replaced".to_owned(), admits: false, by });
                 break;
             };
-            let unproven = narrow.iter().filter(|(place, _)| *place == id).map(|(_, class)| *class);
-            let classes = std::iter::once(place.level).chain(unproven);
-            let told: Vec<Layer> = classes
-                .map(|class| layer(&place.name, levels.get(&class), tokens, "enter (execute)"))
+            let unproven =
+                pending.iter().filter(|(container, _)| *container == id).map(|(_, acl_id)| *acl_id);
+            let acl_ids = std::iter::once(container.acl).chain(unproven);
+            let told: Vec<Layer> = acl_ids
+                .map(|acl_id| layer(&container.name, acls.get(&acl_id), tokens, "enter (execute)"))
                 .collect();
             let first = told.iter().position(|layer| !layer.admits).unwrap_or(0);
             layers.extend(told.into_iter().nth(first));
-            at = place.parent;
+            at = container.parent;
         }
         Ok(layers)
     }
@@ -184,30 +186,28 @@ fn admitted(layers: &[Layer]) -> String {
 }
 
 /// The document's own layer: stages may decide before its source, or in its place.
-fn document(level: Option<&Level>, tokens: &Tokens, imposed: Option<&Imposed>) -> Layer {
-    let stages = level.zip(imposed);
-    if let Some((level, by)) =
-        stages.and_then(|(level, imposed)| Some((level, imposed.decides(level, tokens)?)))
-    {
-        return Layer { name: "document".to_owned(), admits: level.admits(tokens), by };
+fn document(acl: Option<&Acl>, tokens: &Tokens, imposed: Option<&Imposed>) -> Layer {
+    let stages = acl.zip(imposed);
+    if let Some((acl, by)) = stages.and_then(|(acl, imposed)| Some((acl, imposed.decides(acl, tokens)?))) {
+        return Layer { name: "document".to_owned(), admits: acl.admits(tokens), by };
     }
-    let of_source = stages.and_then(|(level, imposed)| imposed.of_source(level));
-    layer("document", of_source.as_ref().or(level), tokens, "read")
+    let of_source = stages.and_then(|(acl, imposed)| imposed.of_source(acl));
+    layer("document", of_source.as_ref().or(acl), tokens, "read")
 }
 
-fn layer(name: &str, level: Option<&Level>, tokens: &Tokens, right: &str) -> Layer {
+fn layer(name: &str, acl: Option<&Acl>, tokens: &Tokens, right: &str) -> Layer {
     let what = if name == "document" { "the file's".to_owned() } else { format!("the folder `{name}`:") };
-    let Some(level) = level else {
+    let Some(acl) = acl else {
         let by = format!("{what} access is not known, and what is not known allows nobody");
         return Layer { name: name.to_owned(), admits: false, by };
     };
-    let admits = level.admits(tokens);
-    let by = match level {
-        Level::Ordered(entries) => ordered(&what, entries, tokens, right),
-        Level::Flat { .. } if admits => {
+    let admits = acl.admits(tokens);
+    let by = match acl {
+        Acl::Ordered(entries) => ordered(&what, entries, tokens, right),
+        Acl::Flat { .. } if admits => {
             format!("{what} list of allowed tokens has one of the user's, or is empty")
         }
-        Level::Flat { deny, .. } => match deny.iter().find(|token| tokens.holds(token)) {
+        Acl::Flat { deny, .. } => match deny.iter().find(|token| tokens.holds(token)) {
             Some(token) => format!("{what} list of denied tokens has `{token}`"),
             None => format!("{what} list of allowed tokens has none of the user's"),
         },
@@ -235,8 +235,8 @@ fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> Strin
 /// What about the access of a document is not as it was when it was last read; none when all is.
 pub(super) fn changed(
     name: &str,
-    before: Option<&Level>,
-    now: &Level,
+    before: Option<&Acl>,
+    now: &Acl,
     imposed: Option<&Imposed>,
 ) -> Option<String> {
     let before = before?;
@@ -249,7 +249,7 @@ pub(super) fn changed(
         (Some(None), Some(imposed)) => return Some(imposed.changed(name)),
         _ => (before, now),
     };
-    let (Level::Ordered(old), Level::Ordered(new)) = (before, now) else {
+    let (Acl::Ordered(old), Acl::Ordered(new)) = (before, now) else {
         return Some(format!("the access of `{name}` was changed since it was last read"));
     };
     let who =

@@ -5,66 +5,70 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ingather_connector::model::access::{Level, UNIX_EVERYONE};
-use ingather_connector::model::ids::{ClassId, PlaceId};
+use ingather_connector::model::access::{Acl, UNIX_EVERYONE};
+use ingather_connector::model::ids::{AclId, ContainerId};
 use ingather_connector::model::limits;
-use ingather_connector::repository::PlaceReport;
+use ingather_connector::repository::ContainerReport;
 use ingather_connector::transform::Audience;
 
-/// The levels above documents, by place, as a run has met them: different levels only, in no order, since all must admit.
-/// Places that differ in nothing share them.
+/// The acls above documents, by container, as a run has met them: different acls only, in no order, since all must admit.
+/// Containers that differ in nothing share them.
 #[derive(Default)]
 pub(crate) struct Audiences {
     met: RwLock<Met>,
-    /// Another one in each process, so that nobody can look for levels that hash alike.
+    /// Another one in each process, so that nobody can look for acls that hash alike.
     hasher: RandomState,
 }
 
 #[derive(Default)]
 struct Met {
-    above: HashMap<PlaceId, Arc<[u64]>>,
-    /// Levels of places, each hashed once.
-    levels: HashMap<ClassId, u64>,
+    above: HashMap<ContainerId, Arc<[u64]>>,
+    /// Acls of containers, each hashed once.
+    acls: HashMap<AclId, u64>,
 }
 
 impl Audiences {
-    /// Takes note of places, parents before children; `known` knows them and their levels by name.
-    pub(crate) fn note(&self, reports: &[PlaceReport], known: impl Fn(&str) -> Option<(PlaceId, ClassId)>) {
+    /// Takes note of containers, parents before children; `known` knows them and their acls by name.
+    pub(crate) fn note(
+        &self,
+        reports: &[ContainerReport],
+        known: impl Fn(&str) -> Option<(ContainerId, AclId)>,
+    ) {
         let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
-        let Met { above, levels } = &mut *met;
+        let Met { above, acls } = &mut *met;
         for report in reports {
-            let Some((place, class)) = known(&report.name) else { continue };
+            let Some((container, acl_id)) = known(&report.name) else { continue };
             let parent = report.parent.as_deref().and_then(&known).map(|(parent, _)| parent);
-            // Below a place that was not met, nobody can say who may see what.
+            // Below a container that was not met, nobody can say who may see what.
             let outer: Arc<[u64]> = match parent.map(|parent| above.get(&parent)) {
                 None => Arc::default(),
                 Some(Some(outer)) => outer.clone(),
                 Some(None) => continue,
             };
-            if above.len() < limits::FOLDERS_WAITING_MAX || above.contains_key(&place) {
-                if levels.len() >= limits::FOLDERS_WAITING_MAX {
-                    levels.clear();
+            if above.len() < limits::FOLDERS_WAITING_MAX || above.contains_key(&container) {
+                if acls.len() >= limits::FOLDERS_WAITING_MAX {
+                    acls.clear();
                 }
-                let own = *levels.entry(class).or_insert_with(|| self.number(&report.level));
-                above.insert(place, with(outer, own));
+                let own = *acls.entry(acl_id).or_insert_with(|| self.number(&report.acl));
+                above.insert(container, with(outer, own));
             }
         }
     }
 
-    /// Who may see a document of this level there.
-    pub(crate) fn of(&self, place: Option<PlaceId>, level: &Level) -> Audience {
+    /// Who may see a document of this acl there.
+    pub(crate) fn of(&self, container: Option<ContainerId>, acl: &Acl) -> Audience {
         let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
-        let number = match place.map(|place| (place, met.above.get(&place))) {
-            None => self.hasher.hash_one(with(Arc::default(), self.number(level))),
-            Some((_, Some(outer))) => self.hasher.hash_one(with(outer.clone(), self.number(level))),
+        let number = match container.map(|container| (container, met.above.get(&container))) {
+            None => self.hasher.hash_one(with(Arc::default(), self.number(acl))),
+            Some((_, Some(outer))) => self.hasher.hash_one(with(outer.clone(), self.number(acl))),
             // One that is not known is like no other.
-            Some((place, None)) => self.hasher.hash_one((place, level)),
+            Some((container, None)) => self.hasher.hash_one((container, acl)),
         };
         Audience(number as i64)
     }
 
-    fn number(&self, level: &Level) -> u64 {
-        self.hasher.hash_one(plain(level))
+    fn number(&self, acl: &Acl) -> u64 {
+        self.hasher.hash_one(plain(acl))
     }
 }
 
@@ -79,11 +83,11 @@ fn with(outer: Arc<[u64]>, own: u64) -> Arc<[u64]> {
     }
 }
 
-/// A level without the entries that change nothing: those before the last one that say the same of some as it says of all
+/// An acl without the entries that change nothing: those before the last one that say the same of some as it says of all
 /// users of the machine.
-fn plain(level: &Level) -> Level {
-    let mut plain = level.clone();
-    if let Level::Ordered(entries) = &mut plain
+fn plain(acl: &Acl) -> Acl {
+    let mut plain = acl.clone();
+    if let Acl::Ordered(entries) = &mut plain
         && let Some(last) = entries.pop_if(|last| last.who == UNIX_EVERYONE)
     {
         while entries.pop_if(|entry| entry.allow == last.allow).is_some() {}
@@ -98,9 +102,9 @@ mod tests {
     use ingather_connector::model::access::{Entry, unix_group, unix_user};
     use ingather_connector::model::key::Stamp;
 
-    fn mode(owner: u32, group: u32, bits: [bool; 3]) -> Level {
+    fn mode(owner: u32, group: u32, bits: [bool; 3]) -> Acl {
         let entry = |who, allow| Entry { who, allow };
-        Level::Ordered(vec![
+        Acl::Ordered(vec![
             Entry::allow(unix_user(0)),
             entry(unix_user(owner), bits[0]),
             entry(unix_group(group), bits[1]),
@@ -108,19 +112,19 @@ mod tests {
         ])
     }
 
-    fn report(name: &str, parent: Option<&str>, level: Level) -> PlaceReport {
+    fn report(name: &str, parent: Option<&str>, acl: Acl) -> ContainerReport {
         let (name, parent) = (name.to_owned(), parent.map(str::to_owned));
-        PlaceReport { name, parent, identity: String::new(), level, folder: None, stamp: Stamp::NONE }
+        ContainerReport { name, parent, identity: String::new(), acl, folder: None, stamp: Stamp::NONE }
     }
 
-    fn id(name: &str) -> Option<PlaceId> {
+    fn id(name: &str) -> Option<ContainerId> {
         let known = ["/", "/a", "/a/b", "/c", "/c/b", "/d", "/unknown"];
-        known.iter().position(|known| *known == name).map(|at| PlaceId(at as i64))
+        known.iter().position(|known| *known == name).map(|at| ContainerId(at as i64))
     }
 
-    /// A class for each of the places: they are of different levels, or of the same.
-    fn known(name: &str) -> Option<(PlaceId, ClassId)> {
-        id(name).map(|id| (id, ClassId(id.0)))
+    /// The id of an acl for each of the containers: of different acls, or of the same.
+    fn known(name: &str) -> Option<(ContainerId, AclId)> {
+        id(name).map(|id| (id, AclId(id.0)))
     }
 
     const OPEN: [bool; 3] = [true; 3];
@@ -140,7 +144,7 @@ mod tests {
             ],
             known,
         );
-        let of = |name: &str, level: &Level| audiences.of(id(name), level);
+        let of = |name: &str, acl: &Acl| audiences.of(id(name), acl);
         let open = mode(7, 7, OPEN);
         assert_eq!(of("/a", &open), of("/c", &mode(8, 8, OPEN)), "everybody, whoever owns it");
         assert_eq!(of("/a/b", &open), of("/c/b", &open), "closed in the same way in two places");
@@ -148,7 +152,7 @@ mod tests {
         assert_ne!(of("/a", &open), of("/a/b", &open));
         assert_ne!(of("/d", &open), of("/c/b", &open));
         assert_ne!(of("/a", &mode(7, 7, GROUP)), of("/a", &mode(7, 8, GROUP)));
-        assert_ne!(of("/a", &open), of("/a", &Level::open()), "also those who are not known");
+        assert_ne!(of("/a", &open), of("/a", &Acl::open()), "also those who are not known");
         assert_ne!(of("/unknown", &open), of("/", &open), "a place that was not met is like no other");
     }
 

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use ingather_connector::model::decision::{Decision, NOBODY, decide};
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::repository::Observed;
 use ingather_store::deliveries;
-use ingather_store::documents::Visited;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::documents::DocumentUpdate;
+use ingather_store::failpoints::{Failpoint, failpoint};
 
 use roaring::RoaringTreemap;
 
 use super::extracts;
-use super::holdings::Telling;
+use super::parts::DecidedChange;
 use super::steady::Done;
-use super::{Visiting, access_digest, is_held, is_steady};
-use crate::deliver::Step;
-use crate::deliver::settle::{Made, Outcome, Visit};
+use super::{Visitor, access_digest, holds_access, is_steady};
+use crate::deliver::ChangeKind;
+use crate::deliver::completion::{Outcome, PendingVisit, VisitArtifacts};
 use crate::error::Result;
-use crate::marks;
-use crate::outputs::OutputSlot;
+use crate::id_set;
+use crate::outputs::OutputQueue;
 use crate::run::Run;
 
 /// Documents of which outputs hold something that was not looked at when they were visited last, once a folder may open.
@@ -31,112 +31,113 @@ impl Older {
     /// Asks for them when the run has met a folder that may open.
     pub(crate) fn note(&mut self, run: &Run) -> Result<()> {
         if self.0.is_none()
-            && run.places().some_may_open()
-            && !planted(Mutation::KeptNotLookedAtBelowAnOpening)
+            && run.containers().some_may_open()
+            && !failpoint(Failpoint::KeptNotLookedAtBelowAnOpening)
         {
             let kept = run.reader.read(|sql| deliveries::with_kept_components(sql, run.job.id))?;
-            self.0 = Some(marks::of(kept) | &run.failed);
+            self.0 = Some(id_set::of(kept) | &run.failed);
         }
         Ok(())
     }
 
     /// Whether a folder opens over what outputs hold of an unchanged document: its visit hides that, so that the folder opens
     /// for all else at the end of this run.
-    pub(crate) fn opens_over(&self, run: &Run, id: u64, place: Option<PlaceId>) -> bool {
-        self.0.as_ref().is_some_and(|documents| documents.contains(id)) && run.places().may_open(place)
+    pub(crate) fn opens_over(&self, run: &Run, id: u64, container: Option<ContainerId>) -> bool {
+        self.0.as_ref().is_some_and(|documents| documents.contains(id))
+            && run.containers().may_open(container)
     }
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// A known document that cannot be read now keeps its content and gets its new access at once; an output that lacks the
     /// content is sent what is kept of it.
     ///
     /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
     pub(super) fn unreadable(mut self, fault: Fault) -> Result<Done<'r>> {
-        let observed = match self.run.repository.look(&self.run.call, &self.task.name) {
+        let observed = match self.run.repository.look(&self.run.call, &self.item.name) {
             Ok(observed) => observed,
             Err(Fault::Gone) => return self.fault(Fault::Gone, None),
             Err(_) => return self.fault(fault, None),
         };
         self.steady = is_steady(&observed);
-        let class = self.class(&observed)?;
-        let mut visited = self.visited(&observed, class);
+        let acl_id = self.acl_id(&observed)?;
+        let mut update = self.update(&observed, acl_id);
         // What is kept was read before its change time moved: it may be of other bytes. It fills outputs, and nobody finds it there.
-        let is_moved = self.has_moved(&observed) && !planted(Mutation::KeptTextUnlookedAt);
-        if self.task.known.is_some()
+        let is_moved = self.has_moved(&observed) && !failpoint(Failpoint::KeptTextUnlookedAt);
+        if self.item.known.is_some()
             && (!is_moved || self.by_reference())
-            && !self.holds_old_content(&visited)
-            && let Some((record, passed)) = extracts::kept(self.run, self.task.id, visited.version)?
+            && !self.holds_old_content(&update)
+            && let Some((record, passed)) = extracts::kept(self.run, self.item.id, update.version)?
         {
             if is_moved {
-                visited = Visited { class: None, ..self.as_read(visited) };
+                update = DocumentUpdate { acl_id: None, ..self.as_read(update) };
             }
-            return self.made_as(visited, record, passed, Some(Outcome::Failed(fault.reason())));
+            return self.made_as(update, record, passed, Some(Outcome::Failed(fault.reason())));
         }
-        if !self.held.is_held() {
-            let same = !self.holds_old_content(&visited);
+        if !self.deliveries.is_delivered() {
+            let same = !self.holds_old_content(&update);
             let listed = self.listed().map(|listed| if same { self.as_read(listed) } else { listed });
             return self.fault(fault, listed);
         }
         // To whom it opens before it was read, nothing is shown of before.
-        let access = self.access_until_read(&observed, class)?.unwrap_or(NOBODY);
-        visited = self.as_read(visited);
-        let tellings = self.access_tellings(access, |output, access| {
+        let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
+        update = self.as_read(update);
+        let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
-            Some(if output.can.access { Step::Access { access } } else { Step::Delete })
+            Some(if output.capabilities.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
         });
-        self.show(visited, tellings, Outcome::Failed(fault.reason()), Made::default())
+        self.show(update, changes, Outcome::Failed(fault.reason()), VisitArtifacts::default())
     }
 
     /// What the row says of a document that could not be read: the change time of what was read last, and its version. So it is
     /// asked for again in the next run, and nothing takes for read what was not.
-    fn as_read(&self, visited: Visited) -> Visited {
-        match &self.task.known {
-            Some(known) if self.holds_old_content(&visited) => {
-                Visited { version: known.version, access: known.access, ..visited }
+    fn as_read(&self, update: DocumentUpdate) -> DocumentUpdate {
+        match &self.item.known {
+            Some(known) if self.holds_old_content(&update) => {
+                DocumentUpdate { version: known.version, access: known.access, ..update }
             }
-            Some(known) => Visited { access: known.access, ..visited },
-            None => visited,
+            Some(known) => DocumentUpdate { access: known.access, ..update },
+            None => update,
         }
     }
 
     /// What outputs that hold the document or something in it with other access have to be told.
-    pub(super) fn access_tellings(
+    pub(super) fn access_changes(
         &self,
         access: Digest,
-        step: impl Fn(&OutputSlot, Digest) -> Option<Step>,
-    ) -> Vec<Telling> {
-        let mut tellings = Vec::new();
-        for part in self.held.parts() {
-            for (place, output) in self.run.outputs.iter().enumerate() {
-                let holding = self.held.of(&part, output.id);
+        kind: impl Fn(&OutputQueue, Digest) -> Option<ChangeKind>,
+    ) -> Vec<DecidedChange> {
+        let mut changes = Vec::new();
+        for part in self.deliveries.parts() {
+            for (output_index, output) in self.run.outputs.iter().enumerate() {
+                let state = self.deliveries.of(&part, output.id);
                 let looked = part.looked(access, self.access_of_kept(access));
-                let access = match decide(holding.as_ref(), &looked) {
+                let access = match decide(state.as_ref(), &looked) {
                     Decision::DeliverAccess => access,
-                    Decision::Hide => NOBODY,
+                    Decision::Mask => NOBODY,
                     _ => continue,
                 };
-                if let Some(step) = step(output, access)
-                    && !is_held(holding, step)
+                if let Some(kind) = kind(output, access)
+                    && !holds_access(state, kind)
                 {
-                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+                    changes.push(DecidedChange { output_index, part: part.clone(), record: None, kind });
                 }
             }
         }
-        tellings
+        changes
     }
 
     /// Whether a folder above the document may open at the end of this run.
     pub(super) fn may_open(&self) -> bool {
-        let places = self.run.places();
-        let before = self.task.known.as_ref().and_then(|known| known.place);
-        places.may_open(self.task.place) || places.may_open(before)
+        let containers = self.run.containers();
+        let before = self.item.known.as_ref().and_then(|known| known.container);
+        containers.may_open(self.item.container) || containers.may_open(before)
     }
 
     /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
     /// they hold just that; nobody's where a folder opens.
     pub(super) fn access_of_kept(&self, access: Digest) -> Digest {
-        if self.held.has_inside() && self.may_open() && !planted(Mutation::OldTextOpens) {
+        if self.deliveries.has_inside() && self.may_open() && !failpoint(Failpoint::OldTextOpens) {
             Digest::NONE
         } else {
             access
@@ -145,52 +146,57 @@ impl<'r> Visiting<'r> {
 
     /// What outputs hold of a document that cannot be read is hidden, since a folder above it opens: so that it opens for all
     /// others.
-    pub(super) fn hidings(&self) -> Vec<Telling> {
-        let mut tellings = Vec::new();
-        for part in self.held.parts() {
-            for (place, output) in self.run.outputs.iter().enumerate() {
-                let holding = self.held.of(&part, output.id);
-                let step = if output.can.access { Step::Access { access: NOBODY } } else { Step::Delete };
-                let is_there = holding.is_some_and(|h| h.held != Some(Digest::NONE) || h.sent.is_some());
-                if is_there && !is_held(holding, step) {
-                    tellings.push(Telling { place, part: part.clone(), record: None, step });
+    pub(super) fn masks(&self) -> Vec<DecidedChange> {
+        let mut changes = Vec::new();
+        for part in self.deliveries.parts() {
+            for (output_index, output) in self.run.outputs.iter().enumerate() {
+                let state = self.deliveries.of(&part, output.id);
+                let kind = if output.capabilities.access {
+                    ChangeKind::Access { access: NOBODY }
+                } else {
+                    ChangeKind::Delete
+                };
+                let is_there =
+                    state.is_some_and(|h| h.confirmed != Some(Digest::NONE) || h.intended.is_some());
+                if is_there && !holds_access(state, kind) {
+                    changes.push(DecidedChange { output_index, part: part.clone(), record: None, kind });
                 }
             }
         }
-        tellings
+        changes
     }
 
     /// Sends the access ahead of the content, so that a revocation never waits for a read (design 4.18).
-    pub(super) fn send_access_ahead(&mut self, observed: &Observed, class: ClassId) -> Result<()> {
+    pub(super) fn send_access_ahead(&mut self, observed: &Observed, acl_id: AclId) -> Result<()> {
         if self.run.store.is_none() {
             return Ok(());
         }
         self.is_ahead = true;
-        let visited = self.visited(observed, class);
-        let Some(access) = self.access_until_read(observed, class)? else { return Ok(()) };
-        let now = access_digest(Some(class), self.task.place);
-        let tellings = self.access_tellings(now, |output, told| {
+        let update = self.update(observed, acl_id);
+        let Some(access) = self.access_until_read(observed, acl_id)? else { return Ok(()) };
+        let now = access_digest(Some(acl_id), self.item.container);
+        let changes = self.access_changes(now, |output, told| {
             // What is not for the old content is for nobody.
             let access = if told == now { access } else { told };
-            output.can.access.then_some(Step::Access { access })
+            output.capabilities.access.then_some(ChangeKind::Access { access })
         });
         // A visit of its own: it settles nothing, the one that follows does.
-        let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
-        for telling in tellings {
-            let output = &self.run.outputs[telling.place];
+        let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
+        for change in changes {
+            let output = &self.run.outputs[change.output_index];
             // What follows is decided by what is on its way now.
-            if let Step::Access { access } = telling.step {
-                self.held.told(&telling.part, output.id, access);
+            if let ChangeKind::Access { access } = change.kind {
+                self.deliveries.told(&change.part, output.id, access);
             }
-            output.push(self.run, self.prepared(&visit, telling, &visited));
+            output.push(self.run, self.queued(&visit, change, &update));
         }
         Ok(())
     }
 
-    pub(super) fn holds_old_content(&self, visited: &Visited) -> bool {
-        let id = self.task.id as u64;
+    pub(super) fn holds_old_content(&self, update: &DocumentUpdate) -> bool {
+        let id = self.item.id as u64;
         // What failed has the version of what was not sent, unless it could only not be read.
         let unsent = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
-        unsent || !self.task.known.as_ref().is_some_and(|known| visited.version.same(known.version))
+        unsent || !self.item.known.as_ref().is_some_and(|known| update.version.same(known.version))
     }
 }

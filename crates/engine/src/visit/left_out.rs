@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::ids::{Digest, DocumentId};
 use ingather_connector::model::limits;
-use ingather_store::documents::{self, Stored, Visited};
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::Cause;
+use ingather_store::documents::{self, DocumentUpdate, Stored};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::VisitReason;
 
-use super::holdings::{self, Holdings};
+use super::parts::{self, Deliveries};
 use super::unchanged::Audience;
-use super::{Visiting, access_digest};
-use crate::board::Task;
-use crate::deliver::Step;
-use crate::deliver::settle::{Outcome, Visit};
+use super::{Visitor, access_digest};
+use crate::deliver::ChangeKind;
+use crate::deliver::completion::{Outcome, PendingVisit};
+use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
 use crate::sweep::Judged;
@@ -24,71 +24,72 @@ use crate::sweep::Judged;
 /// Looks at them, while the outputs still listen.
 pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
     let held = judged.held_by_rule();
-    if held.is_empty() || run.store.is_none() || planted(Mutation::HeldNotLookedAt) {
+    if held.is_empty() || run.store.is_none() || failpoint(Failpoint::HeldNotLookedAt) {
         return Ok(());
     }
     let ids: Vec<i64> = held.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(limits::CLAIM_MAX) {
-        let mut holdings = holdings::read(&run.reader, ids)?;
+        let mut holdings = parts::read(&run.reader, ids)?;
         for stored in run.reader.read(|sql| documents::get(sql, ids))? {
             if run.stops() {
                 return Ok(());
             }
             // What cannot be looked at now stays as it is, as it does below a blind spot.
-            let Some(level) = run.repository.level_of_left(&run.call, &stored.name) else { continue };
+            let Some(acl) = run.repository.level_of_left(&run.call, &stored.name) else { continue };
             let held = holdings.remove(&stored.known.id.0).unwrap_or_default();
-            Visiting::of_held(run, stored, held).narrow(&level)?;
+            Visitor::of_held(run, stored, held).narrow(&acl)?;
         }
     }
     Ok(())
 }
 
-impl<'r> Visiting<'r> {
-    fn of_held(run: &'r Run, stored: Stored, held: Holdings) -> Visiting<'r> {
+impl<'r> Visitor<'r> {
+    fn of_held(run: &'r Run, stored: Stored, held: Deliveries) -> Visitor<'r> {
         let Stored { known, name, identity } = stored;
-        let task = Task {
+        let item = WorkItem {
             id: known.id.0,
             name,
             own: known.own,
             known: Some(known),
-            place: known.place,
-            cause: Cause::Access,
-            wanted: 0,
+            container: known.container,
+            reason: VisitReason::Access,
+            request_count: 0,
             version: known.version,
             access: known.access,
             identity,
-            is_met: false,
+            is_listed: false,
         };
-        Visiting { run, task, held, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
+        Visitor { run, item, held, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
     }
 
     /// Sends access that admits nobody who might not find it before. Nothing of it was read: its row keeps the versions of what was.
-    fn narrow(self, level: &Level) -> Result<()> {
-        let class = self.class_of(level)?;
-        let now = access_digest(Some(class), self.task.place);
-        let access = match self.audience(class)? {
+    fn narrow(self, acl: &Acl) -> Result<()> {
+        let acl_id = self.class_of(acl)?;
+        let now = access_digest(Some(acl_id), self.item.container);
+        let access = match self.audience(acl_id)? {
             Audience::Same | Audience::More => return Ok(()),
             Audience::Fewer if self.is_shown_as_known() => now,
             Audience::Fewer | Audience::Others => NOBODY,
         };
-        let visited = Visited {
-            id: DocumentId(self.task.id),
-            version: self.task.version,
-            access: self.task.access,
+        let update = DocumentUpdate {
+            id: DocumentId(self.item.id),
+            version: self.item.version,
+            access: self.item.access,
             settings: self.run.settings,
-            identity: self.task.identity,
-            class: Some(class),
-            place: self.task.place,
+            identity: self.item.identity,
+            acl_id: Some(acl_id),
+            container: self.item.container,
             raw: None,
         };
         // What takes no access alone would have to give it up, which the guard holds.
-        let tellings = self
-            .access_tellings(access, |output, access| output.can.access.then_some(Step::Access { access }));
+        let changes = self.access_changes(access, |output, access| {
+            output.capabilities.access.then_some(ChangeKind::Access { access })
+        });
         // It settles nothing: the run counts it among what is held.
-        let visit = Arc::new(Visit::new(self.task.clone(), None, Outcome::Unchanged, usize::MAX));
-        for telling in tellings {
-            let output = &self.run.outputs[telling.place];
-            output.push(self.run, self.prepared(&visit, telling, &visited));
+        let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
+        for change in changes {
+            let output = &self.run.outputs[change.container];
+            output.push(self.run, self.queued(&visit, change, &update));
         }
         Ok(())
     }

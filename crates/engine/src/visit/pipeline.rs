@@ -6,7 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::{Component, INSIDE, Parts, Record};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
@@ -56,22 +56,22 @@ impl Pipeline {
         Ok(Pipeline { stages, versions })
     }
 
-    /// Who may see a document that its source shows to `level`.
-    pub(crate) fn access<'l>(&self, level: &'l Level) -> Cow<'l, Level> {
-        self.stages.iter().fold(Cow::Borrowed(level), |level, stage| stage.access(level))
+    /// Who may see a document that its source shows to `acl`.
+    pub(crate) fn access<'l>(&self, acl: &'l Acl) -> Cow<'l, Acl> {
+        self.stages.iter().fold(Cow::Borrowed(acl), |acl, stage| stage.access(acl))
     }
 
-    /// The same, and the stages that change it, by their place.
-    pub(crate) fn access_by(&self, mut level: Level) -> (Level, Vec<usize>) {
-        let mut places = Vec::new();
-        for (place, stage) in self.stages.iter().enumerate() {
-            let after = stage.access(Cow::Borrowed(&level)).into_owned();
-            if after != level {
-                places.push(place);
+    /// The same, and the stages that change it, by their position.
+    pub(crate) fn access_by(&self, mut acl: Acl) -> (Acl, Vec<usize>) {
+        let mut positions = Vec::new();
+        for (position, stage) in self.stages.iter().enumerate() {
+            let after = stage.access(Cow::Borrowed(&acl)).into_owned();
+            if after != acl {
+                positions.push(position);
             }
-            level = after;
+            acl = after;
         }
-        (level, places)
+        (acl, positions)
     }
 
     /// Sends one document through, and what is found in it; reads `content` to its end unless the document is declined.

@@ -6,18 +6,18 @@ use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::Absence;
 use ingather_store::documents::Stored;
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, documents, extracts};
 
 use crate::drain::retry;
 use crate::error::Result;
-use crate::lister::Shown;
+use crate::lister::ListingResult;
 use crate::run::{Run, lock};
 
 /// Hands every document to the workers that no listing met, that nothing proves to be gone, that an output lacks, and of
 /// which something is kept. They are sent as the inventory knows them: what was read, to whom it was open.
-pub(crate) fn refill(run: &Run, shown: &Shown) -> Result<()> {
-    let incomplete = !shown.complete || !shown.blind.is_empty();
+pub(crate) fn refill(run: &Run, result: &ListingResult) -> Result<()> {
+    let incomplete = !result.complete || !result.blind.is_empty();
     let Some(store) = run.store.as_ref().filter(|_| incomplete && run.definition.keep == Keep::Extracted)
     else {
         return Ok(());
@@ -28,17 +28,18 @@ pub(crate) fn refill(run: &Run, shown: &Shown) -> Result<()> {
         let Some((last, _)) = rows.last() else { break };
         after = *last;
         let unmet: Vec<i64> =
-            rows.iter().map(|(_, id)| *id).filter(|id| !shown.seen.contains(*id as u64)).collect();
+            rows.iter().map(|(_, id)| *id).filter(|id| !result.listed.contains(*id as u64)).collect();
         for ids in unmet.chunks(limits::CLAIM_MAX) {
             let (stored, wanted) =
-                run.reader.read(|sql| Ok((documents::get(sql, ids)?, work::wanted(sql, ids)?)))?;
-            let lost = |id: i64| wanted.iter().any(|(of, _, cause)| *of == id && *cause == Cause::Resend);
+                run.reader.read(|sql| Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?)))?;
+            let lost =
+                |id: i64| wanted.iter().any(|(of, _, cause)| *of == id && *cause == VisitReason::Resend);
             let lacks = |stored: &&Stored| {
                 let known = &stored.known;
                 let waits = wanted.iter().any(|(of, ..)| *of == known.id.0);
                 // What waits for anything else waits for the source.
                 let unsent = lost(known.id.0) || (!waits && known.settings != run.settings);
-                known.is_settled() && unsent && shown.coverage.judge(&stored.name) != Absence::Proven
+                known.is_settled() && unsent && result.coverage.judge(&stored.name) != Absence::Proven
             };
             let mut ids: Vec<i64> = stored.iter().filter(lacks).map(|stored| stored.known.id.0).collect();
             if ids.is_empty() {
@@ -46,11 +47,13 @@ pub(crate) fn refill(run: &Run, shown: &Shown) -> Result<()> {
             }
             ids = run.reader.read(|sql| extracts::kept(sql, &ids, run.stages))?;
             let now = run.call.now();
-            let wanted: Vec<Wanted> =
-                ids.iter().map(|id| Wanted { document: *id, due: now, cause: Cause::Resend }).collect();
+            let wanted: Vec<VisitRequest> = ids
+                .iter()
+                .map(|id| VisitRequest { document: *id, due: now, reason: VisitReason::Resend })
+                .collect();
             store.write(Durability::Relaxed, |sql| {
                 run.fence(sql)?;
-                work::want(sql, run.job.id, run.number, &wanted)
+                queue::enqueue(sql, run.job.id, run.number, &wanted)
             })?;
             lock(&run.refilled).extend(ids.iter().map(|id| *id as u64));
             retry(run, &ids)?;

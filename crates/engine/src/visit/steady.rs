@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
-use ingather_connector::model::ids::PlaceId;
+use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::limits;
-use ingather_store::documents::Visited;
-use ingather_store::mutations::{Mutation, planted};
+use ingather_store::documents::DocumentUpdate;
+use ingather_store::failpoints::{Failpoint, failpoint};
 
-use super::Visiting;
-use super::holdings::Telling;
-use crate::deliver::settle::{Made, Outcome, Visit};
+use super::Visitor;
+use super::parts::DecidedChange;
+use crate::containers::looks;
+use crate::deliver::completion::{Outcome, PendingVisit, VisitArtifacts};
 use crate::error::Result;
-use crate::places::looks;
 use crate::run::Run;
 
 /// The code of documents that changed, or whose folders did, each time that they were looked at.
@@ -20,8 +20,8 @@ pub(crate) const UNSTEADY: &str = "unsteady";
 
 /// What a visit came to.
 pub(crate) enum Done<'r> {
-    /// No output has to hear of it: it is settled with others.
-    Quiet(Box<Visit>),
+    /// No output has to hear of it: it is complete with others.
+    Quiet(Box<PendingVisit>),
     /// Outputs hear of it, or nothing has to be settled.
     Handed,
     /// It is shown once the folders above it have stood.
@@ -30,26 +30,26 @@ pub(crate) enum Done<'r> {
 
 /// One visit that is held back.
 pub(crate) struct Ready<'r> {
-    visiting: Visiting<'r>,
-    visited: Visited,
-    tellings: Vec<Telling>,
+    visitor: Visitor<'r>,
+    update: DocumentUpdate,
+    changes: Vec<DecidedChange>,
     outcome: Outcome,
-    made: Made,
+    artifacts: VisitArtifacts,
 }
 
 /// Visits of one claim that are held back, and those that are over.
-pub(crate) struct Held<'r> {
+pub(crate) struct SecondLook<'r> {
     run: &'r Run,
     ready: Vec<Ready<'r>>,
     bytes: usize,
     /// The number of the last look before the first of them was read.
     since: u64,
-    pub(crate) quiet: Vec<Visit>,
+    pub(crate) quiet: Vec<PendingVisit>,
 }
 
-impl<'r> Held<'r> {
-    pub(crate) fn new(run: &'r Run) -> Held<'r> {
-        Held { run, ready: Vec::new(), bytes: 0, since: run.places().looks(), quiet: Vec::new() }
+impl<'r> SecondLook<'r> {
+    pub(crate) fn new(run: &'r Run) -> SecondLook<'r> {
+        SecondLook { run, ready: Vec::new(), bytes: 0, since: run.containers().looks(), quiet: Vec::new() }
     }
 
     pub(crate) fn take(&mut self, done: Done<'r>) -> Result<()> {
@@ -58,9 +58,9 @@ impl<'r> Held<'r> {
             Done::Handed => {}
             Done::Ready(ready) => {
                 self.bytes += ready
-                    .tellings
+                    .changes
                     .iter()
-                    .filter_map(|telling| Some(telling.record.as_ref()?.bytes()))
+                    .filter_map(|change| Some(change.record.as_ref()?.bytes()))
                     .sum::<usize>();
                 self.ready.push(*ready);
                 if self.bytes >= limits::LOOKS_BYTES_MAX {
@@ -73,40 +73,40 @@ impl<'r> Held<'r> {
 
     /// The second look: once for all that is held back.
     pub(crate) fn look(&mut self) -> Result<()> {
-        let places: HashSet<PlaceId> =
-            self.ready.iter().filter_map(|ready| ready.visiting.task.place).collect();
-        let stood = match places.is_empty() {
+        let containers: HashSet<ContainerId> =
+            self.ready.iter().filter_map(|ready| ready.visitor.item.container).collect();
+        let stood = match containers.is_empty() {
             true => HashSet::new(),
-            false => looks::standing(self.run, &places, self.since),
+            false => looks::standing(self.run, &containers, self.since),
         };
-        let mut now: HashMap<PlaceId, Option<PlaceId>> = HashMap::new();
+        let mut now: HashMap<ContainerId, Option<ContainerId>> = HashMap::new();
         for mut ready in std::mem::take(&mut self.ready) {
-            let place = ready.visiting.task.place;
-            let stands = place.is_none_or(|place| stood.contains(&place));
-            if stands && (ready.visiting.steady || planted(Mutation::NoOneVersion)) {
+            let container = ready.visitor.item.container;
+            let stands = container.is_none_or(|container| stood.contains(&container));
+            if stands && (ready.visitor.steady || failpoint(Failpoint::NoOneVersion)) {
                 self.hand_over(ready.hand_over()?);
                 continue;
             }
             // Whoever is shut out now is shut out at once.
-            if let Some(place) = place.filter(|_| !stands) {
-                let after = match now.get(&place) {
+            if let Some(container) = container.filter(|_| !stands) {
+                let after = match now.get(&container) {
                     Some(after) => *after,
-                    None => match looks::again(self.run, &ready.visiting.task.name)? {
-                        Ok(after) => *now.entry(place).or_insert(after),
+                    None => match looks::again(self.run, &ready.visitor.item.name)? {
+                        Ok(after) => *now.entry(container).or_insert(after),
                         Err(fault) => {
-                            let done = ready.visiting.fault(fault, None)?;
+                            let done = ready.visitor.fault(fault, None)?;
                             self.hand_over(done);
                             continue;
                         }
                     },
                 };
-                ready.visiting.task.place = after.or(ready.visiting.task.place);
+                ready.visitor.item.container = after.or(ready.visitor.item.container);
             }
-            let done = ready.visiting.unsteady()?;
+            let done = ready.visitor.unsteady()?;
             self.hand_over(done);
         }
         self.bytes = 0;
-        self.since = self.run.places().looks();
+        self.since = self.run.containers().looks();
         Ok(())
     }
 
@@ -119,31 +119,31 @@ impl<'r> Held<'r> {
 
 impl<'r> Ready<'r> {
     fn hand_over(self) -> Result<Done<'r>> {
-        self.visiting.hand_over(self.visited, self.tellings, self.outcome, self.made)
+        self.visitor.hand_over(self.update, self.changes, self.outcome, self.artifacts)
     }
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// Shows what was read, or looked at, once the folders above have stood; at once where nobody could tell.
     pub(super) fn show(
         self,
-        visited: Visited,
-        tellings: Vec<Telling>,
+        update: DocumentUpdate,
+        changes: Vec<DecidedChange>,
         outcome: Outcome,
-        made: Made,
+        artifacts: VisitArtifacts,
     ) -> Result<Done<'r>> {
         // What is sent as it was read once is not looked at now.
-        let looks = self.run.looks && self.run.store.is_some() && !self.run.was_refilled(self.task.id);
+        let looks = self.run.looks && self.run.store.is_some() && !self.run.was_refilled(self.item.id);
         if !looks {
-            return self.hand_over(visited, tellings, outcome, made);
+            return self.hand_over(update, changes, outcome, artifacts);
         }
-        Ok(Done::Ready(Box::new(Ready { visiting: self, visited, tellings, outcome, made })))
+        Ok(Done::Ready(Box::new(Ready { visitor: self, update, changes, outcome, artifacts })))
     }
 
     /// A document that changed while it was read, or a folder above it did: it is looked at again. At last, and where other people
     /// may see it now, what outputs hold of it goes to nobody.
     fn unsteady(self) -> Result<Done<'r>> {
-        let made = self.run.attempts_made(self.task.id) + 1;
+        let made = self.run.attempts_made(self.item.id) + 1;
         let wait = self.run.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
         let fault = Fault::Passing {
             reason: Reason::new(
@@ -155,16 +155,19 @@ impl<'r> Visiting<'r> {
             attempts_max: Some(limits::LOOKS_MAX),
             when_exhausted: Exhausted::Keep,
         };
-        let known = self.task.known.as_ref();
-        let moved =
-            known.is_some_and(|known| !self.task.access.same(known.access) || self.task.place != known.place);
+        let known = self.item.known.as_ref();
+        let moved = known.is_some_and(|known| {
+            !self.item.access.same(known.access) || self.item.container != known.container
+        });
         let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
         match self.listed() {
-            Some(visited) if hides => {
-                let hidings = self.hidings();
-                self.hand_over(visited, hidings, Outcome::Again(fault), Made::default())
+            Some(update) if hides => {
+                let masks = self.masks();
+                self.hand_over(update, masks, Outcome::Again(fault), VisitArtifacts::default())
             }
-            visited => Ok(Done::Quiet(Box::new(Visit::new(self.task, visited, Outcome::Again(fault), 0)))),
+            update => {
+                Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, Outcome::Again(fault), 0))))
+            }
         }
     }
 }

@@ -1,21 +1,21 @@
 //! Whether the content of a document is what outputs hold, although something else about it changed: no change time that moved
 //! explains content away (design 4.18, decision 0014).
 
-use ingather_connector::model::decision::{Holding, NOBODY};
+use ingather_connector::model::decision::{DeliveryState, NOBODY};
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest};
+use ingather_connector::model::ids::{AclId, Digest};
 use ingather_connector::model::job::ContentBy;
 use ingather_connector::repository::Observed;
-use ingather_store::mutations::{Mutation, planted};
-use ingather_store::work::Cause;
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::VisitReason;
 
-use super::holdings::{self, Finding};
+use super::parts::{self, Finding};
 use super::pipeline::raw_digest;
 use super::steady::Done;
-use super::{Visiting, access_digest};
-use crate::deliver::settle::Made;
+use super::{Visitor, access_digest};
+use crate::deliver::completion::VisitArtifacts;
 use crate::error::Result;
-use crate::outputs::OutputSlot;
+use crate::outputs::OutputQueue;
 
 /// Who may see a document now, compared with who might before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,76 +28,79 @@ pub(super) enum Audience {
     Others,
 }
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// Whether every output takes access alone.
     pub(super) fn by_reference(&self) -> bool {
-        self.run.outputs.iter().all(|output| output.can.access)
+        self.run.outputs.iter().all(|output| output.capabilities.access)
     }
 
     /// Whether a visit of it began before this one and did not end: some outputs may hold what that one read, and its row speaks of
     /// what was read before.
     fn was_begun(&self) -> bool {
-        (self.task.wanted > 1 || !self.task.is_met) && !planted(Mutation::BegunVisitForgotten)
+        (self.item.request_count > 1 || !self.item.is_listed) && !failpoint(Failpoint::BegunVisitForgotten)
     }
 
     /// Whether outputs hold just what was read of it last.
     fn holds_all(&self) -> bool {
-        let Some(known) = &self.task.known else { return false };
+        let Some(known) = &self.item.known else { return false };
         if self.was_begun() {
             return false;
         }
         // What could not be read is not what an output holds, whatever its version says.
-        let read = !self.run.failed.contains(self.task.id as u64);
-        let confirmed = self.run.outputs.iter().all(|output| self.held.is_confirmed(output.id));
-        read && confirmed && self.held.is_named() && !known.leaving && known.settings == self.run.settings
+        let read = !self.run.failed.contains(self.item.id as u64);
+        let confirmed = self.run.outputs.iter().all(|output| self.deliveries.is_confirmed(output.id));
+        read && confirmed
+            && self.deliveries.is_named()
+            && !known.leaving
+            && known.settings == self.run.settings
     }
 
     /// Whether what changed cannot be the content: nothing of the document itself did, or the job trusts size and time.
-    pub(super) fn content_is_as_known(&self, observed: &Observed, class: ClassId) -> bool {
-        let Some(known) = &self.task.known else { return false };
+    pub(super) fn content_is_as_known(&self, observed: &Observed, acl_id: AclId) -> bool {
+        let Some(known) = &self.item.known else { return false };
         let moved = self.has_moved(observed);
-        let elsewhere = known.place != self.task.place;
-        // What was hidden has no class, and that explains nothing.
-        let other_class = known.class.is_some_and(|known| known != class);
-        let explained = if moved { self.trusts_times() && (other_class || elsewhere) } else { elsewhere };
-        let version = self.run.hasher.version(self.task.own, &observed.content);
+        let elsewhere = known.container != self.item.container;
+        // What was hidden has no acl, and that explains nothing.
+        let other_acl = known.acl_id.is_some_and(|known| known != acl_id);
+        let explained = if moved { self.trusts_times() && (other_acl || elsewhere) } else { elsewhere };
+        let version = self.run.hasher.version(self.item.own, &observed.content);
         explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
     }
 
     /// Whether who may find what outputs hold of it is known to be what its row says. It is not where that was hidden, or where what was
     /// sent last is not confirmed: the row then speaks of what nobody holds yet. What was kept of something in it is judged apart.
     pub(super) fn is_shown_as_known(&self) -> bool {
-        let Some(known) = &self.task.known else { return false };
-        let access = access_digest(known.class, known.place);
+        let Some(known) = &self.item.known else { return false };
+        let access = access_digest(known.acl_id, known.container);
         let outputs = &self.run.outputs;
-        let holdings = self.held.parts().filter(|part| !part.kept).flat_map(|part| {
-            let of = |output: &OutputSlot| self.held.of(&part, output.id);
-            outputs.iter().filter_map(of).collect::<Vec<Holding>>()
+        let states = self.deliveries.parts().filter(|part| !part.kept).flat_map(|part| {
+            let of = |output: &OutputQueue| self.deliveries.of(&part, output.id);
+            outputs.iter().filter_map(of).collect::<Vec<DeliveryState>>()
         });
         let mut there =
-            holdings.filter(|holding| holding.held != Some(Digest::NONE) || holding.sent.is_some());
-        let shows = |holding: Holding| {
-            holding.is_confirmed() && holding.sent_access == access && holding.held_access == Some(access)
+            states.filter(|state| state.confirmed != Some(Digest::NONE) || state.intended.is_some());
+        let shows = |state: DeliveryState| {
+            state.is_confirmed() && state.intended_acl == access && state.confirmed_acl == Some(access)
         };
-        planted(Mutation::RowStandsForOutputs) || (known.class.is_some() && there.all(shows))
+        failpoint(Failpoint::RowStandsForOutputs) || (known.acl_id.is_some() && there.all(shows))
     }
 
     /// Whether its change time is another one than when it was read.
     pub(super) fn has_moved(&self, observed: &Observed) -> bool {
-        let access = self.run.hasher.version(self.task.own, &observed.access);
-        !self.task.known.as_ref().is_some_and(|known| access.same(known.access))
+        let access = self.run.hasher.version(self.item.own, &observed.access);
+        !self.item.known.as_ref().is_some_and(|known| access.same(known.access))
     }
 
     fn trusts_times(&self) -> bool {
-        self.run.definition.content_by == ContentBy::Times || planted(Mutation::ContentExplainedAway)
+        self.run.definition.content_by == ContentBy::Times || failpoint(Failpoint::ContentExplainedAway)
     }
 
     /// Whether comparing the bytes with those that were read last may save the stages, and sending.
     pub(super) fn may_be_as_known(&self) -> bool {
-        let Some(known) = &self.task.known else { return false };
+        let Some(known) = &self.item.known else { return false };
         // Whoever asked for it to be sent has no use for this.
-        let reread = self.run.rereads && self.task.is_met && self.task.cause == Cause::Changed;
-        let version = self.looked.or(reread.then_some(self.task.version));
+        let reread = self.run.rereads && self.item.is_listed && self.item.reason == VisitReason::Changed;
+        let version = self.looked.or(reread.then_some(self.item.version));
         let same = version.is_some_and(|version| version.same(known.version));
         self.raw.is_some() && same && self.by_reference() && self.holds_all()
     }
@@ -105,7 +108,7 @@ impl<'r> Visiting<'r> {
     /// Reads its bytes for nothing but their digest.
     pub(super) fn read_raw(&self) -> std::result::Result<(Observed, Digest), Fault> {
         let mut found = (Digest::NONE, 0);
-        let observed = self.run.repository.fetch(&self.run.call, &self.task.name, &mut |_, _, content| {
+        let observed = self.run.repository.fetch(&self.run.call, &self.item.name, &mut |_, _, content| {
             found = raw_digest(content)?;
             Ok(())
         })?;
@@ -114,33 +117,33 @@ impl<'r> Visiting<'r> {
     }
 
     pub(super) fn is_as_known(&self, observed: &Observed, raw: Digest) -> bool {
-        let Some(known) = &self.task.known else { return false };
-        raw == self.raw && self.run.hasher.version(self.task.own, &observed.content).same(known.version)
+        let Some(known) = &self.item.known else { return false };
+        raw == self.raw && self.run.hasher.version(self.item.own, &observed.content).same(known.version)
     }
 
     /// A document of which only access may have changed.
-    pub(super) fn show_as_known(self, observed: &Observed, class: ClassId) -> Result<Done<'r>> {
-        let visited = self.visited(observed, class);
-        let access = access_digest(Some(class), self.task.place);
+    pub(super) fn show_as_known(self, observed: &Observed, acl_id: AclId) -> Result<Done<'r>> {
+        let update = self.update(observed, acl_id);
+        let access = access_digest(Some(acl_id), self.item.container);
         let kept = self.access_of_kept(access);
-        let findings = self.held.parts().map(|part| Finding::looked(part, access, kept)).collect();
-        let (tellings, outcome) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
-        self.show(visited, tellings, outcome, Made::default())
+        let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();
+        let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.show(update, changes, outcome, VisitArtifacts::default())
     }
 
-    pub(super) fn audience(&self, class: ClassId) -> Result<Audience> {
-        let Some(known) = &self.task.known else { return Ok(Audience::Others) };
-        let Some(before) = known.class.filter(|_| known.place == self.task.place) else {
+    pub(super) fn audience(&self, acl_id: AclId) -> Result<Audience> {
+        let Some(known) = &self.item.known else { return Ok(Audience::Others) };
+        let Some(before) = known.acl_id.filter(|_| known.container == self.item.container) else {
             return Ok(Audience::Others);
         };
-        if before == class {
+        if before == acl_id {
             return Ok(Audience::Same);
         }
-        let mut classes = self.run.classes();
+        let mut acls = self.run.acls();
         Ok(self.run.reader.read(|sql| {
-            Ok(if classes.is_within(sql, class, before)? {
+            Ok(if acls.is_within(sql, acl_id, before)? {
                 Audience::Fewer
-            } else if classes.is_within(sql, before, class)? {
+            } else if acls.is_within(sql, before, acl_id)? {
                 Audience::More
             } else {
                 Audience::Others
@@ -149,14 +152,14 @@ impl<'r> Visiting<'r> {
     }
 
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
-    pub(super) fn access_until_read(&self, observed: &Observed, class: ClassId) -> Result<Option<Digest>> {
-        let now = access_digest(Some(class), self.task.place);
-        if self.holds_old_content(&self.visited(observed, class)) || !self.is_shown_as_known() {
-            return Ok(Some(if planted(Mutation::NewAccessOnOldContent) { now } else { NOBODY }));
+    pub(super) fn access_until_read(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
+        let now = access_digest(Some(acl_id), self.item.container);
+        if self.holds_old_content(&self.update(observed, acl_id)) || !self.is_shown_as_known() {
+            return Ok(Some(if failpoint(Failpoint::NewAccessOnOldContent) { now } else { NOBODY }));
         }
         let trusts =
-            !self.has_moved(observed) || self.trusts_times() || planted(Mutation::AccessBeforeContent);
-        Ok(match if trusts { Audience::Same } else { self.audience(class)? } {
+            !self.has_moved(observed) || self.trusts_times() || failpoint(Failpoint::AccessBeforeContent);
+        Ok(match if trusts { Audience::Same } else { self.audience(acl_id)? } {
             Audience::Same | Audience::Fewer => Some(now),
             Audience::More => None,
             Audience::Others => Some(NOBODY),

@@ -6,40 +6,40 @@ use ingather_connector::model::document::{Parts, Record};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
 use ingather_connector::model::limits;
-use ingather_store::documents::Visited;
+use ingather_store::documents::DocumentUpdate;
 
-use crate::deliver::settle::{Made, Outcome};
+use crate::deliver::completion::{Outcome, VisitArtifacts};
 use crate::error::Result;
 
-use super::holdings::{self, Part};
+use super::parts::{self, Part};
 use super::steady::Done;
-use super::{Visiting, access_digest};
+use super::{Visitor, access_digest};
 
-impl<'r> Visiting<'r> {
+impl<'r> Visitor<'r> {
     /// A document whose content no stage could read: it is tried again, and at last found by its name and fields. What could
     /// go well another time is asked for again in the next run.
     pub(super) fn unread(
         self,
-        mut visited: Visited,
+        mut update: DocumentUpdate,
         record: Record,
         parts: Parts,
         content: Digest,
         fault: Fault,
     ) -> Result<Done<'r>> {
         let passing = matches!(fault, Fault::Passing { .. });
-        if passing && self.run.attempts_made(self.task.id) + 1 < fault.attempts_max(limits::ATTEMPTS_MAX) {
+        if passing && self.run.attempts_made(self.item.id) + 1 < fault.attempts_max(limits::ATTEMPTS_MAX) {
             return self.fault(fault, None);
         }
         if passing {
-            visited.version = Digest::NONE;
+            update.version = Digest::NONE;
         }
         // What outputs hold was made of nothing but its name and fields.
-        visited.raw = Some(Digest::NONE);
-        let access = access_digest(visited.class, self.task.place);
+        update.raw = Some(Digest::NONE);
+        let access = access_digest(update.acl_id, self.item.container);
         let (mut findings, kept) = self.inside(parts, access);
         findings.push(self.finding(Part::whole(), Arc::new(record), content, access));
-        let (tellings, _) = holdings::decide_all(&self.run.outputs, &self.held, findings)?;
+        let (changes, _) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         let outcome = if passing { Outcome::Again(fault) } else { Outcome::Failed(fault.reason()) };
-        self.show(visited, tellings, outcome, Made { kept: Some(kept), ..Made::default() })
+        self.show(update, changes, outcome, VisitArtifacts { kept: Some(kept), ..VisitArtifacts::default() })
     }
 }

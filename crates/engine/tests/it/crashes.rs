@@ -41,29 +41,29 @@ expect jobs:
 "#;
 
 /// Dies at the nth meeting of a place, for each n until the run gets through; how often it died.
-fn die_everywhere(kind: Kind, place: &str) -> usize {
+fn die_everywhere(kind: Kind, point: &str) -> usize {
     let deed = "run docs";
     for nth in 1..200 {
-        let armed = format!("{BEFORE}crash {place} {nth}\n{deed}\nexpect error:\n");
+        let armed = format!("{BEFORE}crash {point} {nth}\n{deed}\nexpect error:\n");
         let mut found = play_on(kind, &format!("{armed}{AFTER}"));
         // The expectation of no error is not met exactly when it died.
         let line = format!("{}: expect error:", armed.lines().count());
         let died = found.iter().position(|told| told.starts_with(&line)).map(|at| found.remove(at)).is_some();
-        assert!(found.is_empty(), "{kind:?}, crash {place} {nth}, {deed}:\n{}", found.join(""));
+        assert!(found.is_empty(), "{kind:?}, crash {point} {nth}, {deed}:\n{}", found.join(""));
         if !died {
             return nth - 1;
         }
     }
-    panic!("{place} is met for ever");
+    panic!("{point} is met for ever");
 }
 
 macro_rules! crashes {
-    ($($name:ident: $place:literal at least $least:literal;)*) => {
+    ($($name:ident: $point:literal at least $least:literal;)*) => {
         $(
             #[test]
             fn $name() {
-                let died = die_everywhere(Kind::Sqlite, $place);
-                assert!(died >= $least, "it died only {died} times at `{}`", $place);
+                let died = die_everywhere(Kind::Sqlite, $point);
+                assert!(died >= $least, "it died only {died} times at `{}`", $point);
             }
         )*
     };
@@ -82,8 +82,8 @@ crashes! {
 
 #[test]
 fn on_postgres_as_well() {
-    for place in ["before intent", "after intent", "after send", "before confirm", "after confirm"] {
-        assert!(die_everywhere(Kind::Postgres, place) > 0, "{place}");
+    for point in ["before intent", "after intent", "after send", "before confirm", "after confirm"] {
+        assert!(die_everywhere(Kind::Postgres, point) > 0, "{point}");
     }
 }
 
@@ -102,9 +102,9 @@ fn a_document_is_settled_after_all_its_outputs_have_confirmed() {
     }
 }
 
-/// Books from an earlier day know nothing of what an output holds.
+/// An inventory of an earlier day knows nothing of what an output holds.
 #[test]
-fn deleting_a_job_whose_books_are_of_an_earlier_day_empties_its_output() {
+fn deleting_a_job_whose_inventory_is_of_an_earlier_day_empties_its_output() {
     let text = "output one committing\njob docs to=one\nsource a v1\nbackup\nrun docs\nexpect output one: a v1\nrestore\n\
                 delete docs\nexpect output one:\nexpect jobs:\n";
     assert_eq!(play_on(Kind::Sqlite, text), Vec::<String>::new());
@@ -112,9 +112,9 @@ fn deleting_a_job_whose_books_are_of_an_earlier_day_empties_its_output() {
 
 #[test]
 fn a_deletion_can_die_everywhere() {
-    for place in ["before write", "after write", "mid send", "after send", "after commit"] {
+    for point in ["before write", "after write", "mid send", "after send", "after commit"] {
         for nth in 1.. {
-            let armed = format!("{BEFORE}run docs\ncrash {place} {nth}\ndelete docs\n");
+            let armed = format!("{BEFORE}run docs\ncrash {point} {nth}\ndelete docs\n");
             // Whether there is a job left decides what the next call may be asked.
             let got_through = play_on(Kind::Sqlite, &format!("{armed}expect error:\n")).is_empty();
             // The last call may find that everything was done before the process died.
@@ -122,9 +122,9 @@ fn a_deletion_can_die_everywhere() {
                         expect output shared: a v2, c v1, d v-no, g v1, new v1, sub/f v2, sub/h v1, z v2+p2+q?+s1\n";
             let rest = if got_through { rest.trim_start_matches("delete docs\n") } else { rest };
             let found = play_on(Kind::Sqlite, &format!("{armed}{rest}"));
-            assert!(found.is_empty(), "crash {place} {nth}:\n{}", found.join(""));
+            assert!(found.is_empty(), "crash {point} {nth}:\n{}", found.join(""));
             if got_through {
-                assert!(nth > 1, "{place} was never met");
+                assert!(nth > 1, "{point} was never met");
                 break;
             }
         }

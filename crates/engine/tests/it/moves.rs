@@ -8,8 +8,8 @@ use ingather_connector::model::job::{ContentBy, Definition, Keep};
 use ingather_connector::model::key::DocumentKey;
 use ingather_connector::model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
-use ingather_store::documents::{self, NewDocument, Visited};
-use ingather_store::work::{self, Cause, Trouble, Wanted};
+use ingather_store::documents::{self, DocumentUpdate, NewDocument};
+use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, StoreError, jobs};
 use ingather_testkit::database::{BOTH, Database};
 
@@ -130,7 +130,12 @@ struct Row {
 }
 
 fn want(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
-    work::want(sql, row.job, 1, &[Wanted { document: row.id, due: 0, cause: Cause::Changed }])
+    queue::enqueue(
+        sql,
+        row.job,
+        1,
+        &[VisitRequest { document: row.id, due: 0, reason: VisitReason::Changed }],
+    )
 }
 
 fn meet(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
@@ -141,26 +146,35 @@ fn meet(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
         version: Digest(1),
         access: Digest(1),
         identity: 1,
-        place: None,
+        container: None,
     };
     documents::add(sql, row.job, 1, &[new])
 }
 
 fn wanted(sql: &mut Sql<'_>, row: &Row) -> Result<i64> {
-    Ok(work::wanted(sql, &[row.id])?.first().map_or(0, |(_, wanted, _)| *wanted))
+    Ok(queue::request_counts(sql, &[row.id])?.first().map_or(0, |(_, wanted, _)| *wanted))
 }
 
-fn visited(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
+fn update(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let id = DocumentId(row.id);
     let (version, access, settings) = (Digest(1), Digest(1), Digest(1));
-    let visited = Visited { id, version, access, settings, identity: 1, class: None, place: None, raw: None };
-    documents::settle(sql, 1, &[visited])
+    let update = DocumentUpdate {
+        id,
+        version,
+        access,
+        settings,
+        identity: 1,
+        acl_id: None,
+        container: None,
+        raw: None,
+    };
+    documents::complete(sql, 1, &[update])
 }
 
 fn settle(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let times = wanted(sql, row)?;
-    work::done(sql, &[(row.id, times)])?;
-    visited(sql, row)
+    queue::complete(sql, &[(row.id, times)])?;
+    update(sql, row)
 }
 
 fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
@@ -168,7 +182,7 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     if state(sql, row)? != document::State::Waiting {
         return settle(sql, row);
     }
-    let trouble = Trouble {
+    let failure = Failure {
         document: row.id,
         kind: "failed",
         attempts: 1,
@@ -176,17 +190,24 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
         code: "broken".to_owned(),
         message: "it is broken".to_owned(),
     };
-    work::trouble(sql, row.job, 0, &[trouble])?;
+    queue::record_failures(sql, row.job, 0, &[failure])?;
     settle(sql, row)
 }
 
-fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
+fn send(sql: &mut Sql<'_>, row: &Row, intended: Digest) -> Result<()> {
     let seq = documents::take_ids(sql, "seq", 1)?;
     let (document, component) = (row.id, 0);
-    let intent =
-        Intent { document, component, address_parent: 1, address: row.id, seq, sent, sent_access: sent };
+    let intent = Intent {
+        document,
+        component,
+        address_parent: 1,
+        address: row.id,
+        seq,
+        intended,
+        intended_acl: intended,
+    };
     deliveries::intend(sql, OUTPUT, 0, false, &[intent])?;
-    if sent.is_some() {
+    if intended.is_some() {
         deliveries::confirm(sql, OUTPUT, 0, Confirmed::Record, &[(&intent).into()])?;
     }
     Ok(())
@@ -194,11 +215,15 @@ fn send(sql: &mut Sql<'_>, row: &Row, sent: Digest) -> Result<()> {
 
 fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     // The output confirms a removal that was sent, and nothing else.
-    let held = deliveries::holdings(sql, &[row.id])?;
-    let gone: Vec<Answered> = held
+    let confirmed = deliveries::states(sql, &[row.id])?;
+    let gone: Vec<Answered> = confirmed
         .iter()
-        .filter(|held| !held.holding.sent.is_some())
-        .map(|held| Answered { document: held.document, component: held.component, seq: held.seq })
+        .filter(|confirmed| !confirmed.state.intended.is_some())
+        .map(|confirmed| Answered {
+            document: confirmed.document,
+            component: confirmed.component,
+            seq: confirmed.seq,
+        })
         .collect();
     deliveries::remove(sql, OUTPUT, &gone)?;
     documents::forget(sql, row.job, &[row.id]).map(drop)
@@ -211,10 +236,10 @@ fn state(sql: &mut Sql<'_>, row: &Row) -> Result<document::State> {
     else {
         return Ok(Gone);
     };
-    Ok(match (&listed.work, &listed.trouble) {
+    Ok(match (&listed.work, &listed.failure) {
         // Also when a removal is half done: the next listing meets it and visits it, or misses it once more.
         (Some(_), _) => Waiting,
-        _ if work::leaving(sql, row.job)?.contains(&row.id) => Leaving,
+        _ if queue::leaving(sql, row.job)?.contains(&row.id) => Leaving,
         (None, Some(_)) => Troubled,
         (None, None) => Settled,
     })
@@ -248,7 +273,7 @@ const DOCUMENT_DEEDS: &[(&str, DocumentDeed, &[document::Event])] = {
         ("want", want, &[MeetAgain]),
         ("done", settle, &[Settle]),
         ("done with trouble", give_up, &[GiveUp]),
-        ("again", |sql, row| work::again(sql, &[(row.id, 9)]), &[Retry]),
+        ("again", |sql, row| queue::reschedule(sql, &[(row.id, 9)]), &[Retry]),
         ("intend a removal", |sql, row| send(sql, row, Digest::NONE), &[Miss, Disown, Vanish]),
         ("forget", forget, &[Forget, Discard]),
     ]
@@ -309,8 +334,8 @@ fn what_was_wanted_once_more_meanwhile_still_waits() {
                 }
                 let taken = wanted(sql, &row)?;
                 want(sql, &row)?;
-                work::done(sql, &[(row.id, taken)])?;
-                visited(sql, &row)?;
+                queue::complete(sql, &[(row.id, taken)])?;
+                update(sql, &row)?;
                 after.push(state(sql, &row)?);
             }
             Ok(after)

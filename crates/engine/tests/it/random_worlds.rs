@@ -11,7 +11,7 @@ const NAMES: [&str; 6] = ["a", "b", "s/c", "s/d", "s/t/e", "s/t/f"];
 const FOLDERS: [&str; 2] = ["s/", "s/t/"];
 const CONTENTS: [&str; 4] = ["v1", "v2", "v3", "v-no"];
 const JOBS: [&str; 2] = ["whole", "part"];
-const PLACES: [&str; 8] = [
+const POINTS: [&str; 8] = [
     "before intent",
     "after intent",
     "mid send",
@@ -23,7 +23,7 @@ const PLACES: [&str; 8] = [
 ];
 
 #[derive(Clone, Debug)]
-enum Deed {
+enum Step {
     Put(usize, usize),
     Remove(usize),
     Move(usize, usize),
@@ -35,26 +35,26 @@ enum Deed {
     OutputAway(bool, usize),
     Forget,
     Run { job: usize, minimal: bool },
-    Crash { place: usize, nth: u64, job: usize },
+    Crash { point: usize, nth: u64, job: usize },
     BrokenListing { page: usize, job: usize },
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn step() -> impl Strategy<Value = Step> {
     let name = 0..NAMES.len();
     prop_oneof![
-        6 => (name.clone(), 0..CONTENTS.len()).prop_map(|(name, content)| Deed::Put(name, content)),
-        3 => name.clone().prop_map(Deed::Remove),
-        2 => (name.clone(), name.clone()).prop_map(|(from, to)| Deed::Move(from, to)),
-        3 => (name.clone(), any::<bool>()).prop_map(|(name, open)| Deed::Access(name, open)),
-        2 => (0..FOLDERS.len(), any::<bool>()).prop_map(|(folder, blind)| Deed::Blind(folder, blind)),
-        2 => (0..FOLDERS.len(), any::<bool>()).prop_map(|(folder, open)| Deed::FolderAccess(folder, open)),
-        1 => (name.clone(), any::<bool>()).prop_map(|(name, racy)| Deed::Racy(name, racy)),
-        1 => name.clone().prop_map(Deed::Failing),
-        2 => (any::<bool>(), name).prop_map(|(two, name)| Deed::OutputAway(two, name)),
-        1 => Just(Deed::Forget),
-        6 => (0..JOBS.len(), any::<bool>()).prop_map(|(job, minimal)| Deed::Run { job, minimal }),
-        3 => (0..PLACES.len(), 1u64..3, 0..JOBS.len()).prop_map(|(place, nth, job)| Deed::Crash { place, nth, job }),
-        1 => (1usize..4, 0..JOBS.len()).prop_map(|(page, job)| Deed::BrokenListing { page, job }),
+        6 => (name.clone(), 0..CONTENTS.len()).prop_map(|(name, content)| Step::Put(name, content)),
+        3 => name.clone().prop_map(Step::Remove),
+        2 => (name.clone(), name.clone()).prop_map(|(from, to)| Step::Move(from, to)),
+        3 => (name.clone(), any::<bool>()).prop_map(|(name, open)| Step::Access(name, open)),
+        2 => (0..FOLDERS.len(), any::<bool>()).prop_map(|(folder, blind)| Step::Blind(folder, blind)),
+        2 => (0..FOLDERS.len(), any::<bool>()).prop_map(|(folder, open)| Step::FolderAccess(folder, open)),
+        1 => (name.clone(), any::<bool>()).prop_map(|(name, racy)| Step::Racy(name, racy)),
+        1 => name.clone().prop_map(Step::Failing),
+        2 => (any::<bool>(), name).prop_map(|(two, name)| Step::OutputAway(two, name)),
+        1 => Just(Step::Forget),
+        6 => (0..JOBS.len(), any::<bool>()).prop_map(|(job, minimal)| Step::Run { job, minimal }),
+        3 => (0..POINTS.len(), 1u64..3, 0..JOBS.len()).prop_map(|(point, nth, job)| Step::Crash { point, nth, job }),
+        1 => (1usize..4, 0..JOBS.len()).prop_map(|(page, job)| Step::BrokenListing { page, job }),
     ]
 }
 
@@ -91,19 +91,19 @@ impl Model {
     }
 
     /// Writes a deed as lines of a scenario.
-    fn tell(&mut self, text: &mut String, deed: &Deed) -> std::fmt::Result {
+    fn tell(&mut self, text: &mut String, step: &Step) -> std::fmt::Result {
         let who = |open: bool| if open { "open" } else { "anna" };
-        match *deed {
-            Deed::Put(name, content) => {
+        match *step {
+            Step::Put(name, content) => {
                 let open = self.files.get(NAMES[name]).is_none_or(|(_, open)| *open);
                 self.files.insert(NAMES[name], (CONTENTS[content], open));
                 writeln!(text, "source {} {}", NAMES[name], CONTENTS[content])
             }
-            Deed::Remove(name) => match self.files.remove(NAMES[name]) {
+            Step::Remove(name) => match self.files.remove(NAMES[name]) {
                 Some(_) => writeln!(text, "source {} gone", NAMES[name]),
                 None => Ok(()),
             },
-            Deed::Move(from, to) => {
+            Step::Move(from, to) => {
                 if self.files.contains_key(NAMES[to]) {
                     return Ok(());
                 }
@@ -111,51 +111,51 @@ impl Model {
                 self.files.insert(NAMES[to], file);
                 writeln!(text, "source {} move:{}", NAMES[to], NAMES[from])
             }
-            Deed::Access(name, open) => {
+            Step::Access(name, open) => {
                 let Some(file) = self.files.get_mut(NAMES[name]) else { return Ok(()) };
                 file.1 = open;
                 writeln!(text, "source {} access:{}", NAMES[name], who(open))
             }
-            Deed::Blind(folder, blind) => {
+            Step::Blind(folder, blind) => {
                 self.blind.insert(FOLDERS[folder], blind);
                 writeln!(text, "source {} {}", FOLDERS[folder], if blind { "unreadable" } else { "readable" })
             }
-            Deed::FolderAccess(folder, open) => {
+            Step::FolderAccess(folder, open) => {
                 self.closed.insert(FOLDERS[folder], !open);
                 writeln!(text, "source {} access:{}", FOLDERS[folder], who(open))
             }
-            Deed::Racy(name, racy) if self.files.contains_key(NAMES[name]) => {
+            Step::Racy(name, racy) if self.files.contains_key(NAMES[name]) => {
                 writeln!(text, "source {} {}", NAMES[name], if racy { "racy" } else { "calm" })
             }
-            Deed::Failing(name) if self.files.contains_key(NAMES[name]) => {
+            Step::Failing(name) if self.files.contains_key(NAMES[name]) => {
                 writeln!(text, "source {} failing:1", NAMES[name])
             }
-            Deed::Racy(..) | Deed::Failing(_) => Ok(()),
-            Deed::OutputAway(two, name) => {
+            Step::Racy(..) | Step::Failing(_) => Ok(()),
+            Step::OutputAway(two, name) => {
                 writeln!(text, "fault {} passing {} 1", if two { "two" } else { "one" }, NAMES[name])
             }
-            Deed::Forget => writeln!(text, "fault two forgets"),
-            Deed::Run { job, minimal } => {
+            Step::Forget => writeln!(text, "fault two forgets"),
+            Step::Run { job, minimal } => {
                 writeln!(text, "run {}{}", JOBS[job], if minimal { " minimal" } else { "" })?;
                 writeln!(text, "expect seen: {}", self.listed(job))
             }
-            Deed::Crash { place, nth, job } => {
-                writeln!(text, "crash {} {nth}\nrun {}", PLACES[place], JOBS[job])
+            Step::Crash { point, nth, job } => {
+                writeln!(text, "crash {} {nth}\nrun {}", POINTS[point], JOBS[job])
             }
-            Deed::BrokenListing { page, job } => {
+            Step::BrokenListing { page, job } => {
                 writeln!(text, "listing error:{page}\nrun {}\nlisting fine", JOBS[job])
             }
         }
     }
 }
 
-fn scenario(deeds: &[Deed]) -> String {
+fn scenario(steps: &[Step]) -> String {
     let mut text = "output one\noutput two committing\njob whole to=one,two stage={\"decline\":\"no\"}\n\
                     job part root=s/ to=two stage={\"decline\":\"no\"}\n"
         .to_owned();
     let mut model = Model::default();
-    for deed in deeds {
-        model.tell(&mut text, deed).expect("writing into a text does not fail");
+    for step in steps {
+        model.tell(&mut text, step).expect("writing into a text does not fail");
     }
     let all = model.entries("");
     let calm: String = model.files.keys().map(|name| format!("source {name} calm\n")).collect();
@@ -170,8 +170,8 @@ fn scenario(deeds: &[Deed]) -> String {
     text + &rest
 }
 
-fn check(kind: Kind, deeds: &[Deed]) -> Result<(), TestCaseError> {
-    let text = scenario(deeds);
+fn check(kind: Kind, steps: &[Step]) -> Result<(), TestCaseError> {
+    let text = scenario(steps);
     let found = play_on(kind, &text);
     prop_assert!(found.is_empty(), "{}\nin\n{text}", found.join(""));
     Ok(())
@@ -181,8 +181,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whole_runs_lead_to_what_the_model_says(deeds in proptest::collection::vec(deed(), 1..25)) {
-        check(Kind::Sqlite, &deeds)?;
+    fn whole_runs_lead_to_what_the_model_says(steps in proptest::collection::vec(step(), 1..25)) {
+        check(Kind::Sqlite, &steps)?;
     }
 }
 
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 50, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn on_postgres_as_well(deeds in proptest::collection::vec(deed(), 1..25)) {
-        check(Kind::Postgres, &deeds)?;
+    fn on_postgres_as_well(steps in proptest::collection::vec(step(), 1..25)) {
+        check(Kind::Postgres, &steps)?;
     }
 }

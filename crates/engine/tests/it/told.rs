@@ -1,7 +1,7 @@
 //! An output that is told who may see, after an update of the program: what an earlier version has sent names no acls and
 //! containers.
 
-use ingather_connector::model::access::{Entry, Level};
+use ingather_connector::model::access::{Acl, Entry};
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::job::{ContentBy, Definition, Keep};
 use ingather_engine::outputs;
@@ -18,9 +18,9 @@ fn filled(kind: Kind) -> World {
         let mut source = script_repository::locked(&world.source);
         for (name, who) in [("a", "anna"), ("p/b", "bert"), ("p/c", "anna")] {
             let file = source.file(name);
-            (file.content, file.level) = ("v1".to_owned(), Level::Ordered(vec![Entry::allow(who)]));
+            (file.content, file.acl) = ("v1".to_owned(), Acl::Ordered(vec![Entry::allow(who)]));
         }
-        source.folder("p/").level = Level::Ordered(vec![Entry::allow("bert"), Entry::allow("carla")]);
+        source.folder("p/").acl = Acl::Ordered(vec![Entry::allow("bert"), Entry::allow("carla")]);
     }
     world.job(Definition {
         name: "docs".to_owned(),
@@ -47,12 +47,12 @@ fn what_an_earlier_version_has_sent_is_referred_to_without_a_look_at_the_source(
         assert_eq!(before[..2], [vec!["a".to_owned()], vec!["p/b".to_owned()]]);
         // As an earlier version leaves it: nothing was told, and entries name nothing that is told.
         let output = world.outputs["one"];
-        world.store().write(Durability::Synced, |sql| definitions::forget(sql, output)).unwrap();
+        world.store().write(Durability::Synced, |sql| definitions::reset(sql, output)).unwrap();
         {
             let mut shelf = memory_output::locked(&world.shelves["one"]);
             shelf.cut();
             shelf.calls = Calls::default();
-            shelf.entries.values_mut().for_each(|entry| (entry.class, entry.place) = (None, None));
+            shelf.entries.values_mut().for_each(|entry| (entry.acl_id, entry.container) = (None, None));
         }
         script_repository::locked(&world.source).fetched.clear();
         assert_eq!([seen("anna"), seen("bert")], [const { Vec::<String>::new() }; 2]);

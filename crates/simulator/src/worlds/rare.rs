@@ -22,22 +22,22 @@ impl World {
     /// Files change in the middle of a run, and folders close and open, also above the root: one change after the other.
     pub(super) fn meanwhile(&mut self) {
         for _ in 0..1 + self.dice.below(3) {
-            let place = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
+            let point = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
             let nth = 1 + self.dice.below(3);
-            let mut deeds = Vec::new();
+            let mut steps = Vec::new();
             for _ in 0..1 + self.dice.below(4) {
                 let who = self.dice.one(PEOPLE);
                 let folder = self.dice.one(FOLDERS);
-                let deed = match (self.dice.below(8), self.some_file()) {
+                let step = match (self.dice.below(8), self.some_file()) {
                     (0..2, Some(file)) => format!("{file} {}", self.dice.one(CONTENTS)),
                     (2, Some(file)) => format!("{file} access:{who}"),
                     (3, Some(file)) => format!("{file} {} access:{who}", self.dice.one(CONTENTS)),
                     (4, _) => format!("{folder} replaced"),
                     _ => format!("{folder} access:{who}"),
                 };
-                deeds.push(deed);
+                steps.push(step);
             }
-            self.tell(&format!("meanwhile {place} {nth} {}", deeds.join(", ")));
+            self.tell(&format!("meanwhile {point} {nth} {}", steps.join(", ")));
         }
         self.run();
     }

@@ -1,2 +1,2 @@
 -- All that one output was told of who may see.
-SELECT kind, id, job, sent, held FROM definition WHERE output = $1
+SELECT kind, id, job, intended, confirmed FROM definition WHERE output = $1

@@ -3,4 +3,4 @@
 -- An owner for which the entry of another one served sends its own from now on.
 -- What is held already may be told once more, ahead of another attempt to read; that does not make its confirmation old.
 -- Differs from PostgreSQL: one row per call beats a list here.
-UPDATE delivery SET outcome = CASE WHEN outcome = 'shared' THEN NULL ELSE outcome END, seq = $4, sent_access = $5, held_access = CASE WHEN held_access <> sent_access THEN -1 ELSE held_access END, intent_at = CASE WHEN held_access = $5 AND sent_access = $5 THEN intent_at ELSE $6 END WHERE document = $1 AND component = $2 AND output = $3
+UPDATE delivery SET outcome = CASE WHEN outcome = 'shared' THEN NULL ELSE outcome END, seq = $4, intended_acl = $5, confirmed_acl = CASE WHEN confirmed_acl <> intended_acl THEN -1 ELSE confirmed_acl END, intent_at = CASE WHEN confirmed_acl = $5 AND intended_acl = $5 THEN intent_at ELSE $6 END WHERE document = $1 AND component = $2 AND output = $3

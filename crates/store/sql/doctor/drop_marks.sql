@@ -1,2 +1,2 @@
 -- Drops marks of runs that are not there.
-DELETE FROM seen WHERE NOT EXISTS (SELECT 1 FROM run r WHERE r.job = seen.job AND r.number = seen.run)
+DELETE FROM listed_ids WHERE NOT EXISTS (SELECT 1 FROM run r WHERE r.job = listed_ids.job AND r.number = listed_ids.run)

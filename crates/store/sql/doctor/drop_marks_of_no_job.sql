@@ -1,2 +1,2 @@
 -- Drops marks of jobs that are not there.
-DELETE FROM seen WHERE NOT EXISTS (SELECT 1 FROM job j WHERE j.handle = seen.job)
+DELETE FROM listed_ids WHERE NOT EXISTS (SELECT 1 FROM job j WHERE j.handle = listed_ids.job)

@@ -1,2 +1,2 @@
 -- Drops trouble of documents that are not there.
-DELETE FROM trouble WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.id = trouble.document)
+DELETE FROM failure WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.id = failure.document)

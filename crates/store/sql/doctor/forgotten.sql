@@ -1,3 +1,3 @@
--- Neither waiting (settings 0: for its first visit), nor in trouble, nor delivered anywhere.
-SELECT d.id, d.job FROM document d LEFT JOIN work w ON w.document = d.id LEFT JOIN trouble t ON t.document = d.id
+-- Neither waiting (settings 0: for its first visit), nor failed, nor delivered anywhere.
+SELECT d.id, d.job FROM document d LEFT JOIN queue w ON w.document = d.id LEFT JOIN failure t ON t.document = d.id
  LEFT JOIN delivery v ON v.document = d.id WHERE d.settings <> 0 AND w.document IS NULL AND t.document IS NULL AND v.document IS NULL LIMIT $1

@@ -1,2 +1,2 @@
 -- Trouble of documents that are not there.
-SELECT t.document, t.job FROM trouble t LEFT JOIN document d ON d.id = t.document WHERE d.id IS NULL LIMIT $1
+SELECT t.document, t.job FROM failure t LEFT JOIN document d ON d.id = t.document WHERE d.id IS NULL LIMIT $1

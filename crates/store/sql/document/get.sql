@@ -1,2 +1,2 @@
 -- Documents by id, with their names.
-SELECT d.id, d.own, d.version, d.access, d.settings, d.class, d.place, t.key_text, d.identity FROM document d JOIN document_text t ON t.id = d.id WHERE d.id IN any_of($1)
+SELECT d.id, d.key_hash, d.version, d.access, d.settings, d.acl, d.container, t.key_text, d.identity FROM document d JOIN document_text t ON t.id = d.id WHERE d.id IN any_of($1)

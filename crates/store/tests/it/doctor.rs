@@ -17,55 +17,55 @@ INSERT INTO job (handle, name, repository, root, state, run, definition, revisio
 INSERT INTO run (job, number, kind, started_at, listed_at, ended_at, outcome, guard) VALUES
  (4,1,'full',1,2,3,'done','void'), (4,2,'full',4,5,6,'done',NULL);
 INSERT INTO run (job, number, kind, started_at) VALUES (5,1,'full',7);
-INSERT INTO seen VALUES (4,2,0,''), (5,1,0,'');
-INSERT INTO access_class VALUES (1,1,7,'{}');
-INSERT INTO place (id, connection, parent, name, identity, level) VALUES (1,1,NULL,'/','1',1), (2,1,1,'/a','2',1);
-INSERT INTO document (id, job, parent, own, version, access, settings, identity, class, place, changed_run) VALUES
+INSERT INTO listed_ids VALUES (4,2,0,''), (5,1,0,'');
+INSERT INTO acl VALUES (1,1,7,'{}');
+INSERT INTO container (id, connection, parent, name, identity, acl) VALUES (1,1,NULL,'/','1',1), (2,1,1,'/a','2',1);
+INSERT INTO document (id, job, parent_hash, key_hash, version, access, settings, identity, acl, container, changed_run) VALUES
  (1,4,1,1,9,9,9,0,1,2,1), (2,4,1,2,9,9,9,0,1,2,2), (3,4,1,3,9,9,9,0,NULL,2,2), (4,4,1,4,0,0,9,0,1,2,2), (5,5,1,1,9,9,9,0,1,2,1),
  (6,5,1,2,9,9,0,0,NULL,2,1), (7,5,1,3,9,9,0,0,NULL,2,1);
 INSERT INTO document_text VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a'), (6,'b'), (7,'c');
-INSERT INTO work VALUES (4,4,0,2,'new',1);
-INSERT INTO trouble VALUES (3,4,'failed',1,8,1,'unreadable','no');
-INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at, outcome) VALUES
+INSERT INTO queue VALUES (4,4,0,2,'new',1);
+INSERT INTO failure VALUES (3,4,'failed',1,8,1,'unreadable','no');
+INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at, outcome) VALUES
  (1,0,2,1,1,1,50,60,50,60,1,2,NULL), (1,0,3,1,1,2,50,60,50,60,1,1,NULL), (2,0,2,1,2,3,51,60,51,60,3,3,NULL),
  (4,0,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,0,2,1,1,5,50,60,50,60,5,6,NULL),
  (6,0,2,1,6,6,53,60,NULL,NULL,7,NULL,NULL);
-INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES
+INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at) VALUES
  (2,77,2,2,3,5,53,60,53,60,3,3);
 INSERT INTO component VALUES (2,77,'inside.txt',0);
 INSERT INTO tally VALUES (4,'documents',4), (5,'documents',3);
-INSERT INTO id_block VALUES ('document',8), ('place',3), ('class',2), ('handle',6), ('seq',7);
+INSERT INTO id_block VALUES ('document',8), ('container',3), ('acl',2), ('handle',6), ('seq',7);
 ";
 
 /// Checks with a fault for each, and whether the repair leaves nothing of it.
 const FAULTS: &[(&str, &str, bool)] = &[
-    ("work_of_nothing", "INSERT INTO work VALUES (99,4,0,2,'new',1)", true),
-    ("work_of_nothing", "INSERT INTO work VALUES (2,5,0,1,'changed',1)", true),
+    ("work_of_nothing", "INSERT INTO queue VALUES (99,4,0,2,'new',1)", true),
+    ("work_of_nothing", "INSERT INTO queue VALUES (2,5,0,1,'changed',1)", true),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 2", false),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 3", true),
     ("names_of_nothing", "INSERT INTO document_text VALUES (99,'x')", true),
     (
         "deliveries_of_nothing",
-        "INSERT INTO delivery (document, component, output, address_parent, address, seq, sent, sent_access, held, held_access, intent_at, confirmed_at) VALUES (99,0,2,1,9,1,5,6,5,6,1,1)",
+        "INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at) VALUES (99,0,2,1,9,1,5,6,5,6,1,1)",
         false,
     ),
-    ("unconfirmed", "UPDATE delivery SET held = NULL WHERE document = 2", true),
-    ("unconfirmed", "UPDATE delivery SET held_access = 61 WHERE document = 2", true),
+    ("unconfirmed", "UPDATE delivery SET confirmed = NULL WHERE document = 2", true),
+    ("unconfirmed", "UPDATE delivery SET confirmed_acl = 61 WHERE document = 2", true),
     (
         "unconfirmed",
-        "UPDATE delivery SET held = NULL, held_access = NULL, outcome = 'lost' WHERE document = 2",
+        "UPDATE delivery SET confirmed = NULL, confirmed_acl = NULL, outcome = 'lost' WHERE document = 2",
         true,
     ),
-    ("forgotten", "DELETE FROM trouble WHERE document = 3", true),
+    ("forgotten", "DELETE FROM failure WHERE document = 3", true),
     ("confirmed_before_intent", "UPDATE delivery SET intent_at = 9 WHERE document = 2", true),
     ("confirmed_before_intent", "UPDATE delivery SET confirmed_at = NULL WHERE document = 2", true),
-    ("owners_differ", "UPDATE delivery SET sent = 77, held = 77 WHERE document = 5", true),
+    ("owners_differ", "UPDATE delivery SET intended = 77, confirmed = 77 WHERE document = 5", true),
     ("miscounted", "UPDATE tally SET n = 3 WHERE job = 4", true),
     ("miscounted", "DELETE FROM tally WHERE job = 5", true),
     ("below_zero", "UPDATE tally SET n = -1 WHERE job = 4", true),
     ("open_runs", "UPDATE run SET ended_at = NULL WHERE job = 4", true),
     ("later_runs", "UPDATE document SET changed_run = 3 WHERE id = 1", true),
-    ("marks_of_nothing", "INSERT INTO seen VALUES (4,9,0,'')", true),
+    ("marks_of_nothing", "INSERT INTO listed_ids VALUES (4,9,0,'')", true),
     ("ids_beyond", "UPDATE id_block SET next = 5 WHERE name = 'document'", true),
     ("ids_beyond", "DELETE FROM id_block WHERE name = 'seq'", true),
     ("ids_beyond", "UPDATE id_block SET next = 5 WHERE name = 'handle'", true),
@@ -84,18 +84,18 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("runs_of_no_job", "INSERT INTO run (job, number, kind, started_at) VALUES (99,1,'full',1)", true),
     ("runs_of_no_job", "INSERT INTO tally VALUES (99,'other',1)", true),
     ("runs_of_no_job", "INSERT INTO blind_spot VALUES (99,1,1,'/','x','x')", true),
-    ("trouble_of_nothing", "INSERT INTO trouble VALUES (99,4,'failed',1,8,1,'x','x')", true),
-    ("retried_by_nobody", "UPDATE trouble SET kind = 'retrying' WHERE document = 3", true),
+    ("trouble_of_nothing", "INSERT INTO failure VALUES (99,4,'failed',1,8,1,'x','x')", true),
+    ("retried_by_nobody", "UPDATE failure SET kind = 'retrying' WHERE document = 3", true),
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),
-    ("unknown_access", "UPDATE document SET class = 99 WHERE id = 1", false),
-    ("unknown_access", "UPDATE document SET place = 99 WHERE id = 1", false),
-    ("places_below_nothing", "UPDATE place SET parent = 99 WHERE id = 2", false),
-    ("places_below_nothing", "UPDATE place SET level = 99 WHERE id = 2", false),
+    ("unknown_access", "UPDATE document SET acl = 99 WHERE id = 1", false),
+    ("unknown_access", "UPDATE document SET container = 99 WHERE id = 1", false),
+    ("places_below_nothing", "UPDATE container SET parent = 99 WHERE id = 2", false),
+    ("places_below_nothing", "UPDATE container SET acl = 99 WHERE id = 2", false),
     ("lost_connections", "UPDATE job SET repository = 99 WHERE handle = 4", false),
     ("lost_connections", "UPDATE delivery SET output = 99 WHERE document = 2", false),
 ];
@@ -115,14 +115,14 @@ fn empty(target: &Target) {
         "connection",
         "job",
         "run",
-        "seen",
+        "listed_ids",
         "blind_spot",
-        "access_class",
-        "place",
+        "acl",
+        "container",
         "document",
         "document_text",
-        "work",
-        "trouble",
+        "queue",
+        "failure",
         "delivery",
         "delivery_uri",
         "component",
@@ -165,7 +165,7 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
             assert_eq!(told, also, "{fault}");
             let deliveries = |store: &Store| {
                 let ids: Vec<i64> = (1..100).collect();
-                store.reader().read(|sql| ingather_store::deliveries::holdings(sql, &ids)).unwrap().len()
+                store.reader().read(|sql| ingather_store::deliveries::states(sql, &ids)).unwrap().len()
             };
             let before = deliveries(&store);
             for _ in 0..3 {
@@ -187,9 +187,9 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
 
 #[test]
 fn every_check_has_a_fault_and_every_number_is_spoken_for() {
-    let planted: BTreeSet<&str> = FAULTS.iter().map(|(check, ..)| *check).collect();
+    let failpoint: BTreeSet<&str> = FAULTS.iter().map(|(check, ..)| *check).collect();
     let checks: BTreeSet<&str> = CHECKS.iter().map(|check| check.name).collect();
-    assert_eq!(planted, checks);
+    assert_eq!(failpoint, checks);
     let spoken: BTreeSet<u8> =
         CHECKS.iter().map(|check| check.number).chain(NOT_YET.iter().map(|(number, _)| *number)).collect();
     assert!((1..=20).all(|number| spoken.contains(&number)), "{spoken:?}");

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ingather_model::ids::{ClassId, ConnectionId, Digest, DocumentId, JobId, PlaceId};
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, DocumentId, JobId};
 use ingather_model::key::DocumentKey;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::doctor;
@@ -14,19 +14,19 @@ use crate::world::on_both;
 
 const OUTPUT: ConnectionId = ConnectionId(2);
 
-fn intent(document: i64, seq: i64, sent: i64, access: i64) -> Intent {
-    let (sent, sent_access) = (Digest(sent), Digest(access));
-    Intent { document, component: 0, address_parent: 7, address: document, seq, sent, sent_access }
+fn intent(document: i64, seq: i64, intended: i64, access: i64) -> Intent {
+    let (intended, intended_acl) = (Digest(intended), Digest(access));
+    Intent { document, component: 0, address_parent: 7, address: document, seq, intended, intended_acl }
 }
 
-/// What the books say of documents 1 and 2: number, sent and held access.
+/// What the delivery log says of documents 1 and 2: number, sent and held access.
 fn access(store: &Store) -> Vec<(i64, i64, Option<i64>)> {
-    let mut held = store.reader().read(|sql| deliveries::holdings(sql, &[1, 2])).unwrap();
-    held.sort_by_key(|delivery| delivery.document);
+    let mut confirmed = store.reader().read(|sql| deliveries::states(sql, &[1, 2])).unwrap();
+    confirmed.sort_by_key(|delivery| delivery.document);
     let row = |d: &deliveries::Delivery| {
-        (d.seq, d.holding.sent_access.0, d.holding.held_access.map(|access| access.0))
+        (d.seq, d.state.intended_acl.0, d.state.confirmed_acl.map(|access| access.0))
     };
-    held.iter().map(row).collect()
+    confirmed.iter().map(row).collect()
 }
 
 #[test]
@@ -98,16 +98,16 @@ fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
             version: Digest(1),
             access: Digest(1),
             identity: 0,
-            place: None,
+            container: None,
         };
         let known = store.write(Durability::Synced, |sql| {
             documents::add(sql, JobId(1), 1, std::slice::from_ref(&new))?;
-            let rows: Vec<_> = (1..=20).map(|n| (1, Some(ClassId(n)), Some(PlaceId(n)))).collect();
+            let rows: Vec<_> = (1..=20).map(|n| (1, Some(AclId(n)), Some(ContainerId(n)))).collect();
             documents::set_access(sql, &[&[(1, None, None)], &rows[..]].concat())?;
             documents::get(sql, &[1])
         });
         let known = known.unwrap().remove(0).known;
-        assert_eq!((known.class, known.place), (Some(ClassId(20)), Some(PlaceId(20))));
+        assert_eq!((known.acl_id, known.container), (Some(AclId(20)), Some(ContainerId(20))));
     });
 }
 

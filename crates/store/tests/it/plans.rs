@@ -11,16 +11,16 @@ const ALLOWED: &[(&str, &str)] = &[
     ("connection/list", "a handful of rows, for people"),
     ("job/list", "one row for each job, sorted by name for people"),
     ("job/by_root", "jobs of one root, sorted"),
-    ("access_class/all", "judging a user takes every class"),
-    ("place/all", "judging a user takes every place"),
-    ("access_class/list", "read once for each run"),
-    ("place/list", "read once for each run"),
+    ("acl/all", "judging a user takes every acl"),
+    ("container/all", "judging a user takes every container"),
+    ("acl/list", "read once for each run"),
+    ("container/list", "read once for each run"),
     ("document/unproven", "asked at the end of a run while a folder opens"),
-    ("document/places", "asked at the end of a run that keeps a folder narrow which it did not meet"),
-    ("work/want_unconfirmed", "asked when an output comes back to a job that it was about to leave"),
+    ("document/containers", "asked at the end of a run that keeps a folder narrow which it did not meet"),
+    ("queue/enqueue_unconfirmed", "asked when an output comes back to a job that it was about to leave"),
     ("component/kept", "asked once in a run that meets a folder which may open"),
-    ("place_narrow/all", "what opened and was not looked at since: at rest empty"),
-    ("place_narrow/sent_again", "asked when entries of jobs that are gone are narrower: at rest never"),
+    ("container_pending/all", "what opened and was not looked at since: at rest empty"),
+    ("container_pending/sent_again", "asked when entries of jobs that are gone are narrower: at rest never"),
     ("definition/list", "read once for each run, for outputs that are told"),
     ("definition/in_use", "asked when an output was cut"),
     ("definition/pending", "walks the partial index of access changes that wait"),
@@ -71,7 +71,7 @@ fn no_statement_scans_or_sorts_what_grows() {
 /// What must cost what waits, not what is held: the index of those that wait, and the one of all that must not be walked.
 const FROM_WHAT_WAITS: &[(&queries::Statement, &str, &str)] = &[
     // Asked by every search.
-    (&queries::DELIVERY_PENDING_ACCESS, "work_access", "delivery_address"),
+    (&queries::DELIVERY_PENDING_ACCESS, "queue_access", "delivery_address"),
     // Asked by every start of a run.
     (&queries::DELIVERY_LEAVING, "delivery_leaving", "document_key"),
 ];

@@ -95,7 +95,7 @@ impl Play {
     fn exit(&self) -> u8 {
         match &self.answer {
             Answer::Ran(report) if report.error.is_some() => 3,
-            Answer::Ran(report) => u8::from(report.balance.troubled() || !report.blind.is_empty()),
+            Answer::Ran(report) => u8::from(report.balance.has_failures() || !report.blind.is_empty()),
             Answer::Failed(_) => 3,
             Answer::Removed(removed) => u8::from(removed.kept > 0),
             Answer::Nothing => 0,

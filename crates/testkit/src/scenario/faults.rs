@@ -3,8 +3,8 @@
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 
 use super::Play;
-use super::deeds::number;
-use crate::crash::PLACES;
+use super::steps::number;
+use crate::crash::POINTS;
 use crate::memory_output::{Effect, Shelf, Trouble, locked};
 
 impl Play {
@@ -75,25 +75,25 @@ impl Play {
 
     pub(super) fn arm(&mut self, word: &str, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let (when, place) = match words[..] {
-            [when, place, ..] if ["before", "mid", "after"].contains(&when) => (when, place),
+        let (when, point) = match words[..] {
+            [when, point, ..] if ["before", "mid", "after"].contains(&when) => (when, point),
             _ => return Err("before, mid or after what?".to_owned()),
         };
-        if !PLACES.contains(&place) {
-            return Err(format!("there is no place `{place}`"));
+        if !POINTS.contains(&point) {
+            return Err(format!("there is no place `{point}`"));
         }
         let nth = words.get(2).map_or(Ok(1), |nth| number(nth))?;
-        let place = format!("{when} {place}");
+        let point = format!("{when} {point}");
         let keep = match words[..] {
             [_, _, _, "power", keep] => Some(number(keep)?),
             [_, _] | [_, _, _] => None,
             _ => return Err("a place has a number, and `power` one more".to_owned()),
         };
         match (word, keep) {
-            ("crash", Some(keep)) => self.world.crash.lose_power(&place, nth, keep),
-            ("crash", None) => self.world.crash.arm(&place, nth),
-            ("takeover", _) => self.world.crash.take_over(&place, nth),
-            _ => self.world.crash.stop_at(&place, nth, self.world.engine().cancel.clone()),
+            ("crash", Some(keep)) => self.world.crash.lose_power(&point, nth, keep),
+            ("crash", None) => self.world.crash.arm(&point, nth),
+            ("takeover", _) => self.world.crash.take_over(&point, nth),
+            _ => self.world.crash.stop_at(&point, nth, self.world.engine().cancel.clone()),
         }
         Ok(())
     }

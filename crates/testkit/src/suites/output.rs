@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
-use ingather_connector::output::{Change, Held, Op, Output, OutputKind, OutputPlace};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::output::{Change, Op, Output, OutputContext, OutputEntry, OutputKind};
 
 use super::{Breaches, call, must_be_none};
 
@@ -14,7 +14,7 @@ pub struct OutputSample {
     /// Settings that open it.
     pub settings: serde_json::Value,
     /// Where it keeps its state.
-    pub place: OutputPlace,
+    pub context: OutputContext,
     /// It keeps its state in the data directory: another store must not open it.
     pub local: bool,
 }
@@ -50,12 +50,12 @@ impl Changes {
             media_type: Some("text/plain".to_owned()),
             ..Record::default()
         };
-        let (version, class, place) = (Digest(version), Some(ClassId(version)), Some(PlaceId(7)));
-        self.one(name, Op::Put { record: Arc::new(record), version, class, place })
+        let (version, acl_id, container) = (Digest(version), Some(AclId(version)), Some(ContainerId(7)));
+        self.one(name, Op::Put { record: Arc::new(record), version, acl_id, container })
     }
 
-    fn access(&mut self, name: &str, class: i64) -> Change {
-        self.one(name, Op::Access { version: None, class: Some(ClassId(class)), place: None })
+    fn access(&mut self, name: &str, acl_id: i64) -> Change {
+        self.one(name, Op::Access { version: None, acl_id: Some(AclId(acl_id)), container: None })
     }
 }
 
@@ -77,7 +77,7 @@ pub fn output_breaches(kind: &OutputKind, sample: &OutputSample) -> Vec<String> 
 
 impl Suite<'_> {
     fn open(&self) -> Result<Box<dyn Output>, Fault> {
-        (self.kind.open)(&self.sample.settings, &self.sample.place)
+        (self.kind.open)(&self.sample.settings, &self.sample.context)
     }
 
     /// Applies a batch in which all must succeed.
@@ -96,7 +96,7 @@ impl Suite<'_> {
     fn commit(&mut self, output: &mut dyn Output) -> Result<(), Fault> {
         let before = output.generation();
         let done = output.commit(&call())?;
-        if self.kind.can.commits {
+        if self.kind.capabilities.commits {
             self.found
                 .unless(done.number == before.number + 1, || "a commit does not count on by one".to_owned());
         }
@@ -163,11 +163,12 @@ impl Suite<'_> {
     /// Who only looks finds what was kept, also beside a writer.
     fn looked_at(&mut self) -> Result<(), Fault> {
         let Some(look) = self.kind.look else {
-            self.found.unless(!self.kind.can.list, || "it lists, and cannot be looked at".to_owned());
+            self.found
+                .unless(!self.kind.capabilities.list, || "it lists, and cannot be looked at".to_owned());
             return Ok(());
         };
         let held = self.listed(self.open()?.as_mut())?;
-        let mut looking = look(&self.sample.settings, &self.sample.place)?
+        let mut looking = look(&self.sample.settings, &self.sample.context)?
             .ok_or_else(|| Fault::refused("look", "it is there, and who looks finds nothing"))?;
         let seen = looking.list(&call(), None, held.len() + 1)?;
         self.found.unless(seen == held, || format!("who looks finds {seen:?} instead of {held:?}"));
@@ -179,7 +180,7 @@ impl Suite<'_> {
 
     /// An output with commits can be emptied, for good.
     fn cleared(&mut self) -> Result<(), Fault> {
-        if !(self.kind.can.commits && self.kind.can.list) {
+        if !(self.kind.capabilities.commits && self.kind.capabilities.list) {
             return Ok(());
         }
         self.open()?.clear(&call())?;
@@ -189,7 +190,7 @@ impl Suite<'_> {
     }
 
     fn access(&mut self, output: &mut dyn Output) -> Result<(), Fault> {
-        if !self.kind.can.access {
+        if !self.kind.capabilities.access {
             return Ok(());
         }
         let batch = [self.changes.access("a", 9), self.changes.access("b", 9)];
@@ -198,7 +199,7 @@ impl Suite<'_> {
             "the access of an entry cannot be changed".to_owned()
         });
         // One that keeps a record of changes, and not entries, cannot know.
-        let knows = self.kind.can.list;
+        let knows = self.kind.capabilities.list;
         self.found.unless(!knows || answers.get(1) == Some(&Err(Fault::Gone)), || {
             format!(
                 "a change of access of an entry that is not there is answered {:?} instead of gone",
@@ -206,11 +207,12 @@ impl Suite<'_> {
             )
         });
         self.commit(output)?;
-        if self.kind.can.list {
+        if self.kind.capabilities.list {
             let held = self.listed(output)?;
             let a = held.iter().find(|held| held.id == "suite://a");
-            let right =
-                a.is_some_and(|a| a.version == Digest(3) && a.class == Some(ClassId(9)) && a.place.is_none());
+            let right = a.is_some_and(|a| {
+                a.version == Digest(3) && a.acl_id == Some(AclId(9)) && a.container.is_none()
+            });
             self.found.unless(right, || format!("a change of access left {a:?}"));
             self.found.unless(held.iter().all(|held| held.id != "suite://b"), || {
                 "a change of access made an entry".to_owned()
@@ -226,11 +228,11 @@ impl Suite<'_> {
         self.apply(output.as_mut(), &late);
         drop(output);
         let mut output = self.open()?;
-        if !self.kind.can.list {
+        if !self.kind.capabilities.list {
             return Ok(());
         }
         let held = self.listed(output.as_mut())?.iter().any(|held| held.id == "suite://late");
-        if self.kind.can.commits {
+        if self.kind.capabilities.commits {
             let same = output.generation() == before;
             self.found.unless(same, || "it counts a commit that nobody asked for".to_owned());
         } else {
@@ -241,24 +243,24 @@ impl Suite<'_> {
 
     /// Another store's output is refused, also when it is only asked whether it could be opened.
     fn foreign(&mut self) {
-        let OutputSample { settings, place, .. } = self.sample;
-        if let Err(fault) = (self.kind.check)(settings, place) {
+        let OutputSample { settings, context, .. } = self.sample;
+        if let Err(fault) = (self.kind.check)(settings, context) {
             self.found.unless(false, || format!("it opens, and answers that it would not: {fault}"));
         }
         if self.sample.local {
-            let place = OutputPlace { store: "another store".to_owned(), ..place.clone() };
-            let opened = (self.kind.open)(settings, &place);
+            let context = OutputContext { store: "another store".to_owned(), ..context.clone() };
+            let opened = (self.kind.open)(settings, &context);
             self.found
                 .unless(opened.is_err(), || "it opens for a store that it does not belong to".to_owned());
-            let checked = (self.kind.check)(settings, &place);
+            let checked = (self.kind.check)(settings, &context);
             self.found.unless(opened.is_ok() || checked.is_err(), || {
                 "it answers that it would open for a store that it does not belong to".to_owned()
             });
         }
     }
 
-    fn listed(&mut self, output: &mut dyn Output) -> Result<Vec<Held>, Fault> {
-        let mut all: Vec<Held> = Vec::new();
+    fn listed(&mut self, output: &mut dyn Output) -> Result<Vec<OutputEntry>, Fault> {
+        let mut all: Vec<OutputEntry> = Vec::new();
         // More pages than entries means that a page was told twice.
         for _ in 0..1_000 {
             let after = all.last().map(|held| held.id.clone());
@@ -282,7 +284,7 @@ impl Suite<'_> {
         version: fn(&str) -> i64,
         names: &[&str],
     ) -> Result<(), Fault> {
-        if !self.kind.can.list {
+        if !self.kind.capabilities.list {
             let refused = matches!(output.list(&call(), None, 1), Err(Fault::Refused(_)));
             self.found.unless(refused, || "it cannot list and does not say so".to_owned());
             return Ok(());
@@ -293,8 +295,8 @@ impl Suite<'_> {
         let told: Vec<(String, Digest)> = held.iter().map(|held| (held.id.clone(), held.version)).collect();
         self.found
             .unless(told == expected, || format!("after {when} it holds {told:?} instead of {expected:?}"));
-        let referred = held.iter().all(|held| held.class.map(|class| class.0) == Some(held.version.0));
-        self.found.unless(referred, || format!("after {when} an entry has another class than it was given"));
+        let referred = held.iter().all(|held| held.acl_id.map(|acl_id| acl_id.0) == Some(held.version.0));
+        self.found.unless(referred, || format!("after {when} an entry has another acl than it was given"));
         Ok(())
     }
 }

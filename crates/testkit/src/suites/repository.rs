@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use ingather_connector::call::Call;
-use ingather_connector::model::access::Level;
+use ingather_connector::model::access::Acl;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, Coverage, Scope};
 use ingather_connector::repository::{
-    Item, Observed, Page, Presence, Repository, RepositoryKind, Surroundings,
+    HostContext, Item, Observed, Page, Presence, Repository, RepositoryKind,
 };
 
 use super::{Breaches, call, must_be_none};
@@ -19,7 +19,7 @@ pub struct RepositorySample<'a> {
     /// Settings that open it.
     pub source: serde_json::Value,
     /// What surrounds it.
-    pub surroundings: Surroundings,
+    pub host: HostContext,
     /// Name of a document in it, and its bytes.
     pub present: (&'a str, &'a [u8]),
     /// A name that it does not have.
@@ -32,7 +32,7 @@ pub struct RepositorySample<'a> {
     pub remove: &'a dyn Fn(),
 }
 
-/// A place is made unreadable and readable again.
+/// A container is made unreadable and readable again.
 pub struct Obstruction<'a> {
     /// Makes it unreadable.
     pub obstruct: &'a dyn Fn(),
@@ -62,7 +62,7 @@ struct Told {
 /// As [`repository`], for tests of the suite itself.
 pub fn repository_breaches(kind: &RepositoryKind, sample: &RepositorySample<'_>) -> Vec<String> {
     let mut found = Breaches::default();
-    let opened = (kind.open)(&sample.source, &sample.surroundings);
+    let opened = (kind.open)(&sample.source, &sample.host);
     let repository = match opened {
         Ok(repository) => repository,
         Err(fault) => return vec![format!("it does not open: {fault}")],
@@ -130,7 +130,7 @@ fn listing(repository: &dyn Repository, call: &Call, found: &mut Breaches) -> To
 /// A listing to its end; `deed` is done after the first page.
 fn listing_while(repository: &dyn Repository, call: &Call, deed: &dyn Fn(), found: &mut Breaches) -> Told {
     let mut told = Told::default();
-    let mut places = HashSet::new();
+    let mut containers = HashSet::new();
     let mut proven = HashSet::new();
     let mut pages = 0u64;
     let mut listing = match repository.list(call) {
@@ -146,7 +146,7 @@ fn listing_while(repository: &dyn Repository, call: &Call, deed: &dyn Fn(), foun
             found.unless(listing.next().is_none(), || "a listing goes on after a fault".to_owned());
             break;
         };
-        take(&page, &mut told, &mut places, &mut proven, found);
+        take(&page, &mut told, &mut containers, &mut proven, found);
         if pages == 0 {
             deed();
         }
@@ -158,14 +158,14 @@ fn listing_while(repository: &dyn Repository, call: &Call, deed: &dyn Fn(), foun
 fn take(
     page: &Page,
     told: &mut Told,
-    places: &mut HashSet<String>,
+    containers: &mut HashSet<String>,
     proven: &mut HashSet<Scope>,
     found: &mut Breaches,
 ) {
-    for place in &page.places {
-        let known = place.parent.as_ref().is_none_or(|parent| places.contains(parent));
-        found.unless(known, || format!("place {} comes before the one above it", place.name));
-        places.insert(place.name.clone());
+    for container in &page.containers {
+        let known = container.parent.as_ref().is_none_or(|parent| containers.contains(parent));
+        found.unless(known, || format!("container {} comes before the one above it", container.name));
+        containers.insert(container.name.clone());
     }
     let count: usize = page.groups.iter().map(|group| group.items.len()).sum();
     found.unless(count <= limits::PAGE_ITEMS_MAX, || format!("a page has {count} items"));
@@ -175,8 +175,8 @@ fn take(
         found.unless(!late || group.items.is_empty(), || {
             format!("{parent:?} was proven before its last item came")
         });
-        let known = group.place.as_ref().is_none_or(|place| places.contains(place));
-        found.unless(known, || format!("items of {parent:?} name a place that nobody has told"));
+        let known = group.container.as_ref().is_none_or(|container| containers.contains(container));
+        found.unless(known, || format!("items of {parent:?} name a container that nobody has told"));
         for item in &group.items {
             let key = format!("{parent}{}", item.name);
             let twice = told.items.insert(key.clone(), item.clone()).is_some();
@@ -223,7 +223,7 @@ fn items(kind: &RepositoryKind, repository: &dyn Repository, call: &Call, told: 
         let uri = repository.uri(key);
         found.unless(!uri.is_empty(), || format!("{key} has no URI"));
         if let Some(other) = uris.insert(uri.clone(), key)
-            && kind.can.unique_uris
+            && kind.capabilities.unique_uris
         {
             found.0.push(format!("{key} and {other} share the URI {uri}"));
         }
@@ -231,8 +231,8 @@ fn items(kind: &RepositoryKind, repository: &dyn Repository, call: &Call, told: 
             Ok(looked) => {
                 let same = agree(&looked.content, &item.content) && agree(&looked.access, &item.access);
                 found.unless(same, || format!("a look at {key} gives another version than the listing"));
-                let open = kind.can.access || looked.level == Level::open();
-                found.unless(open, || format!("{key} has a level, although the repository knows no access"));
+                let open = kind.capabilities.access || looked.acl == Acl::open();
+                found.unless(open, || format!("{key} has an acl, although the repository knows no access"));
             }
             Err(fault) => found.0.push(format!("{key} is listed and cannot be looked at: {fault}")),
         }

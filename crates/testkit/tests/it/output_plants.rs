@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::output::{
-    AsOpened, Change, Generation, Held, Op, Output, OutputCan, OutputKind, OutputPlace,
+    AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_testkit::memory_kinds::{COMMITTING, MEMORY, PLAIN};
@@ -61,7 +61,7 @@ impl Output for Bad {
     fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
         if self.1 == Plant::ClearsNothing { Ok(self.generation()) } else { self.0.clear(call) }
     }
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<Held>, Fault> {
+    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         let mut page = self.0.list(call, after, most)?;
         if self.1 == Plant::ListsBackwards {
             page.reverse();
@@ -83,13 +83,17 @@ impl Drop for Bad {
     }
 }
 
-fn bad(settings: &serde_json::Value, place: &OutputPlace, plant: Plant) -> Result<Box<dyn Output>, Fault> {
+fn bad(
+    settings: &serde_json::Value,
+    context: &OutputContext,
+    plant: Plant,
+) -> Result<Box<dyn Output>, Fault> {
     let world = settings["world"].as_str().unwrap_or_default().to_owned();
-    if plant == Plant::ChecksNothing && place.store != "store" {
+    if plant == Plant::ChecksNothing && context.store != "store" {
         return Err(Fault::refused("foreign", "it belongs to another store"));
     }
     let kind = if plant == Plant::LosesApplied { &MEMORY } else { &COMMITTING };
-    Ok(Box::new(Bad((kind.open)(settings, place)?, plant, world, 0)))
+    Ok(Box::new(Bad((kind.open)(settings, context)?, plant, world, 0)))
 }
 
 macro_rules! plants {
@@ -100,14 +104,14 @@ macro_rules! plants {
                 static KIND: OutputKind = OutputKind {
                     name: "bad",
                     about: "has one fault",
-                    can: OutputCan { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true, told: false },
+                    capabilities: OutputCapabilities { commits: !matches!(Plant::$plant, Plant::LosesApplied), access: true, list: true, told: false },
                     schema: schema_of::<NoSettings>,
-                    open: |settings, place| bad(settings, place, Plant::$plant),
-                    check: |settings, place| match Plant::$plant {
+                    open: |settings, context| bad(settings, context, Plant::$plant),
+                    check: |settings, context| match Plant::$plant {
                         Plant::ChecksNothing => Ok(()),
-                        plant => bad(settings, place, plant).map(drop),
+                        plant => bad(settings, context, plant).map(drop),
                     },
-                    look: Some(|settings, place| Ok(Some(Box::new(AsOpened(bad(settings, place, Plant::$plant)?))))),
+                    look: Some(|settings, context| Ok(Some(Box::new(AsOpened(bad(settings, context, Plant::$plant)?))))),
                     discard: None,
                 };
                 let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody | Plant::ChecksNothing));
@@ -146,7 +150,7 @@ fn check(kind: &OutputKind, local: bool) -> Vec<String> {
         kind,
         &OutputSample {
             settings: serde_json::json!({"world": world, "name": "bad"}),
-            place: OutputPlace { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 },
+            context: OutputContext { data: folder.path().to_owned(), store: "store".to_owned(), session: 1 },
             local,
         },
     )

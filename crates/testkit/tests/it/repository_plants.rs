@@ -9,7 +9,8 @@ use ingather_connector::model::fault::Fault;
 use ingather_connector::model::key::Stamp;
 use ingather_connector::model::scope::Scope;
 use ingather_connector::repository::{
-    Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCan, RepositoryKind, Surroundings,
+    HostContext, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities,
+    RepositoryKind,
 };
 use ingather_connector::settings::{NoSettings, schema_of};
 use ingather_testkit::script_repository::{self, File, REPOSITORY};
@@ -25,7 +26,7 @@ enum Plant {
     LateItems,
     OtherVersionWhenRead,
     SwallowsErrors,
-    PlaceTooLate,
+    ContainerTooLate,
     ForgetsToProve,
     GoesOnAfterATear,
     OldVersions,
@@ -105,8 +106,9 @@ impl Listing for BadListing {
             Plant::LateItems if !page.groups.is_empty() => {
                 self.2.push(Page { groups: std::mem::take(&mut page.groups), ..Page::default() });
             }
-            Plant::PlaceTooLate => {
-                self.2.insert(0, Page { places: std::mem::take(&mut page.places), ..Page::default() });
+            Plant::ContainerTooLate => {
+                self.2
+                    .insert(0, Page { containers: std::mem::take(&mut page.containers), ..Page::default() });
             }
             Plant::ForgetsToProve => page.proven.retain(|scope| *scope != Scope::Folder(String::new())),
             _ => {}
@@ -141,11 +143,11 @@ impl Repository for Bad {
         match self.1 {
             Plant::OldBytes => {
                 let mut observed = self.0.look(call, key)?;
-                read(&mut observed.record, &observed.level, &mut &b"v1"[..])?;
+                read(&mut observed.record, &observed.acl, &mut &b"v1"[..])?;
                 Ok(observed)
             }
-            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, level, content| {
-                let _ = read(record, level, content);
+            Plant::SwallowsErrors => self.0.fetch(call, key, &mut |record, acl, content| {
+                let _ = read(record, acl, content);
                 Ok(())
             }),
             Plant::OtherVersionWhenRead => {
@@ -170,11 +172,7 @@ impl Repository for Bad {
     }
 }
 
-fn bad(
-    source: &serde_json::Value,
-    around: &Surroundings,
-    plant: Plant,
-) -> Result<Arc<dyn Repository>, Fault> {
+fn bad(source: &serde_json::Value, around: &HostContext, plant: Plant) -> Result<Arc<dyn Repository>, Fault> {
     Ok(Arc::new(Bad((REPOSITORY.open)(source, around)?, plant, Arc::default())))
 }
 
@@ -186,7 +184,7 @@ macro_rules! plants {
                 static KIND: RepositoryKind = RepositoryKind {
                     name: "bad",
                     about: "has one fault",
-                    can: RepositoryCan { list: true, access: true, unique_uris: true, looks: false },
+                    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
                     source_schema: schema_of::<NoSettings>,
                     open: |source, around| bad(source, around, Plant::$plant),
                 };
@@ -206,7 +204,7 @@ plants! {
     items_after_their_proof: LateItems is told by "was proven before its last item came";
     another_version_when_read: OtherVersionWhenRead is told by "has another version than what was listed";
     errors_of_the_reader_swallowed: SwallowsErrors is told by "an error of the reader is not passed on";
-    places_after_their_items: PlaceTooLate is told by "name a place that nobody has told";
+    containers_after_their_items: ContainerTooLate is told by "name a container that nobody has told";
     nothing_proven: ForgetsToProve is told by "is not proven";
     a_listing_that_goes_on_after_a_tear: GoesOnAfterATear is told by "after a listing that was broken off";
     versions_of_an_earlier_listing: OldVersions is told by "changed, and its listed version did not";
@@ -238,7 +236,7 @@ fn check(kind: &RepositoryKind) -> Vec<String> {
         kind,
         &RepositorySample {
             source: serde_json::json!({"world": world}),
-            surroundings: Surroundings::default(),
+            host: HostContext::default(),
             present: ("a", b"v1"),
             absent: "nothing",
             change: (&|| change("a", &|file| file.content = "v2".to_owned()), b"v2"),

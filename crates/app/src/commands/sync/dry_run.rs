@@ -15,7 +15,7 @@ use crate::archive;
 use crate::arguments::{Global, Sync};
 use crate::data::DataDirectory;
 use crate::exit::Result;
-use crate::{show, surroundings, wiring};
+use crate::{show, system_checks, wiring};
 
 pub(super) fn count_only(
     global: &Global,
@@ -55,7 +55,7 @@ pub(super) fn dry_report(
     let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
     // What the run itself would be refused.
     for name in &job.definition.outputs {
-        surroundings::refuse_unusable(&engine, name)?;
+        system_checks::refuse_unusable(&engine, name)?;
     }
     let progress = Arc::new(Progress::default());
     let _watch = show::progress::Watch::start(global, progress.clone());

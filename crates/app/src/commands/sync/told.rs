@@ -24,7 +24,7 @@ pub(super) fn code(report: &Report, confirmed: bool) -> u8 {
     if let Some(code) = interrupt::stopped() {
         return code;
     }
-    if report.error.is_some() || balance.troubled() || !report.blind.is_empty() {
+    if report.error.is_some() || balance.has_failures() || !report.blind.is_empty() {
         exit::TROUBLED
     } else {
         exit::DONE
@@ -158,7 +158,7 @@ pub(super) fn tell_overlaps(global: &Global, engine: &Engine, job: &Job) -> Resu
         return Ok(());
     }
     for overlap in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
-        show::stderr(&crate::surroundings::overlap(&overlap));
+        show::stderr(&crate::system_checks::overlap(&overlap));
     }
     Ok(())
 }

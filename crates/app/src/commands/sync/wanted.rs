@@ -259,9 +259,9 @@ pub(super) fn check(wanted: &Wanted) -> Result<()> {
     let kind = ingather_connectors::ALL
         .repository(FILES.0)
         .ok_or_else(|| Failure::unable("this program was built without the filesystem connector"))?;
-    let surroundings = ingather_connector::repository::Surroundings { own: Vec::new(), threads: 1 };
-    let repository = (kind.open)(&wanted.definition.source, &surroundings)
-        .map_err(|fault| Failure::usage(fault.to_string()))?;
+    let host = ingather_connector::repository::HostContext { own: Vec::new(), threads: 1 };
+    let repository =
+        (kind.open)(&wanted.definition.source, &host).map_err(|fault| Failure::usage(fault.to_string()))?;
     if wanted.stored.is_none() {
         repository.check(&wiring::call()).map_err(|fault| match fault {
             Fault::Gone => Failure::usage(format!("{} does not exist; nothing was changed", wanted.root)),

@@ -123,13 +123,14 @@ fn the_first_run_brings_a_store_of_an_earlier_version_up_to_date() {
 }
 
 /// Steps of the upgrade that another session stops by what it has locked: the number of the step, the table, the lock.
-const STEPS: [(i64, &str, &str); 6] = [
+const STEPS: [(i64, &str, &str); 7] = [
     (2, "connection", "ACCESS SHARE"),
     (2, "migration", "SHARE"),
     (3, "place", "ACCESS SHARE"),
     (4, "document", "ACCESS SHARE"),
     (5, "migration", "SHARE"),
     (6, "trouble", "ACCESS EXCLUSIVE"),
+    (7, "delivery", "ACCESS SHARE"),
 ];
 
 const WAITING: &str = "SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted";

@@ -186,9 +186,9 @@ fn a_database_that_was_changed_behind_the_programs_back_is_never_called_well() {
         "DELETE FROM delivery WHERE address % 2 = 0",
         "TRUNCATE delivery",
         "DELETE FROM connection",
-        "UPDATE access_class SET level = 'no json'",
+        "UPDATE acl SET list = 'no json'",
         "UPDATE job SET definition = 'no json'",
-        "DELETE FROM place",
+        "DELETE FROM container",
         "UPDATE connection SET generation = 1000",
         "DROP SCHEMA public CASCADE; CREATE SCHEMA public",
     ] {

@@ -47,7 +47,7 @@ fn every_document_is_listed_looked_at_read_and_found_by_its_name() {
             assert_eq!((content, access, identity), (item.content, item.access, item.identity), "{key}");
         }
         assert_ne!(item.content, Stamp::NONE);
-        assert_eq!(looked.level, observed.level);
+        assert_eq!(looked.acl, observed.acl);
         assert_eq!(looked.record, observed.record);
         assert_eq!(source.probe(&call(), key), Presence::Present);
     }
@@ -59,22 +59,22 @@ fn every_document_is_listed_looked_at_read_and_found_by_its_name() {
 }
 
 #[test]
-fn places_reach_from_the_top_to_every_folder() {
+fn containers_reach_from_the_top_to_every_folder() {
     let (_guard, root) = folder();
     write(&root, "a/b/c.txt", "x");
     let listed = list(&*source(&root));
-    let mut place = listed.place_of["a/b/c.txt"].clone();
-    assert_eq!(place, format!("{}/a/b", root.display()));
+    let mut container = listed.container_of["a/b/c.txt"].clone();
+    assert_eq!(container, format!("{}/a/b", root.display()));
     let id = std::fs::metadata(root.join("a/b")).unwrap();
-    assert_eq!(listed.places[&place].identity, format!("{}:{}", id.dev(), id.ino()));
-    assert_eq!(listed.places[&place].folder.as_deref(), Some("a/b/"));
-    assert_eq!(listed.places[&root.display().to_string()].folder.as_deref(), Some(""));
-    assert_eq!(listed.places["/"].folder, None, "it stands above the source");
-    while let Some(parent) = listed.places[&place].parent.clone() {
-        assert!(place.starts_with(&parent));
-        place = parent;
+    assert_eq!(listed.containers[&container].identity, format!("{}:{}", id.dev(), id.ino()));
+    assert_eq!(listed.containers[&container].folder.as_deref(), Some("a/b/"));
+    assert_eq!(listed.containers[&root.display().to_string()].folder.as_deref(), Some(""));
+    assert_eq!(listed.containers["/"].folder, None, "it stands above the source");
+    while let Some(parent) = listed.containers[&container].parent.clone() {
+        assert!(container.starts_with(&parent));
+        container = parent;
     }
-    assert_eq!(place, "/");
+    assert_eq!(container, "/");
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn one_file_is_a_source_of_one_document() {
     let listed = list(&*source);
     assert_eq!(listed.keys(), ["only file.txt"]);
     assert_eq!(listed.proven, [""]);
-    assert_eq!(listed.place_of["only file.txt"], root.join("dir").display().to_string());
-    assert_eq!(listed.places[&listed.place_of["only file.txt"]].folder.as_deref(), Some(""));
+    assert_eq!(listed.container_of["only file.txt"], root.join("dir").display().to_string());
+    assert_eq!(listed.containers[&listed.container_of["only file.txt"]].folder.as_deref(), Some(""));
     assert!(source.uri("only file.txt").ends_with("/dir/only%20file.txt"), "{}", source.uri("only file.txt"));
     assert_eq!(fetch(&*source, "only file.txt").unwrap().1, b"x");
     assert_eq!(fetch(&*source, "other").unwrap_err().reason().code, "excluded");
@@ -299,13 +299,13 @@ fn folders_nested_too_deep_are_blind_spots_and_the_rest_is_listed() {
     let listed = list(&*source(&root));
     assert_eq!(listed.proven.len(), limits::FOLDER_DEPTH_MAX + 1);
     assert_eq!(listed.blind.iter().map(|spot| spot.cause.as_str()).collect::<Vec<_>>(), ["too_deep"]);
-    // The library's own way of removing a folder opens all levels at once.
+    // The library's own way of removing a folder opens all acls at once.
     let removed = std::process::Command::new("rm").arg("-rf").arg(guard.path()).status().unwrap();
     assert!(removed.success());
 }
 
 #[test]
-fn many_threads_tell_the_same_and_places_always_first() {
+fn many_threads_tell_the_same_and_containers_always_first() {
     let (_guard, root) = folder();
     for number in 0..600 {
         let digits = [number % 2, number % 3, number % 5, number % 7];
@@ -313,7 +313,7 @@ fn many_threads_tell_the_same_and_places_always_first() {
     }
     for threads in [1, 2, 3, 8] {
         for _ in 0..10 {
-            let listed = list(&*open_with(&root, json!({}), Surroundings { own: Vec::new(), threads }));
+            let listed = list(&*open_with(&root, json!({}), HostContext { own: Vec::new(), threads }));
             assert_eq!(listed.items.len(), 600);
             assert_eq!(listed.proven.len(), 1 + 2 + 6 + 30 + 210);
         }
@@ -345,13 +345,13 @@ fn what_the_kernel_makes_up_is_entered_only_when_it_is_the_source() {
     assert_eq!(observed.record.size, Some(0));
     assert!(bytes.starts_with(b"Linux"), "a file that the kernel makes up has size 0 and content");
     let everyone = [ingather_connector::model::access::UNIX_EVERYONE].into_iter().collect();
-    assert!(observed.level.admits(&everyone), "no access lists there: the mode says everything");
+    assert!(observed.acl.admits(&everyone), "no access lists there: the mode says everything");
 }
 
 #[test]
 fn settings_that_cannot_be_meant_are_refused() {
     let refused = |settings: serde_json::Value| {
-        let answer = (super::super::REPOSITORY.open)(&settings, &Surroundings::default());
+        let answer = (super::super::REPOSITORY.open)(&settings, &HostContext::default());
         answer.err().map(|fault| fault.reason().code)
     };
     let code = |code: &str| Some(code.to_owned());

@@ -41,7 +41,7 @@ fn touch(folder: &Path, second: i64) {
 }
 
 fn alone(root: &Path) -> Arc<dyn Repository> {
-    open_with(root, json!({}), Surroundings { own: Vec::new(), threads: 1 })
+    open_with(root, json!({}), HostContext { own: Vec::new(), threads: 1 })
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_folder_that_was_reached_before_is_looked_for_again_when_it_did_not_stand() 
         !stood.until_now(&*source),
         "whatever was read through the folder that is open counts for nothing"
     );
-    assert_eq!(source.places_of(&call(), "notes/b").err(), Some(Fault::Gone));
+    assert_eq!(source.containers_of(&call(), "notes/b").err(), Some(Fault::Gone));
     assert_eq!(read(&*source, "notes/b"), Err(Fault::Gone), "it is not there under this name any more");
     std::os::unix::fs::symlink(root.join("moved"), root.join("notes")).unwrap();
     assert_eq!(
@@ -327,7 +327,7 @@ fn a_list_that_changes_beside_a_look_never_goes_with_the_stamps_of_another_text(
     let (_guard, root) = folder();
     write(&root, "a", "first");
     let settings = serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) });
-    let source = crate::filesystem::source_of(&settings, &Surroundings::default()).unwrap();
+    let source = crate::filesystem::source_of(&settings, &HostContext::default()).unwrap();
     // Between the facts and the list somebody writes another text, and then a list that lets more people in.
     let look = |changes: usize| {
         let asked = std::cell::Cell::new(0);
@@ -336,7 +336,7 @@ fn a_list_that_changes_beside_a_look_never_goes_with_the_stamps_of_another_text(
             if asked.get() <= changes {
                 write(&root, "a", &"x".repeat(100 * changes + asked.get()));
             }
-            crate::filesystem::levels::list_of_path(handle)
+            crate::filesystem::acls::list_of_path(handle)
         });
         (observed.unwrap(), asked.get())
     };
@@ -349,41 +349,44 @@ fn a_list_that_changes_beside_a_look_never_goes_with_the_stamps_of_another_text(
     assert_eq!(asked, limits::READ_ATTEMPTS_MAX as usize);
 }
 
-/// First looks at places.
-struct Stands(Vec<PlaceReport>);
+/// First looks at containers.
+struct Stands(Vec<ContainerReport>);
 
 impl Stands {
     fn begin(source: &dyn Repository, key: &str) -> Stands {
-        Stands(source.places_of(&call(), key).unwrap())
+        Stands(source.containers_of(&call(), key).unwrap())
     }
 
     /// Whether the second look finds all of them as the first did.
     fn until_now(&self, source: &dyn Repository) -> bool {
-        let names: Vec<&str> = self.0.iter().map(|place| place.name.as_str()).collect();
+        let names: Vec<&str> = self.0.iter().map(|container| container.name.as_str()).collect();
         let now = source.stamps(&call(), &names);
-        assert!(self.0.iter().all(|place| place.stamp != Stamp::NONE), "{:?}", self.0);
+        assert!(self.0.iter().all(|container| container.stamp != Stamp::NONE), "{:?}", self.0);
         self.0.iter().zip(now).all(|(before, now)| before.stamp == now)
     }
 }
 
 #[test]
-fn places_of_a_document_are_those_that_a_listing_tells() {
+fn containers_of_a_document_are_those_that_a_listing_tells() {
     let (_guard, root) = folder();
     write(&root, "notes/deep/a", "first");
     let source = source(&root);
     let listed = list(&*source);
-    let alone = source.places_of(&call(), "notes/deep/a").unwrap();
-    let names: Vec<&str> = alone.iter().map(|place| place.name.as_str()).collect();
+    let alone = source.containers_of(&call(), "notes/deep/a").unwrap();
+    let names: Vec<&str> = alone.iter().map(|container| container.name.as_str()).collect();
     assert_eq!(names.last().copied(), root.join("notes/deep").to_str());
     assert_eq!(names.first(), Some(&"/"));
-    for place in &alone {
-        let told = &listed.places[&place.name];
-        assert_eq!((told, place.stamp), (&PlaceReport { stamp: told.stamp, ..place.clone() }, told.stamp));
+    for container in &alone {
+        let told = &listed.containers[&container.name];
+        assert_eq!(
+            (told, container.stamp),
+            (&ContainerReport { stamp: told.stamp, ..container.clone() }, told.stamp)
+        );
     }
     let file = super::source(&root.join("notes/deep/a"));
-    let of_file = file.places_of(&call(), "a").unwrap();
+    let of_file = file.containers_of(&call(), "a").unwrap();
     assert_eq!(
-        of_file.last().map(|place| (place.name.as_str(), place.folder.as_deref())),
+        of_file.last().map(|container| (container.name.as_str(), container.folder.as_deref())),
         Some((names[names.len() - 1], Some("")))
     );
 }
@@ -395,9 +398,9 @@ fn stands_while(happens: impl Fn(&Path)) -> [bool; 2] {
         write(&root, "above/notes/a", "first");
         let source = source(&root.join("above"));
         // Looked at as of the year 2100, nothing has changed lately.
-        let places = source.places_of(&call_at(now), "notes/a").unwrap();
+        let containers = source.containers_of(&call_at(now), "notes/a").unwrap();
         happens(&root.join("above"));
-        Stands(places).until_now(&*source)
+        Stands(containers).until_now(&*source)
     })
 }
 

@@ -69,7 +69,7 @@ fn it_keeps_what_a_repository_promises() {
         &crate::filesystem::REPOSITORY,
         &RepositorySample {
             source: serde_json::json!({ "root": names::escape(root.as_os_str().as_bytes()) }),
-            surroundings: Surroundings { threads: 2, ..Surroundings::default() },
+            host: HostContext { threads: 2, ..HostContext::default() },
             present: ("sub/deep/e", b"one"),
             absent: "sub/nothing",
             change: (&|| write(&root, "sub/deep/e", "two and more"), b"two and more"),
@@ -105,10 +105,10 @@ fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
         listed.blind.iter().map(|spot| (spot.scope.label(), spot.cause.as_str())).collect();
     blind.sort();
     assert_eq!(blind, [("closed/".to_owned(), "unreadable"), ("listed_only/".to_owned(), "unreadable")]);
-    // Its level is told although it cannot be read: a folder that was closed hides what is in it.
-    let closed = &listed.places[&format!("{}/closed", root.display())];
+    // Its acl is told although it cannot be read: a folder that was closed hides what is in it.
+    let closed = &listed.containers[&format!("{}/closed", root.display())];
     let owner = unix::calling_user().unwrap();
-    assert!(!closed.level.admits(&owner));
+    assert!(!closed.acl.admits(&owner));
     let unreadable = |fault: Fault, part: &str| {
         let reason = fault.reason();
         assert!(matches!(fault, Fault::Refused(_)) && reason.code == "unreadable", "{reason:?}");
@@ -118,7 +118,7 @@ fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
     unreadable(fetch(&*source, "closed/deep/b").unwrap_err(), "/closed");
     unreadable(source.look(&call(), "listed_only/c").unwrap_err(), "/listed_only");
     let looked = source.look(&call(), "secret").unwrap();
-    assert!(!looked.level.admits(&owner));
+    assert!(!looked.acl.admits(&owner));
     for (key, presence) in [
         ("secret", Presence::Present),
         ("closed/deep/b", Presence::Unknown),
@@ -140,8 +140,8 @@ fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
         page.blind
     );
     assert!(page.proven.is_empty() && page.groups.is_empty() && listing.next().is_none());
-    let above = page.places.last().unwrap();
-    assert!(above.name.ends_with("/closed") && !above.level.admits(&owner), "who may pass counts at once");
+    let above = page.containers.last().unwrap();
+    assert!(above.name.ends_with("/closed") && !above.acl.admits(&owner), "who may pass counts at once");
     assert_eq!(inner.probe(&call(), "b"), Presence::Unknown);
     unreadable(super::source(&root.join("secret")).check(&call()).err().unwrap(), "secret");
     close("closed", 0o700);
@@ -273,20 +273,20 @@ fn our_judgement_is_the_kernels() {
         let listed = list(&*source);
         assert_eq!(listed.items.len(), ((1 << DEPTH) - 1) * 3);
         let files: Vec<PathBuf> = listed.items.keys().map(|key| root.join(key)).collect();
-        let classes: Vec<_> =
-            listed.items.keys().map(|key| source.look(&call(), key).unwrap().level).collect();
+        let own_acls: Vec<_> =
+            listed.items.keys().map(|key| source.look(&call(), key).unwrap().acl).collect();
         for user in &users {
             let tokens = unix::tokens(user.0, user.2.iter().copied().chain([user.1]));
             let kernel = opened_by(user, &files);
             assert_eq!(kernel.len(), files.len());
-            for ((key, class), kernel) in listed.items.keys().zip(&classes).zip(kernel) {
-                let mut levels = vec![Some(class)];
-                let mut place = listed.place_of.get(key);
-                while let Some(name) = place {
-                    levels.push(Some(&listed.places[name].level));
-                    place = listed.places[name].parent.as_ref();
+            for ((key, own), kernel) in listed.items.keys().zip(&own_acls).zip(kernel) {
+                let mut acls = vec![Some(own)];
+                let mut container = listed.container_of.get(key);
+                while let Some(name) = container {
+                    acls.push(Some(&listed.containers[name].acl));
+                    container = listed.containers[name].parent.as_ref();
                 }
-                let ours = may_see(&tokens, levels);
+                let ours = may_see(&tokens, acls);
                 assert_eq!(ours, kernel, "seed {seed}, user {user:?}, {key}");
                 if ours { admitted += 1 } else { shut_out += 1 }
             }
@@ -314,8 +314,8 @@ fn on_a_mount_that_maps_owners_the_stamps_of_access_hold_the_list() {
         }
         let attribute = "system.posix_acl_access";
         rustix::fs::setxattr(root.join("a"), attribute, &entries, XattrFlags::empty()).unwrap();
-        let surroundings = Surroundings { threads: 1, ..Surroundings::default() };
-        let source = crate::filesystem::source_of(&settings, &surroundings).unwrap();
+        let host = HostContext { threads: 1, ..HostContext::default() };
+        let source = crate::filesystem::source_of(&settings, &host).unwrap();
         let facts = Facts::of_name(rustix::fs::CWD, &root).unwrap();
         let mounted = source.mounted(&facts, std::fs::File::open(&root).unwrap());
         source.mounts.lock().unwrap().note(&facts, Mounted { mapped, ..mounted });

@@ -8,16 +8,16 @@ use ingather_connector::model::document::{INSIDE, component_uri};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Holdings, Op};
+use ingather_connector::output::{Change, Generation, Op, OutputSnapshot};
 use ingather_connector::repository::Repository;
 use ingather_store::connections::{self, Connection};
-use ingather_store::deliveries::{self, Booked};
+use ingather_store::deliveries::{self, LogRow};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
-use ingather_store::work::{self, Cause, Wanted};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, doctor, documents};
 
-use super::books::{Books, is_confirmed, is_held, is_lost};
+use super::log::{DeliveryLog, is_as_confirmed, is_confirmed, is_lost};
 use super::{Difference, Kind, Verified};
 use crate::deliver::definitions::{Desk, ends, tell};
 use crate::engine::Engine;
@@ -33,7 +33,7 @@ pub(super) enum Side {
     /// Not there.
     Nothing,
     /// Opened for looking.
-    Looking(Box<dyn Holdings>),
+    Looking(Box<dyn OutputSnapshot>),
     /// Opened for a repair.
     Writing(Opened),
 }
@@ -42,7 +42,7 @@ impl Side {
     pub(super) fn generation(&self) -> Option<Generation> {
         match self {
             Side::Nothing => None,
-            Side::Looking(holdings) => Some(holdings.generation()),
+            Side::Looking(snapshot) => Some(snapshot.generation()),
             Side::Writing(opened) => Some(opened.output.generation()),
         }
     }
@@ -80,7 +80,7 @@ impl<'e, 't> Pass<'e, 't> {
         found: Verified,
         tell: &'t mut dyn FnMut(&Difference),
     ) -> Result<Pass<'e, 't>> {
-        let commits = engine.registry.output(&connection.kind).is_some_and(|kind| kind.can.commits);
+        let commits = engine.registry.output(&connection.kind).is_some_and(|kind| kind.capabilities.commits);
         Ok(Pass {
             engine,
             side,
@@ -116,7 +116,7 @@ impl<'e, 't> Pass<'e, 't> {
         let known = &self.connection;
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            connections::settle(sql, known.id, UNDER_REPAIR, known.generation, known.session)
+            connections::record_generation(sql, known.id, UNDER_REPAIR, known.generation, known.session)
         })?;
         Ok(())
     }
@@ -134,7 +134,7 @@ impl<'e, 't> Pass<'e, 't> {
         self.compare(sql, &mut sorted)?;
         drop(sorted);
         self.unknown()?;
-        self.settle()?;
+        self.complete()?;
         self.found.to_send = self.to_send.into_iter().map(JobId).collect();
         Ok(self.found)
     }
@@ -169,8 +169,8 @@ impl<'e, 't> Pass<'e, 't> {
                 sorted.add(Entry {
                     address: (hasher.hash(&held.id.as_bytes()[..parent]), own),
                     version: held.version.0,
-                    class: held.class.map_or(0, |class| class.0),
-                    place: held.place.map_or(0, |place| place.0),
+                    acl_id: held.acl_id.map_or(0, |acl_id| acl_id.0),
+                    container: held.container.map_or(0, |container| container.0),
                     job: held.job,
                     ours: held.address == own,
                 })?;
@@ -178,34 +178,34 @@ impl<'e, 't> Pass<'e, 't> {
         }
     }
 
-    fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_connector::output::Held>> {
+    fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_connector::output::OutputEntry>> {
         let call = self.engine.call();
         if call.cancel.cancelled() {
             return Err(EngineError::Refused("stopped; nothing more was looked at".to_owned()));
         }
         let page = match &mut self.side {
             Side::Nothing => Ok(Vec::new()),
-            Side::Looking(holdings) => holdings.list(&call, after, limits::VERIFY_PAGE),
+            Side::Looking(snapshot) => snapshot.list(&call, after, limits::VERIFY_PAGE),
             Side::Writing(opened) => opened.output.list(&call, after, limits::VERIFY_PAGE),
         };
         page.map_err(|fault| EngineError::Output { name: self.connection.name.clone(), fault })
     }
 
-    /// Merges the books, in their order, with the entries in the same order.
+    /// Merges the delivery log, in its order, with the entries in the same order.
     fn compare(&mut self, sql: &mut Sql<'_>, sorted: &mut Sorted) -> Result<()> {
-        let mut books = Books::default();
-        let mut group = books.next(sql, self.id())?;
+        let mut log = DeliveryLog::default();
+        let mut group = log.next(sql, self.id())?;
         for part in 0..sorted.parts()? {
             let mut differing = Vec::new();
             for entry in sorted.part(part)? {
                 while let Some(rows) = group.take_if(|rows| rows[0].address < entry.address) {
                     self.booked(sql, rows, None, &mut differing)?;
-                    group = books.next(sql, self.id())?;
+                    group = log.next(sql, self.id())?;
                 }
                 match group.take_if(|rows| rows[0].address == entry.address) {
                     Some(rows) => {
                         self.booked(sql, rows, Some(entry), &mut differing)?;
-                        group = books.next(sql, self.id())?;
+                        group = log.next(sql, self.id())?;
                     }
                     None => self.unbooked(entry),
                 }
@@ -215,7 +215,7 @@ impl<'e, 't> Pass<'e, 't> {
         let mut differing = Vec::new();
         while let Some(rows) = group {
             self.booked(sql, rows, None, &mut differing)?;
-            group = books.next(sql, self.id())?;
+            group = log.next(sql, self.id())?;
         }
         self.differ(sql, &mut differing)
     }
@@ -224,24 +224,24 @@ impl<'e, 't> Pass<'e, 't> {
     fn booked(
         &mut self,
         sql: &mut Sql<'_>,
-        rows: Vec<Booked>,
+        rows: Vec<LogRow>,
         entry: Option<Entry>,
-        differing: &mut Vec<(Kind, Vec<Booked>)>,
+        differing: &mut Vec<(Kind, Vec<LogRow>)>,
     ) -> Result<()> {
         self.found.deliveries += rows.len() as u64;
-        let (known, lost): (Vec<Booked>, Vec<Booked>) = rows.into_iter().partition(|row| row.job.is_some());
+        let (known, lost): (Vec<LogRow>, Vec<LogRow>) = rows.into_iter().partition(|row| row.job.is_some());
         let parts = lost.iter().filter(|row| row.component != 0).map(|row| row.document);
         self.to_read.extend(parts.take(limits::VERIFY_UNKNOWN_MAX.saturating_sub(self.to_read.len())));
         if known.is_empty() {
             entry.into_iter().for_each(|entry| self.unbooked(entry));
             return Ok(());
         }
-        let confirmed: Vec<&Booked> = known.iter().filter(|row| is_confirmed(row)).collect();
+        let confirmed: Vec<&LogRow> = known.iter().filter(|row| is_confirmed(row)).collect();
         let parted = self.found.mismatch.is_some();
         // What an output of another day holds at an address is of that day, whatever is on its way there.
         let unknown = parted || known.iter().all(is_lost);
         let kind = match entry {
-            Some(entry) if confirmed.iter().any(|row| is_held(row, &entry, parted)) => return Ok(()),
+            Some(entry) if confirmed.iter().any(|row| is_as_confirmed(row, &entry, parted)) => return Ok(()),
             Some(entry) if unknown || !confirmed.is_empty() => {
                 if self.repairs() {
                     self.leaves(entry.address.1, false);
@@ -270,7 +270,7 @@ impl<'e, 't> Pass<'e, 't> {
         }
     }
 
-    /// What differs does not stay until something better is sent: classes, places and jobs that it names may be given out
+    /// What differs does not stay until something better is sent: acls, containers and jobs that it names may be given out
     /// again for others meanwhile, and its source may be away for long.
     fn leaves(&mut self, address: i64, orphaned: bool) {
         self.found.left_over += 1;
@@ -280,7 +280,7 @@ impl<'e, 't> Pass<'e, 't> {
     }
 
     /// Tells what is missing or stale by its name, and marks it as not held.
-    fn differ(&mut self, sql: &mut Sql<'_>, differing: &mut Vec<(Kind, Vec<Booked>)>) -> Result<()> {
+    fn differ(&mut self, sql: &mut Sql<'_>, differing: &mut Vec<(Kind, Vec<LogRow>)>) -> Result<()> {
         let ids: Vec<i64> = differing.iter().map(|(_, rows)| rows[0].document).collect();
         let (names, uris) = (documents::names(sql, &ids)?, deliveries::uris(sql, &ids)?);
         let components = deliveries::components(sql, &ids)?;
@@ -312,7 +312,7 @@ impl<'e, 't> Pass<'e, 't> {
         Ok(())
     }
 
-    fn uri(&mut self, sql: &mut Sql<'_>, row: &Booked, name: &str) -> String {
+    fn uri(&mut self, sql: &mut Sql<'_>, row: &LogRow, name: &str) -> String {
         let job = row.job.and_then(|id| self.jobs.get(&id.0));
         let Some(job) = job else { return name.to_owned() };
         if !self.repositories.contains_key(&job.id.0) {
@@ -326,23 +326,23 @@ impl<'e, 't> Pass<'e, 't> {
         self.repositories.get(&job.id.0).map_or_else(|| name.to_owned(), |repository| repository.uri(name))
     }
 
-    fn resend(&mut self, store: &Store, lease: &Lease, differing: &[(Kind, Vec<Booked>)]) -> Result<()> {
+    fn resend(&mut self, store: &Store, lease: &Lease, differing: &[(Kind, Vec<LogRow>)]) -> Result<()> {
         let output = self.id().0;
         // Where none is confirmed, what is there is removed, and all who claim the address send anew.
-        let counts = |rows: &[Booked], row: &Booked| is_confirmed(row) || !rows.iter().any(is_confirmed);
-        let rows: Vec<&Booked> =
+        let counts = |rows: &[LogRow], row: &LogRow| is_confirmed(row) || !rows.iter().any(is_confirmed);
+        let rows: Vec<&LogRow> =
             differing.iter().flat_map(|(_, rows)| rows.iter().filter(|row| counts(rows, row))).collect();
         let lost: Vec<(i64, i64)> = rows.iter().map(|row| (row.document, output)).collect();
-        let mut by_job: BTreeMap<i64, Vec<Wanted>> = BTreeMap::new();
+        let mut by_job: BTreeMap<i64, Vec<VisitRequest>> = BTreeMap::new();
         for row in rows {
             let Some(job) = row.job else { continue };
-            let wanted = Wanted { document: row.document, due: 0, cause: Cause::Resend };
+            let wanted = VisitRequest { document: row.document, due: 0, reason: VisitReason::Resend };
             by_job.entry(job.0).or_default().push(wanted);
         }
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            deliveries::lose(sql, &lost)?;
-            by_job.iter().try_for_each(|(job, wanted)| work::want(sql, JobId(*job), 0, wanted))
+            deliveries::unconfirm(sql, &lost)?;
+            by_job.iter().try_for_each(|(job, wanted)| queue::enqueue(sql, JobId(*job), 0, wanted))
         })?;
         self.to_send.extend(by_job.into_keys());
         Ok(())
@@ -419,8 +419,8 @@ impl<'e, 't> Pass<'e, 't> {
         Ok(())
     }
 
-    /// Makes the repair last: the output fits the books from now on, and what hung in the air is dropped.
-    fn settle(&mut self) -> Result<()> {
+    /// Makes the repair last: the output fits the delivery log from now on, and what hung in the air is dropped.
+    fn complete(&mut self) -> Result<()> {
         let failed = |fault| EngineError::Output { name: self.connection.name.clone(), fault };
         let id = self.connection.id;
         let (Side::Writing(opened), Some((store, lease))) = (&mut self.side, &self.writer) else {
@@ -445,7 +445,7 @@ impl<'e, 't> Pass<'e, 't> {
             if parted && !all_known {
                 return Ok(());
             }
-            connections::settle(sql, id, &done.identity, done.number, done.session)
+            connections::record_generation(sql, id, &done.identity, done.number, done.session)
         })?;
         Ok(())
     }

@@ -28,7 +28,7 @@ pub(super) struct Login {
 }
 
 /// Where words and files come from: the process, or a test.
-struct Surroundings<'s> {
+struct Environment<'s> {
     variable: &'s dyn Fn(&str) -> Option<OsString>,
 }
 
@@ -42,19 +42,16 @@ impl Login {
     /// # Errors
     /// [`StoreError::Refused`] with what to write instead; it never repeats the URL, which may hold a password.
     pub(super) fn read(url: &str) -> Result<Login> {
-        read(
-            url,
-            &Surroundings { variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()) },
-        )
+        read(url, &Environment { variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()) })
     }
 }
 
-fn read(url: &str, around: &Surroundings<'_>) -> Result<Login> {
+fn read(url: &str, environment: &Environment<'_>) -> Result<Login> {
     let (plain, own) = take_own(url)?;
     let of = |name: &str| own.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.clone());
     let word = |name: &str, variable: &str| match of(name) {
         Some(value) => Some(OsString::from(value)),
-        None => (around.variable)(variable),
+        None => (environment.variable)(variable),
     };
     let mut config: Config = plain.parse().map_err(|error: tokio_postgres::Error| {
         // The cause names the word that it cannot read, never a value of it.
@@ -96,7 +93,7 @@ fn read(url: &str, around: &Surroundings<'_>) -> Result<Login> {
         }
     };
     if config.get_password().is_none()
-        && let Some(password) = password(&config, word("passfile", "PGPASSFILE"), around)?
+        && let Some(password) = password(&config, word("passfile", "PGPASSFILE"), environment)?
     {
         config.password(password);
     }
@@ -135,11 +132,15 @@ fn bound(config: &mut Config) {
 }
 
 /// The password that the URL does not hold: of the environment, else of a password file.
-fn password(config: &Config, named: Option<OsString>, around: &Surroundings<'_>) -> Result<Option<Vec<u8>>> {
-    if let Some(password) = (around.variable)("PGPASSWORD") {
+fn password(
+    config: &Config,
+    named: Option<OsString>,
+    environment: &Environment<'_>,
+) -> Result<Option<Vec<u8>>> {
+    if let Some(password) = (environment.variable)("PGPASSWORD") {
         return Ok(Some(std::os::unix::ffi::OsStringExt::into_vec(password)));
     }
-    let usual = || (around.variable)("HOME").map(|home| Path::new(&home).join(".pgpass"));
+    let usual = || (environment.variable)("HOME").map(|home| Path::new(&home).join(".pgpass"));
     let Some(path) = named.as_ref().map(PathBuf::from).or_else(usual) else { return Ok(None) };
     let told = |what: &str| refuse(format!("the password file {} {what}", path.display()));
     let file = match std::fs::File::open(&path) {
@@ -209,7 +210,7 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         };
-        read(url, &Surroundings { variable: &variable })
+        read(url, &Environment { variable: &variable })
     }
 
     fn password_by(variables: &[(&str, &str)], url: &str) -> Option<String> {

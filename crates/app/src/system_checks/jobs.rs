@@ -1,0 +1,208 @@
+//! What each job needs: a source that can be reached, a run that ended well, and a person where one is needed.
+
+use ingather_connector::model::balance::Balance;
+use ingather_connector::model::job::ContentBy;
+use ingather_connector::model::limits;
+use ingather_engine::Engine;
+use ingather_engine::inspect::overlaps::{self, Overlap};
+use ingather_store::connections;
+use ingather_store::jobs::Job;
+use ingather_store::queue;
+use ingather_store::runs::{self, Run};
+
+use super::Look;
+use crate::exit::Result;
+use crate::{show, wiring};
+
+/// Runs among which the last good one is looked for.
+const RUNS_MAX: usize = 1_000;
+/// A job whose documents wait for longer since its last run is overdue, milliseconds.
+const OVERDUE_MS: i64 = 86_400_000;
+/// Scopes that are named.
+const BLIND_MAX: usize = 3;
+
+/// The source of a job, and how its last runs ended.
+pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Vec<Look>> {
+    let mut looks = Vec::new();
+    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
+    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
+    let repository = engine.repository(&kind, &job.definition).map_err(|error| error.to_string());
+    let reached = repository
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|repository| repository.check(&wiring::call()).map_err(|fault| fault.to_string()));
+    looks.push(match reached {
+        Ok(said) => Look::good("source", format!("job {}: {said}", job.name)),
+        Err(error) => Look::bad(
+            "source",
+            format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
+            format!(
+                "mount or free it, until then what is known is kept; if it was renamed or is gone for good, \
+                 `ingather job delete {}` removes the job",
+                job.name
+            ),
+        ),
+    });
+    let notes = repository.map(|repository| repository.notes()).unwrap_or_default();
+    looks.extend(notes.into_iter().map(|note| {
+        let advice = format!("decide with `ingather sync {} --update` and one of the two", job.root);
+        Look::bad("source_access", format!("job {}: {note}", job.name), advice)
+    }));
+    if job.definition.content_by == ContentBy::Times {
+        let what = "content is trusted by size and time (`--content-by times`): a file that was rewritten under its old size and \
+                    time, and got another owner, mode or folder, shows its old text to those who may read the new one";
+        let advice = format!("`ingather sync {} --content-by read --update` has content looked at", job.root);
+        looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
+    }
+    let last = engine.reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
+    looks.push(last_run(job, &last, holder));
+    if let Some(run) = last.first() {
+        looks.extend(what_waits_for_people(engine, job, run)?);
+    }
+    looks.push(sent_again(engine, job, holder)?);
+    for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
+        // Told once, with the job that is overwritten.
+        if found.job == job.name {
+            looks.push(Look::bad(
+                "overlap",
+                overlap(&found),
+                format!("`ingather job delete {}` is one way", found.job),
+            ));
+        }
+    }
+    Ok(looks)
+}
+
+fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
+    let well = found.iter().find(|run| run.outcome.as_deref() == Some("done"));
+    let name = &job.name;
+    let when = well.map_or("no run has ended well yet".to_owned(), |run| {
+        format!(
+            "run {} was the last one that ended well, at {}",
+            run.number,
+            show::time(run.ended_at.unwrap_or(run.started_at))
+        )
+    });
+    let advice = format!("`ingather sync` of {} goes on; `ingather job show {name}` tells more", job.root);
+    let Some(run) = found.first() else {
+        return Look::bad("last_run", format!("job {name} never ran"), advice);
+    };
+    match (run.outcome.as_deref(), holder) {
+        (Some("done"), _) => Look::good("last_run", format!("job {name}: {when}")),
+        (Some(outcome), _) => {
+            let why = run.error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
+            Look::bad("last_run", format!("job {name}: run {} {outcome}{why}; {when}", run.number), advice)
+        }
+        (None, Some(holder)) => Look::good(
+            "last_run",
+            format!("job {name}: run {} is on its way, or waits for {holder}; {when}", run.number),
+        ),
+        (None, None) => Look::bad(
+            "last_run",
+            format!("job {name}: the process of run {} died; {when}", run.number),
+            advice,
+        ),
+    }
+}
+
+/// What no run can decide or mend: removals that are held, documents that failed, scopes that could not be read, and visits
+/// that are due while nothing works on them.
+fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Look>> {
+    let name = &job.name;
+    let now = wiring::now();
+    let (failed, overdue, blind) = engine.reader.read(|sql| {
+        let failed = queue::count_failures(sql, job.id, "failed")?;
+        Ok((failed, queue::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
+    })?;
+    let counts: Balance =
+        run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let look = |check, bad: bool, good: &str, sentence: String, advice: String| match bad {
+        true => Look::bad(check, format!("job {name}: {sentence}"), advice),
+        false => Look::good(check, format!("job {name}: {good}")),
+    };
+    let held = run.guard.as_deref() == Some("held");
+    let scopes: Vec<String> =
+        blind.iter().take(BLIND_MAX).map(|(scope, cause, _)| format!("{scope} ({cause})")).collect();
+    Ok(vec![
+        look(
+            "held",
+            held,
+            "no removals are held",
+            format!(
+                "{} {} held by run {}",
+                show::counted(counts.held, "removal"),
+                show::are(counts.held),
+                run.number
+            ),
+            format!(
+                "`ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries them out",
+                run.number
+            ),
+        ),
+        look(
+            "failed",
+            failed > 0,
+            "no document failed",
+            format!("{} failed", show::counted(failed, "document")),
+            format!("`ingather document list {name} --state failed` lists them with their reasons"),
+        ),
+        look(
+            "blind",
+            !blind.is_empty(),
+            "everything could be read",
+            format!(
+                "{} could not be read, such as {}",
+                show::counted(blind.len() as u64, "path"),
+                scopes.join(", ")
+            ),
+            format!("what is known there is kept; `ingather job show {name}` tells why"),
+        ),
+        look(
+            "overdue",
+            overdue > 0 && run.ended_at.is_some_and(|ended| now - ended > OVERDUE_MS),
+            "nothing is overdue",
+            format!(
+                "{} {} due since {}, when it ran last",
+                show::counted(overdue, "document"),
+                show::are(overdue),
+                show::time(run.ended_at.unwrap_or(run.started_at))
+            ),
+            format!("`ingather sync` of {} goes on with them", job.root),
+        ),
+    ])
+}
+
+/// What an output lost, and nobody finds until it is sent again.
+fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
+    let waits = ingather_engine::jobs::resends(&engine.reader, job)?;
+    Ok(match resends(job, waits) {
+        // Whoever writes may be about to send it.
+        Some(sentence) if holder.is_none() => {
+            Look::bad("resend", sentence, format!("`ingather sync` of {} sends them", job.root))
+        }
+        _ => Look::good("resend", format!("job {}: nothing has to be sent again by its next run", job.name)),
+    })
+}
+
+/// The sentence for documents that wait to be sent again; none when there are none.
+pub(crate) fn resends(job: &Job, waits: u64) -> Option<String> {
+    let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
+    (waits > 0).then(|| {
+        format!(
+            "job {}: {more}{} {} still to be sent again, and may not be found before",
+            job.name,
+            show::counted(waits, "document"),
+            show::are(waits)
+        )
+    })
+}
+
+/// The sentence for documents that two jobs send in different forms.
+pub(crate) fn overlap(found: &Overlap) -> String {
+    let Overlap { job, other, output, documents } = found;
+    let count = show::counted(*documents, "document");
+    format!(
+        "jobs {job} and {other} send the same {count} to {output} in different forms, and {output} holds those of \
+         {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"
+    )
+}

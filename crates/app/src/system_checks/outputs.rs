@@ -1,0 +1,161 @@
+//! Whether outputs can be reached, are whole, and are those that the inventory speaks of.
+
+use std::collections::BTreeSet;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::output::OutputContext;
+use ingather_engine::Engine;
+use ingather_engine::outputs::{self, Misfit, misfit};
+use ingather_store::connections::{self, Connection, Role};
+use ingather_store::jobs::Job;
+
+use super::Look;
+use crate::exit::{Failure, Result};
+
+/// Attempts to meet an output and the inventory in step while a writer works.
+const ATTEMPTS_MAX: usize = 5;
+/// Jobs whose command is named.
+const JOBS_MAX: usize = 3;
+
+/// What is wrong with an output, and what to do.
+type Trouble = (String, String);
+
+/// Every output of a job; and every other one that is there, since a store of an earlier day may not know who filled it.
+pub(crate) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
+    let used: BTreeSet<&str> =
+        jobs.iter().flat_map(|job| &job.definition.outputs).map(String::as_str).collect();
+    let mut looks: Vec<Look> = used
+        .iter()
+        .map(|name| match output(engine, jobs, name) {
+            Ok(said) => Look::good("output", format!("output {name}: {said}")),
+            Err((error, advice)) => Look::bad("output", format!("output {name}: {error}"), advice),
+        })
+        .collect();
+    let known = engine.reader.read(connections::list)?;
+    let known =
+        known.into_iter().filter(|(role, ..)| role == Role::Output.word()).map(|(_, _, name, _)| name);
+    let own = ingather_connectors::ALL.outputs.iter().map(|kind| kind.name.to_owned());
+    let others: BTreeSet<String> = known.chain(own).filter(|name| !used.contains(name.as_str())).collect();
+    for name in others {
+        // One that does not open, or is not there, is in nobody's way.
+        let Ok(connection) = connection(engine, &name) else { continue };
+        if let Ok(Standing::Misfit(sentence)) = standing(engine, &connection) {
+            looks.push(Look::bad("output", format!("output {name}: {sentence}"), advice(&name, jobs)));
+        }
+    }
+    Ok(looks)
+}
+
+/// How an output was found.
+enum Standing {
+    /// It cannot be looked at, for there is nothing in it.
+    Nothing,
+    Absent,
+    Damaged(String),
+    /// It is not the one that the inventory speaks of, and how.
+    Misfit(String),
+    Good,
+}
+
+fn connection(engine: &Engine, name: &str) -> std::result::Result<Connection, String> {
+    let known = engine.reader.read(|sql| connections::find(sql, Role::Output, name));
+    match known.map_err(|error| error.to_string())? {
+        Some(known) => Ok(known),
+        None => outputs::pretended(&ingather_connectors::ALL, name).map_err(|error| error.to_string()),
+    }
+}
+
+/// Looks at an output without a right to write to it, and compares it with the inventory.
+fn standing(engine: &Engine, connection: &Connection) -> std::result::Result<Standing, String> {
+    let kind = ingather_connectors::ALL.output(&connection.kind);
+    if kind.is_none_or(|kind| kind.look.is_none()) {
+        return Ok(Standing::Nothing);
+    }
+    let mut attempts = 1..=ATTEMPTS_MAX;
+    loop {
+        let last = attempts.next().is_none_or(|attempt| attempt == ATTEMPTS_MAX);
+        let (looking, damage) = engine.look_at(connection, false).map_err(|error| error.to_string())?;
+        if let Some(first) = damage.into_iter().next() {
+            return Ok(Standing::Damaged(first));
+        }
+        let Some(looking) = looking else { return Ok(Standing::Absent) };
+        let stands = looking.generation();
+        // Asked after the output was opened: what it noted before a change was sent, it knows by now.
+        let known = self::connection(engine, &connection.name)?;
+        match misfit(&known, &stands) {
+            None => return Ok(Standing::Good),
+            Some(misfit) if misfit == Misfit::Newer || last => {
+                return Ok(Standing::Misfit(misfit.sentence(&known, &stands)));
+            }
+            // A writer may have gone on in between.
+            Some(_) => {}
+        }
+    }
+}
+
+/// What repairs an output that does not fit.
+fn advice(name: &str, jobs: &[Job]) -> String {
+    let using = jobs.iter().filter(|job| job.definition.outputs.iter().any(|output| output == name));
+    let mut commands: Vec<String> =
+        using.take(JOBS_MAX).map(|job| format!("`ingather sync {}`", job.root)).collect();
+    if commands.is_empty() {
+        commands.push(format!("`ingather sync FOLDER --to {name}`, for no job uses it now,"));
+    }
+    format!(
+        "what it holds may belong to other people here, so that nothing of it is shown; {} empties it and sends everything \
+         again, each job with its own next run",
+        commands.join(" or ")
+    )
+}
+
+/// Looks at an output that a job uses: what is good about it, or what is wrong and what to do.
+fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<String, Trouble> {
+    // What is wrong with it says itself what to do: once is enough, and so is its name.
+    let stops = |error: String| {
+        let error = error.strip_prefix(&format!("output {name}: ")).unwrap_or(&error);
+        match error.split_once("; ") {
+            Some((what, advice)) => {
+                (what.to_owned(), format!("{advice}; before that, a run would stop there"))
+            }
+            None => (error.to_owned(), "the next run would stop there".to_owned()),
+        }
+    };
+    let connection = connection(engine, name).map_err(stops)?;
+    match standing(engine, &connection).map_err(stops)? {
+        Standing::Nothing => match check(engine, &connection) {
+            Ok(()) => Ok("it can be written".to_owned()),
+            Err(fault) => Err(stops(fault.to_string())),
+        },
+        Standing::Absent if connection.identity.is_none() => Ok("it is made by the first run".to_owned()),
+        Standing::Absent => Err((
+            "it is not there".to_owned(),
+            "the next run makes a new one and sends everything again".to_owned(),
+        )),
+        Standing::Damaged(damage) => Err((
+            damage,
+            format!("`ingather verify {name} --repair` makes it anew and sends everything again"),
+        )),
+        Standing::Misfit(sentence) => Err((sentence, advice(name, jobs))),
+        Standing::Good => Ok("it is whole and can be searched".to_owned()),
+    }
+}
+
+/// Whether a run could open an output.
+fn check(engine: &Engine, connection: &Connection) -> std::result::Result<(), Fault> {
+    let Some(kind) = ingather_connectors::ALL.output(&connection.kind) else { return Ok(()) };
+    let context =
+        OutputContext { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
+    (kind.check)(&connection.settings, &context)
+}
+
+/// Refuses an output that a run could not use, without opening it for writing.
+///
+/// # Errors
+/// What the run would be told.
+pub(crate) fn refuse_unusable(engine: &Engine, name: &str) -> Result<()> {
+    let connection = match engine.reader.read(|sql| connections::find(sql, Role::Output, name))? {
+        Some(known) => known,
+        None => outputs::pretended(&ingather_connectors::ALL, name)?,
+    };
+    check(engine, &connection).map_err(|fault| Failure::unable(format!("output {name}: {fault}")))
+}

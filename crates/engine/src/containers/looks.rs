@@ -1,0 +1,128 @@
+//! Two looks at containers: what was read between them was read under the access that was judged; whatever was not goes to nobody, and
+//! opens nothing (design 4.20, decision 0013).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::ContainerId;
+use ingather_connector::model::key::Stamp;
+use ingather_connector::model::limits;
+use ingather_connector::repository::ContainerReport;
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::{Durability, Sql, StoreError};
+
+use crate::containers::Look;
+use crate::error::Result;
+use crate::run::Run;
+
+/// Takes reports of containers in, from a listing (counted from 1) or from a single look (0). Those that are on another device than at
+/// their last complete listing.
+pub(crate) fn record<'p>(
+    run: &Run,
+    reports: &'p [ContainerReport],
+    listing: u32,
+) -> Result<Vec<&'p ContainerReport>> {
+    let mut acls = run.acls();
+    let mut containers = run.containers();
+    let mut changed = Vec::new();
+    for report in reports {
+        let acl = acls.find(&report.acl);
+        if !changed.is_empty() || !containers.stands(report, acl, listing) {
+            changed.push(report);
+        }
+    }
+    let accept = run.accepts_devices;
+    let now = run.call.now();
+    let mut foreign = Vec::new();
+    let mut record_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
+        for report in &changed {
+            let acl = match sql.as_deref_mut() {
+                Some(sql) => acls.intern(sql, &report.acl)?,
+                None => acls.pretend(&report.acl),
+            };
+            if containers.record(sql.as_deref_mut(), report, acl, accept, now)? {
+                foreign.push(*report);
+            }
+            containers.note(report, listing);
+        }
+        Ok(())
+    };
+    if !changed.is_empty() {
+        match &run.store {
+            Some(store) => store.write(Durability::Relaxed, |sql| {
+                run.fence(sql)?;
+                record_all(Some(sql))
+            })?,
+            None => record_all(None)?,
+        }
+    }
+    run.audiences.note(reports, |name| containers.acl(name));
+    Ok(foreign)
+}
+
+/// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now.
+pub(crate) fn standing(run: &Run, containers: &HashSet<ContainerId>, since: u64) -> HashSet<ContainerId> {
+    stood(run, containers, |look| look.number <= since || failpoint(Failpoint::JudgedAfterReading))
+}
+
+/// The same for containers whose content the listing of that number has shown since they were looked at.
+pub(crate) fn standing_since(
+    run: &Run,
+    containers: &HashSet<ContainerId>,
+    listing: u32,
+) -> HashSet<ContainerId> {
+    stood(run, containers, |look| look.listing == listing || failpoint(Failpoint::JudgedAfterListing))
+}
+
+fn stood(run: &Run, asked: &HashSet<ContainerId>, counts: impl Fn(&Look) -> bool) -> HashSet<ContainerId> {
+    if failpoint(Failpoint::OneLook) {
+        return asked.clone();
+    }
+    // In their order, so that those below one container are looked at together; some at once, for there may be as many as the source has.
+    let mut sorted: Vec<ContainerId> = asked.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted.chunks(limits::LOOKS_AT_ONCE).flat_map(|some| stood_at_once(run, some, &counts)).collect()
+}
+
+fn stood_at_once(run: &Run, asked: &[ContainerId], counts: impl Fn(&Look) -> bool) -> Vec<ContainerId> {
+    let mut looked: HashMap<ContainerId, (Arc<str>, Stamp)> = HashMap::new();
+    let mut chains: Vec<(ContainerId, Vec<ContainerId>)> = Vec::with_capacity(asked.len());
+    let containers = run.containers();
+    for container in asked {
+        let Some(chain) = containers.chain(*container) else { continue };
+        for id in &chain {
+            if let Some((name, look)) = containers.look(*id)
+                && counts(&look)
+                && look.stamp != Stamp::NONE
+            {
+                looked.entry(*id).or_insert((name, look.stamp));
+            }
+        }
+        chains.push((*container, chain));
+    }
+    drop(containers);
+    let looked: Vec<(ContainerId, (Arc<str>, Stamp))> = looked.into_iter().collect();
+    let mut stood: HashSet<ContainerId> = HashSet::with_capacity(looked.len());
+    for some in looked.chunks(limits::LOOKS_AT_ONCE) {
+        let names: Vec<&str> = some.iter().map(|(_, (name, _))| &**name).collect();
+        let stamps = run.repository.stamps(&run.call, &names);
+        let same = some.iter().zip(stamps).filter(|((_, (_, before)), now)| before == now);
+        stood.extend(same.map(|((id, _), _)| *id));
+    }
+    chains
+        .into_iter()
+        .filter(|(_, chain)| chain.iter().all(|id| stood.contains(id)))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Looks again at all containers above a document: the container that it is in now.
+pub(crate) fn again(run: &Run, key: &str) -> Result<std::result::Result<Option<ContainerId>, Fault>> {
+    let reports = match run.repository.containers_of(&run.call, key) {
+        Ok(reports) => reports,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    record(run, &reports, 0)?;
+    Ok(Ok(reports.last().and_then(|report| run.containers().id(&report.name))))
+}

@@ -1,0 +1,160 @@
+//! What opens at the end of a run: folders that stood, with all above them, from their judging to the end, and whose documents were
+//! looked at meanwhile (design 4.20, decisions 0012 and 0013). What changed is listed again, a few times.
+
+use std::collections::{BTreeSet, HashSet};
+
+use ingather_connector::model::ids::ContainerId;
+use ingather_connector::model::key::DocumentKey;
+use ingather_connector::model::limits;
+use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::{Durability, Sql, Store, StoreError};
+use ingather_store::{deliveries, documents};
+
+use crate::containers::{Containers, looks};
+use crate::error::Result;
+use crate::lister::{Lister, ListingResult};
+use crate::run::Run;
+
+/// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
+pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<Vec<BlindSpot>> {
+    let mut stays_closed = match run.containers().some_may_open() && !failpoint(Failpoint::UnmetOpens) {
+        // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
+        true => containers_of(run, |id| !result.listed.contains(id))?,
+        false => HashSet::new(),
+    };
+    let mut again: Option<ListingResult> = None;
+    let mut listing = 1;
+    let moving = loop {
+        let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
+        let moving = moving(run, coverage, listing);
+        if moving.is_empty() || listing > limits::LIST_ATTEMPTS_MAX || run.sweep_stops() {
+            break moving;
+        }
+        listing += 1;
+        let mut lister = Lister::again(run, listing);
+        lister.list()?;
+        if !lister.result.complete {
+            break moving;
+        }
+        // What this run has met and the later listing did not find as it is known.
+        stays_closed.extend(containers_of(run, |id| {
+            result.listed.contains(id) && !lister.result.listed.contains(id)
+        })?);
+        again = Some(lister.result);
+    };
+    let named = named(run, &moving);
+    stays_closed.extend(moving);
+    let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
+    let now = run.call.now();
+    store.write(Durability::Relaxed, |sql| {
+        run.fence(sql)?;
+        let containers = run.containers();
+        if containers.some_may_open() && !failpoint(Failpoint::OldTextOpens) {
+            let unproven = documents::unproven(sql, run.job.id)?;
+            // The next run looks at them, and hides what it cannot send again.
+            let look = |document| VisitRequest { document, due: now, reason: VisitReason::Access };
+            let closed = unproven.iter().filter(|(_, container)| containers.may_open(Some(*container)));
+            let wanted: Vec<VisitRequest> = closed.map(|(document, _)| look(*document)).collect();
+            queue::enqueue(sql, run.job.id, run.number, &wanted)?;
+            stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
+        }
+        let closed = ingather_store::containers::pending_of(sql, run.job.id)?;
+        containers.prove(sql, coverage, &stays_closed)?;
+        take_over(run, sql, &containers, &closed.into_iter().map(|(container, _)| container).collect())?;
+        containers.forget(sql)?;
+        ingather_store::containers::sent_again(sql)
+    })?;
+    Ok(named)
+}
+
+/// Asks for a visit of documents whose entries another job has sent, and still keeps closed, although they were open for this job before
+/// this run, too: a job that is not run any more must not keep them closed. The visit sends their access in this job's name. Jobs that
+/// run in turn open their own entries before that.
+fn take_over(
+    run: &Run,
+    sql: &mut Sql<'_>,
+    containers: &Containers,
+    closed: &HashSet<ContainerId>,
+) -> std::result::Result<(), StoreError> {
+    let others: HashSet<(ContainerId, i64)> = ingather_store::containers::all_pending(sql)?
+        .into_iter()
+        .filter(|pending| pending.job != run.job.id.0 && pending.job != 0)
+        .map(|pending| (pending.container, pending.job))
+        .collect();
+    if others.is_empty() || failpoint(Failpoint::SilentJobKeepsClosed) {
+        return Ok(());
+    }
+    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    loop {
+        let page = documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS)?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = *last;
+        let ids: Vec<i64> = page.into_iter().map(|(_, id)| id).collect();
+        for ids in ids.chunks(limits::CLAIM_MAX) {
+            let mut rows = deliveries::sent_by_others(sql, run.job.id, ids)?;
+            rows.retain(|row| {
+                let chain = containers.chain(row.container).unwrap_or_default();
+                chain.iter().any(|container| others.contains(&(*container, row.other)))
+                    && !chain.iter().any(|container| closed.contains(container))
+            });
+            deliveries::take_over(sql, &rows)?;
+            let documents: BTreeSet<i64> = rows.iter().map(|row| row.document).collect();
+            let again =
+                |document| VisitRequest { document, due: run.call.now(), reason: VisitReason::Resend };
+            let wanted: Vec<VisitRequest> = documents.into_iter().map(again).collect();
+            queue::enqueue(sql, run.job.id, run.number, &wanted)?;
+        }
+    }
+}
+
+/// Containers that would open, or are below one that would, and did not stand since they were judged by that listing.
+fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<ContainerId> {
+    if !run.looks || failpoint(Failpoint::ChangedFolderOpens) {
+        return HashSet::new();
+    }
+    let asked: HashSet<ContainerId> = run.containers().opening(coverage);
+    if asked.is_empty() {
+        return asked;
+    }
+    let stood = looks::standing_since(run, &asked, listing);
+    &asked - &stood
+}
+
+/// Containers of those documents of the job that there are.
+fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<ContainerId>> {
+    let mut containers = HashSet::new();
+    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    loop {
+        let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
+        let Some((last, _)) = rows.last() else { return Ok(containers) };
+        after = *last;
+        let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).filter(|id| those(*id as u64)).collect();
+        for ids in ids.chunks(limits::CLAIM_MAX) {
+            let stored = run.reader.read(|sql| documents::get(sql, ids))?;
+            containers.extend(stored.iter().filter_map(|stored| stored.known.container));
+        }
+    }
+}
+
+/// What does not open, for people.
+fn named(run: &Run, moving: &HashSet<ContainerId>) -> Vec<BlindSpot> {
+    let containers = run.containers();
+    let told = moving.iter().filter_map(|id| {
+        let (name, _) = containers.look(*id)?;
+        let folder = containers.folder(*id)?.to_owned();
+        Some(BlindSpot {
+            scope: Scope::Folder(folder),
+            cause: "unsteady".to_owned(),
+            message: format!(
+                "folder `{name}`: it, or a folder above it, changed each time that it was looked at, so that those whom it lets in \
+                 now do not find what is in it yet; the next run looks again"
+            ),
+        })
+    });
+    let mut told: Vec<BlindSpot> = told.collect();
+    told.sort_by(|a, b| a.message.cmp(&b.message));
+    told.truncate(limits::BLIND_SPOTS_MAX);
+    told
+}

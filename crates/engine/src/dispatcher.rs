@@ -1,0 +1,185 @@
+//! What waits between the threads of a run: documents for workers, and the word to stop. All bounded.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ingather_connector::model::ids::{ContainerId, Digest};
+use ingather_connector::model::limits;
+use ingather_connector::model::merge::Known;
+use ingather_store::queue::VisitReason;
+
+use crate::error::EngineError;
+
+/// One document that a worker is to visit.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkItem {
+    /// The document.
+    pub(crate) id: i64,
+    /// Its name.
+    pub(crate) name: String,
+    /// Hash of its name.
+    pub(crate) own: i64,
+    /// What the inventory holds; none for a new one.
+    pub(crate) known: Option<Known>,
+    /// The container that rules it now.
+    pub(crate) container: Option<ContainerId>,
+    /// Why.
+    pub(crate) reason: VisitReason,
+    /// How often the visit was requested when it was claimed; 0 for a new document, which waits without a row in `queue`.
+    pub(crate) request_count: i64,
+    /// Version as listed.
+    pub(crate) version: Digest,
+    /// Access version as listed.
+    pub(crate) access: Digest,
+    /// What stays when it is renamed.
+    pub(crate) identity: i64,
+    /// The versions are those that this run has met it with; else they are those of the inventory.
+    pub(crate) is_listed: bool,
+}
+
+#[derive(Default)]
+struct State {
+    urgent: VecDeque<WorkItem>,
+    ready: VecDeque<WorkItem>,
+    /// Claimed documents whose visits are not complete: a worker has them, or an output has not confirmed them.
+    in_flight: usize,
+    /// Those of them that a worker has: the changes that they lead to are not handed over yet.
+    visiting: usize,
+    listing_done: bool,
+    closed: bool,
+    error: Option<EngineError>,
+}
+
+impl State {
+    fn nothing_comes(&self) -> bool {
+        let listed = self.listing_done && self.urgent.is_empty() && self.ready.is_empty();
+        self.closed || (listed && self.visiting == 0)
+    }
+}
+
+/// Shared by the threads of one run.
+#[derive(Default)]
+pub(crate) struct Dispatcher {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Dispatcher {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands documents to the workers; waits while too many wait already. Access changes go ahead of all others.
+    pub(crate) fn push(&self, items: Vec<WorkItem>) {
+        let mut state = self.lock();
+        for item in items {
+            while !state.closed && state.urgent.len() + state.ready.len() >= limits::READY_MAX {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            if state.closed {
+                return;
+            }
+            match item.reason {
+                VisitReason::Access => state.urgent.push_back(item),
+                _ => state.ready.push_back(item),
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Takes documents to visit; none when the run is over or stops. The caller gives each back with [`Dispatcher::complete`].
+    pub(crate) fn claim(&self) -> Option<Vec<WorkItem>> {
+        let mut state = self.lock();
+        loop {
+            if state.closed {
+                return None;
+            }
+            let most = limits::CLAIM_MAX;
+            let urgent = state.urgent.len().min(most);
+            let ready = state.ready.len().min(most - urgent);
+            if urgent + ready > 0 {
+                let mut items: Vec<WorkItem> = state.urgent.drain(..urgent).collect();
+                items.extend(state.ready.drain(..ready));
+                state.in_flight += items.len();
+                state.visiting += items.len();
+                self.changed.notify_all();
+                return Some(items);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A worker has handed over all that a claim of so many documents led to; whether nothing more is being made now.
+    pub(crate) fn handed_over(&self, documents: usize) -> bool {
+        let mut state = self.lock();
+        state.visiting -= documents;
+        state.nothing_comes()
+    }
+
+    /// Visits of so many documents are complete, or put off.
+    pub(crate) fn complete(&self, documents: usize) {
+        let mut state = self.lock();
+        state.in_flight -= documents;
+        if state.in_flight == 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// The lister has named everything that it will name.
+    pub(crate) fn listing_done(&self) {
+        self.lock().listing_done = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether nothing is being made that an output should wait for.
+    pub(crate) fn nothing_comes(&self) -> bool {
+        self.lock().nothing_comes()
+    }
+
+    /// Waits until the listing is over and nothing is due or in flight, or the run stops; at most `longest`.
+    pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
+        let state = self.lock();
+        let busy = |state: &mut State| {
+            let idle = state.listing_done
+                && state.in_flight == 0
+                && state.urgent.is_empty()
+                && state.ready.is_empty();
+            !(state.closed || idle)
+        };
+        let (state, timeout) =
+            self.changed.wait_timeout_while(state, longest, busy).unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        !timeout.timed_out()
+    }
+
+    /// Waits, at most `longest`, for the end of the run.
+    pub(crate) fn pause(&self, longest: Duration) {
+        let state = self.lock();
+        drop(self.changed.wait_timeout_while(state, longest, |state| !state.closed));
+    }
+
+    /// Ends the run: whoever waits goes on.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether the run stops.
+    pub(crate) fn closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Ends the run with an error; the first one counts.
+    pub(crate) fn fail(&self, error: EngineError) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.error.get_or_insert(error);
+        self.changed.notify_all();
+    }
+
+    /// The error that ended the run.
+    pub(crate) fn take_error(&self) -> Option<EngineError> {
+        self.lock().error.take()
+    }
+}

@@ -1,0 +1,159 @@
+//! Every planted fault is caught: by the seeds that each change is checked with, or by a text or suite that is named here.
+//!
+//! One fault at a time is planted in the whole process, so that this file has one test and a program of its own.
+
+use std::path::Path;
+
+use ingather_simulator::play::{self, Seeds, wrong, wrong_in_other_orders};
+use ingather_store::failpoints::{ALL, Failpoint, plant};
+use ingather_store::{Durability, Store, queue};
+use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::model::ids::JobId;
+
+/// Seeds that are tried, the same as without a fault.
+const SEEDS: u64 = 200;
+
+/// What catches a fault that few seeds meet.
+enum Check {
+    /// A scenario of the engine.
+    Scenario(&'static str),
+    /// A suite of its own: true when it finds the fault.
+    Suite(&'static str, fn() -> bool),
+}
+
+/// Faults that random worlds meet too seldom, or not in every order of threads.
+const NAMED: &[(Failpoint, Check)] = &[
+    (Failpoint::BlindSpotIgnored, Check::Scenario("changing_folder")),
+    (Failpoint::OlderRemovalCarriedOut, Check::Scenario("held_removals")),
+    (Failpoint::GuardCountedAfterDeletion, Check::Scenario("held_removals")),
+    (Failpoint::ConfirmationByNumber, Check::Scenario("confirmed_set")),
+    (Failpoint::CompletionWithoutWanted, Check::Suite("wanted once more", wanted_once_more_is_lost)),
+    (Failpoint::SecondOwnerOnContentAlone, Check::Scenario("two_owners_access")),
+    (Failpoint::PlaceWidenedBeforeItIsProven, Check::Scenario("access_changes")),
+    (Failpoint::RetryCountedWhilePaused, Check::Scenario("attempts")),
+    (Failpoint::HalfDoneRemovalForgotten, Check::Scenario("unconfirmed_twice")),
+    (Failpoint::SettledByTheFirstOutput, Check::Suite("six outputs confirm at once", settled_too_early)),
+    (Failpoint::NewAccessOnOldContent, Check::Scenario("new_access_old_content")),
+    (Failpoint::AccessLeavesOtherOwners, Check::Scenario("two_owners_access")),
+    (Failpoint::MovedBeforeItsNewName, Check::Scenario("moves")),
+    (Failpoint::VanishedComponentStays, Check::Scenario("components")),
+    (Failpoint::NewAccessOnKeptComponent, Check::Scenario("components")),
+    (Failpoint::UnreadComponentGoes, Check::Scenario("components")),
+    (Failpoint::IntentNotDurable, Check::Scenario("power_lost_after_a_send")),
+    (Failpoint::UncertainComponentStays, Check::Scenario("unread_and_unconfirmed")),
+    (Failpoint::OneCeilingForAll, Check::Scenario("store_put_back")),
+    (Failpoint::SessionsIgnored, Check::Scenario("store_put_back")),
+    (Failpoint::NumbersGoBack, Check::Scenario("numbers_never_go_back")),
+    (Failpoint::ReplacedOutputConfirmed, Check::Scenario("replaced_while_written")),
+    (Failpoint::BatchUnaware, Check::Scenario("two_owners_one_batch")),
+    (Failpoint::MovedPlaceStays, Check::Scenario("replaced_above")),
+    (Failpoint::BrokenListingProves, Check::Scenario("held_by_a_broken_listing")),
+    (Failpoint::PlaceOpenForAllJobs, Check::Scenario("openings_by_job")),
+    (Failpoint::SilentJobKeepsClosed, Check::Scenario("openings_of_silent_jobs")),
+    (Failpoint::OldTextOpens, Check::Scenario("old_text_opens")),
+    (Failpoint::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),
+    (Failpoint::LeftEntryStays, Check::Scenario("left_entries")),
+    (Failpoint::OneLook, Check::Scenario("folder_closes_meanwhile")),
+    (Failpoint::NoOneVersion, Check::Scenario("racy_versions")),
+    (Failpoint::SingleProbeLeftOut, Check::Scenario("single_probe")),
+    (
+        Failpoint::JudgedAfterReading,
+        Check::Suite("closed and open again between two workers' looks", judged_too_late),
+    ),
+    (Failpoint::HeldNotLookedAt, Check::Scenario("held_by_a_rule")),
+    (Failpoint::JudgedAfterListing, Check::Scenario("opens_while_it_changes")),
+    (Failpoint::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
+    (Failpoint::ContentExplainedAway, Check::Scenario("content_unseen")),
+    (Failpoint::AccessBeforeContent, Check::Scenario("content_unseen")),
+    (Failpoint::UnmetOpens, Check::Scenario("unmet_and_kept")),
+    (Failpoint::RowStandsForOutputs, Check::Scenario("row_is_not_the_output")),
+    (Failpoint::BegunVisitForgotten, Check::Scenario("begun_and_taken_back")),
+    (Failpoint::KeptTextUnlookedAt, Check::Scenario("row_is_not_the_output")),
+    (Failpoint::ContainerToldBeforeItIsProven, Check::Scenario("told_of_access")),
+    (Failpoint::NarrowingToldAtTheEnd, Check::Scenario("told_of_access")),
+    (Failpoint::EntryAheadOfItsContainer, Check::Scenario("told_of_access")),
+    (Failpoint::CutNotNoticed, Check::Scenario("told_of_access")),
+    (Failpoint::PutBackUnwitnessed, Check::Scenario("told_and_put_back")),
+    (Failpoint::OlderTakenForCut, Check::Scenario("told_and_put_back")),
+];
+
+/// See `crates/engine/tests/it/crashes.rs`.
+fn settled_too_early() -> bool {
+    let names = ["one", "two", "three", "four", "five", "six"];
+    let outputs: String = names.iter().map(|name| format!("output {name}\n")).collect();
+    (2..=6).cycle().take(400).any(|nth| {
+        let job = format!("job docs to={}\nwatch\nsource a v1, b v1\n", names.join(","));
+        !wrong(Kind::Sqlite, &format!("{outputs}{job}crash before confirm {nth}\nrun docs\nquiet\n"))
+            .is_empty()
+    })
+}
+
+/// While one worker reads, another one looks at the folder again, which was closed for a text meanwhile: about one order of threads
+/// in twenty.
+fn judged_too_late() -> bool {
+    let names: Vec<String> = (0..9).map(|number| format!("s/{number}")).collect();
+    let all = |text: &str| names.iter().map(|name| format!("{name} {text}")).collect::<Vec<_>>().join(", ");
+    (3..=5).cycle().take(400).any(|closes| {
+        let world = format!(
+            "output one committing\njob docs to=one\nwatch\nsource {}\nmeanwhile read {closes} s/ access:anna, {}\n\
+             meanwhile read {} {}, s/ access:open\nrun docs\n",
+            all("v1"),
+            all("v2"),
+            closes + 3,
+            all("v3"),
+        );
+        !wrong_in_other_orders(Kind::Sqlite, &world).is_empty()
+    })
+}
+
+fn wanted_once_more_is_lost() -> bool {
+    let database = Database::fresh(Kind::Sqlite);
+    let store = Store::open(&database.target).expect("a fresh store opens");
+    let left = store.write(Durability::Relaxed, |sql| {
+        let job = JobId(1);
+        let wanted = [queue::VisitRequest { document: 7, due: 0, reason: queue::VisitReason::Changed }];
+        queue::enqueue(sql, job, 1, &wanted)?;
+        let taken = queue::request_counts(sql, &[7])?[0].1;
+        queue::enqueue(sql, job, 1, &wanted)?;
+        queue::complete(sql, &[(7, taken)])?;
+        queue::waiting(sql, job)
+    });
+    left.is_ok_and(|left| left.is_empty())
+}
+
+/// Who catches a fault, in words; none when nobody does.
+fn caught(failpoint: Failpoint) -> Option<String> {
+    let named = NAMED.iter().filter(|(named, _)| *named == failpoint).find_map(|(_, check)| match check {
+        Check::Scenario(name) => {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/scenarios");
+            let text =
+                std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("the scenario is there");
+            (!wrong(Kind::Sqlite, &text).is_empty()).then(|| format!("the scenario {name}"))
+        }
+        Check::Suite(name, finds) => finds().then(|| format!("the suite `{name}`")),
+    });
+    named.or_else(|| {
+        let (played, failures) = play::seeds(&Seeds::of(0, SEEDS), &|_, _| {});
+        let failure = failures.first()?;
+        let what = failure.found[0].lines().nth(1).unwrap_or_default().trim();
+        Some(format!("the simulator, after {played} seeds (seed {}: {what})", failure.seed))
+    })
+}
+
+#[test]
+fn every_planted_fault_is_caught() {
+    let mut survived = Vec::new();
+    for (failpoint, what) in ALL {
+        plant(Some(*failpoint));
+        let caught = caught(*failpoint);
+        plant(None);
+        match caught {
+            Some(by) => eprintln!("{failpoint:?}: {what}\n  caught by {by}"),
+            None => {
+                eprintln!("{failpoint:?}: {what}\n  SURVIVED");
+                survived.push(*failpoint);
+            }
+        }
+    }
+    assert!(survived.is_empty(), "nobody caught {survived:?}");
+}

@@ -1,2 +1,0 @@
--- All classes.
-SELECT id, level FROM access_class

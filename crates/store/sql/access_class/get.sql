@@ -1,2 +1,0 @@
--- The level of one class.
-SELECT level FROM access_class WHERE id = $1

@@ -1,0 +1,2 @@
+-- A new acl.
+INSERT INTO acl (id, connection, digest, list) VALUES ($1, $2, $3, $4)

@@ -1,0 +1,2 @@
+-- All acls.
+SELECT id, list FROM acl

@@ -1,0 +1,2 @@
+-- The list of one acl.
+SELECT list FROM acl WHERE id = $1

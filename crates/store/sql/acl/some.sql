@@ -1,0 +1,2 @@
+-- Some acls.
+SELECT id, list FROM acl WHERE id IN any_of($1)

@@ -1,0 +1,2 @@
+-- All containers, for judging.
+SELECT id, parent, acl FROM container ORDER BY id

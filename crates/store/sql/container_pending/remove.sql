@@ -1,0 +1,2 @@
+-- Those of a job.
+DELETE FROM container_pending WHERE job = $1

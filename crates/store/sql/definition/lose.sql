@@ -1,2 +1,0 @@
--- An output that was cut is told again all that it was ever told: an entry in it may refer to what no row refers to any more.
-UPDATE definition SET held = NULL WHERE output = $1 AND kind IN ('acl', 'container')

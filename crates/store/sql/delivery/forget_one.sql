@@ -1,2 +1,0 @@
--- An output does not hold one entry any more; what it holds of the same document beside it is not spoken of, nor is what was sent since.
-UPDATE delivery SET held = NULL, held_access = NULL, outcome = 'lost' WHERE output = $1 AND document = $2 AND component = $3 AND seq = $4 AND sent <> 0

@@ -1,2 +1,0 @@
--- What an output is said to hold is not known any more.
-UPDATE delivery SET held = NULL, held_access = NULL, outcome = 'lost' FROM {rows:bigint,bigint} WHERE document = c1 AND output = c2 AND sent <> 0

@@ -1,2 +1,0 @@
--- What other owners of an address sent is not what the output holds.
-UPDATE delivery SET held = NULL, outcome = 'overwritten' WHERE output = $1 AND address_parent = $2 AND address = $3 AND document <> $4 AND (sent <> $5 OR sent_access <> $6)

@@ -1,4 +1,0 @@
--- move: document Settle, Decline, GiveUp
--- What a visit found; the first one is over with it, a later one with its work row.
--- Differs from SQLite: one statement per batch, lists as arrays.
-UPDATE document SET version = c2, access = c3, settings = c4, identity = c5, class = c6, place = c7, raw = coalesce(c8, raw), changed_run = c9 FROM {rows:bigint,bigint,bigint,bigint,bigint,bigint,bigint,bigint,bigint} WHERE id = c1

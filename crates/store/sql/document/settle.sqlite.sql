@@ -1,4 +1,0 @@
--- move: document Settle, Decline, GiveUp
--- What a visit found; the first one is over with it, a later one with its work row.
--- Differs from PostgreSQL: one row per call beats a list here.
-UPDATE document SET version = $2, access = $3, settings = $4, identity = $5, class = $6, place = $7, raw = coalesce($8, raw), changed_run = $9 WHERE id = $1

@@ -1,0 +1,5 @@
+-- What is wrong with documents; the first time stays.
+-- Differs from SQLite: one statement per batch, lists as arrays.
+INSERT INTO failure (document, job, kind, attempts, attempts_max, first_at, code, message)
+SELECT c1, c2, c3, c4, c5, c6, c7, c8 FROM {rows:bigint,bigint,text,bigint,bigint,bigint,text,text}
+ON CONFLICT (document) DO UPDATE SET kind = excluded.kind, attempts = excluded.attempts, code = excluded.code, message = excluded.message

@@ -1,0 +1,4 @@
+-- What is wrong with documents; the first time stays.
+-- Differs from PostgreSQL: one row per call beats a list here.
+INSERT INTO failure (document, job, kind, attempts, attempts_max, first_at, code, message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (document) DO UPDATE SET kind = excluded.kind, attempts = excluded.attempts, code = excluded.code, message = excluded.message

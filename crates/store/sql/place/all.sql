@@ -1,2 +1,0 @@
--- All places, for judging.
-SELECT id, parent, level FROM place ORDER BY id

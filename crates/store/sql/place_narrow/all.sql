@@ -1,2 +1,0 @@
--- All of them, for judging.
-SELECT place, job, class FROM place_narrow

@@ -1,2 +1,0 @@
--- Those of one job.
-SELECT place, class FROM place_narrow WHERE job = $1

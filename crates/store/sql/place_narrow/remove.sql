@@ -1,2 +1,0 @@
--- Those of a job.
-DELETE FROM place_narrow WHERE job = $1

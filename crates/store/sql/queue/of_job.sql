@@ -1,0 +1,2 @@
+-- Documents of a job that wait.
+SELECT document FROM queue WHERE job = $1

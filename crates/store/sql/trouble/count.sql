@@ -1,2 +1,0 @@
--- How many documents of a job have some of a kind.
-SELECT count(*) FROM trouble WHERE job = $1 AND kind = $2

@@ -1,4 +1,0 @@
--- move: document Settle, Decline, GiveUp
--- Work that is done, unless it was wanted again meanwhile.
--- Differs from PostgreSQL: one row per call beats a list here.
-DELETE FROM work WHERE document = $1 AND wanted = $2

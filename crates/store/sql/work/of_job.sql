@@ -1,2 +1,0 @@
--- Documents of a job that wait.
-SELECT document FROM work WHERE job = $1

@@ -1,2 +1,0 @@
--- How many visits of a job are due and were not made.
-SELECT count(*) FROM work WHERE job = $1 AND due <= $2

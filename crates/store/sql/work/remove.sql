@@ -1,3 +1,0 @@
--- move: document Forget
--- Work of documents that are gone.
-DELETE FROM work WHERE document IN any_of($1)

@@ -1,0 +1,200 @@
+//! Acls and containers, interned by connection (design 4.20).
+
+pub mod definitions;
+
+use ingather_model::access::Acl;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
+
+use crate::db::{Row, Sql, Value};
+use crate::documents::take_ids;
+use crate::error::Result;
+use crate::queries;
+
+/// A container as stored. Equal acls are kept once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// Its id.
+    pub id: ContainerId,
+    /// The container above.
+    pub parent: Option<ContainerId>,
+    /// Its name in the connection.
+    pub name: String,
+    /// Device and inode, or what else makes it another one under the same name.
+    pub identity: String,
+    /// What it was listed with last.
+    pub acl: AclId,
+}
+
+/// What is needed to judge a container.
+#[derive(Clone, Debug)]
+pub struct Ruled {
+    /// Its id.
+    pub id: ContainerId,
+    /// The container above.
+    pub parent: Option<ContainerId>,
+    /// What it was listed with last.
+    pub acl: AclId,
+}
+
+/// An acl that has to admit, too, before documents of a job at a container or below it are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingAcl {
+    /// The container.
+    pub container: ContainerId,
+    /// Handle of the job; 0: entries of jobs that are gone.
+    pub job: i64,
+    /// The acl.
+    pub acl_id: AclId,
+}
+
+/// Name of the counter that grows when who may see what lies below a known container becomes narrower or wider.
+pub(crate) const ACCESS: &str = "access";
+
+/// In the transaction of such a change.
+pub(crate) fn changed(sql: &mut Sql<'_>) -> Result<()> {
+    take_ids(sql, ACCESS, 1).map(|_| ())
+}
+
+/// All containers of a connection that were not replaced.
+pub fn list(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<Container>> {
+    sql.query(&queries::CONTAINER_LIST, &[Value::Int(connection.0)], |row: &Row<'_>| {
+        Ok(Container {
+            id: ContainerId(row.int(0)?),
+            parent: row.opt_int(1)?.map(ContainerId),
+            name: row.text(2)?,
+            identity: row.text(3)?,
+            acl: AclId(row.int(4)?),
+        })
+    })
+}
+
+/// Every container, parents before children, for judging a user.
+pub fn all(sql: &mut Sql<'_>) -> Result<Vec<Ruled>> {
+    sql.query(&queries::CONTAINER_ALL, &[], |row| {
+        let (id, parent) = (ContainerId(row.int(0)?), row.opt_int(1)?.map(ContainerId));
+        Ok(Ruled { id, parent, acl: AclId(row.int(2)?) })
+    })
+}
+
+/// Every container of a connection, replaced ones included: id, container above, name.
+pub fn names(
+    sql: &mut Sql<'_>,
+    connection: ConnectionId,
+) -> Result<Vec<(ContainerId, Option<ContainerId>, String)>> {
+    sql.query(&queries::CONTAINER_NAMES, &[Value::Int(connection.0)], |row| {
+        Ok((ContainerId(row.int(0)?), row.opt_int(1)?.map(ContainerId), row.text(2)?))
+    })
+}
+
+/// Adds a container; its id.
+pub fn add(
+    sql: &mut Sql<'_>,
+    connection: ConnectionId,
+    parent: Option<ContainerId>,
+    name: &str,
+    identity: &str,
+    acl: AclId,
+) -> Result<ContainerId> {
+    let id = take_ids(sql, "container", 1)?;
+    let values = [
+        Value::Int(id),
+        Value::Int(connection.0),
+        Value::OptInt(parent.map(|parent| parent.0)),
+        Value::Text(name),
+        Value::Text(identity),
+        Value::Int(acl.0),
+    ];
+    sql.execute(&queries::CONTAINER_ADD, &values)?;
+    Ok(ContainerId(id))
+}
+
+/// A container was listed with another acl. What it was before rules on for the documents of every job of its connection,
+/// until a run of that job proves what is below.
+pub fn judge(
+    sql: &mut Sql<'_>,
+    connection: ConnectionId,
+    container: ContainerId,
+    acl: AclId,
+    before: AclId,
+) -> Result<()> {
+    sql.execute(&queries::CONTAINER_JUDGE, &[Value::Int(container.0), Value::Int(acl.0)])?;
+    let values = [Value::Int(container.0), Value::Int(connection.0), Value::Int(before.0)];
+    sql.execute(&queries::CONTAINER_PENDING_ADD_FOR_ALL, &values)?;
+    changed(sql)
+}
+
+/// Adds what has to admit before documents of a job are shown.
+pub fn add_pending(sql: &mut Sql<'_>, pending: PendingAcl) -> Result<()> {
+    let values = [Value::Int(pending.container.0), Value::Int(pending.job), Value::Int(pending.acl_id.0)];
+    sql.execute(&queries::CONTAINER_PENDING_ADD, &values)?;
+    changed(sql)
+}
+
+/// What rules beside the acls of containers, for all jobs.
+pub fn all_pending(sql: &mut Sql<'_>) -> Result<Vec<PendingAcl>> {
+    sql.query(&queries::CONTAINER_PENDING_ALL, &[], |row| {
+        Ok(PendingAcl { container: ContainerId(row.int(0)?), job: row.int(1)?, acl_id: AclId(row.int(2)?) })
+    })
+}
+
+/// What rules beside the acls of containers for the documents of one job.
+pub fn pending_of(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<(ContainerId, AclId)>> {
+    sql.query(&queries::CONTAINER_PENDING_OF_JOB, &[Value::Int(job.0)], |row| {
+        Ok((ContainerId(row.int(0)?), AclId(row.int(1)?)))
+    })
+}
+
+/// A run of the job has looked at everything below the container.
+pub fn open(sql: &mut Sql<'_>, container: ContainerId, job: JobId) -> Result<()> {
+    sql.execute(&queries::CONTAINER_PENDING_OPEN, &[Value::Int(container.0), Value::Int(job.0)])?;
+    changed(sql)
+}
+
+/// What rules entries of jobs that are gone ends once other jobs have sent all of them.
+pub fn sent_again(sql: &mut Sql<'_>) -> Result<()> {
+    if pending_of(sql, JobId(0))?.is_empty() {
+        return Ok(());
+    }
+    sql.execute(&queries::CONTAINER_PENDING_SENT_AGAIN, &[])?;
+    changed(sql)
+}
+
+/// A container was replaced by another under its name: it stays for the documents that still refer to it.
+pub fn leave(sql: &mut Sql<'_>, id: ContainerId, now: i64) -> Result<()> {
+    sql.execute(&queries::CONTAINER_LEAVE, &[Value::Int(id.0), Value::Int(now)])?;
+    Ok(())
+}
+
+/// Acls of a connection: id and digest.
+pub fn acl_ids(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<(AclId, Digest)>> {
+    sql.query(&queries::ACL_LIST, &[Value::Int(connection.0)], |row| {
+        Ok((AclId(row.int(0)?), Digest(row.int(1)?)))
+    })
+}
+
+/// Every acl by its id; one that cannot be read admits nobody and is left out.
+pub fn acls(sql: &mut Sql<'_>) -> Result<Vec<(AclId, Acl)>> {
+    let rows = sql.query(&queries::ACL_ALL, &[], |row| Ok((AclId(row.int(0)?), row.text(1)?)))?;
+    Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
+}
+
+/// How many acls cannot be read: they admit nobody.
+pub fn unreadable_acls(sql: &mut Sql<'_>) -> Result<u64> {
+    let rows = sql.query(&queries::ACL_ALL, &[], |row| row.text(1))?;
+    Ok(rows.iter().filter(|text| serde_json::from_str::<Acl>(text).is_err()).count() as u64)
+}
+
+/// The acl of an id; none when it is not there, or cannot be read.
+pub fn acl(sql: &mut Sql<'_>, id: AclId) -> Result<Option<Acl>> {
+    let text = sql.one(&queries::ACL_GET, &[Value::Int(id.0)], |row| row.text(0))?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// Adds an acl; its id.
+pub fn add_acl(sql: &mut Sql<'_>, connection: ConnectionId, acl: &Acl) -> Result<AclId> {
+    let id = take_ids(sql, "acl", 1)?;
+    let values =
+        [Value::Int(id), Value::Int(connection.0), Value::Int(acl.digest().0), Value::Text(&acl.text())];
+    sql.execute(&queries::ACL_ADD, &values)?;
+    Ok(AclId(id))
+}

@@ -1,0 +1,200 @@
+//! What waits, and what is wrong: rows that exist only while there is something to do or to tell.
+
+use ingather_model::ids::JobId;
+use ingather_model::limits;
+
+use crate::db::{Column, Sql, Value};
+use crate::error::Result;
+use crate::failpoints::{Failpoint, failpoint};
+use crate::queries;
+
+/// Why a document is visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VisitReason {
+    /// Named for the first time.
+    New,
+    /// Its content changed, or may have.
+    Changed,
+    /// Who may see it changed, or may have.
+    Access,
+    /// The settings it passes through changed.
+    Settings,
+    /// An attempt failed before.
+    Retry,
+    /// It could not be read before, and another reader asks now.
+    Reader,
+    /// An output lost it, or somebody else's entry there went away.
+    Resend,
+}
+
+impl VisitReason {
+    const ALL: [VisitReason; 7] = [
+        VisitReason::New,
+        VisitReason::Changed,
+        VisitReason::Access,
+        VisitReason::Settings,
+        VisitReason::Retry,
+        VisitReason::Reader,
+        VisitReason::Resend,
+    ];
+
+    /// The word in the store and in lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            VisitReason::New => "new",
+            VisitReason::Changed => "changed",
+            VisitReason::Access => "access",
+            VisitReason::Settings => "settings",
+            VisitReason::Retry => "retry",
+            VisitReason::Reader => "reader",
+            VisitReason::Resend => "resend",
+        }
+    }
+
+    /// Reads a word of [`VisitReason::word`]; an unknown one counts as changed, so that the document is visited.
+    pub fn parse(word: &str) -> VisitReason {
+        VisitReason::ALL.into_iter().find(|reason| reason.word() == word).unwrap_or(VisitReason::Changed)
+    }
+}
+
+/// A visit that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct VisitRequest {
+    /// The document.
+    pub document: i64,
+    /// Not before this time.
+    pub due: i64,
+    /// Why.
+    pub reason: VisitReason,
+}
+
+/// Why the last visit of a document did not end well.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The document.
+    pub document: i64,
+    /// `retrying`, `failed` or `skipped`.
+    pub kind: &'static str,
+    /// Attempts made.
+    pub attempts: i64,
+    /// Attempts allowed.
+    pub attempts_max: i64,
+    /// Stable word.
+    pub code: String,
+    /// Sentence for a person.
+    pub message: String,
+}
+
+/// Asks for visits of documents that have none waiting, or wants them once more.
+pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[VisitRequest]) -> Result<()> {
+    let documents: Vec<i64> = wanted.iter().map(|w| w.document).collect();
+    let due: Vec<i64> = wanted.iter().map(|w| w.due).collect();
+    let reasons: Vec<&str> = wanted.iter().map(|w| w.reason.word()).collect();
+    let columns = [
+        Column::Ints(&documents),
+        Column::Same(job.0),
+        Column::Ints(&due),
+        Column::Same(run),
+        Column::Texts(&reasons),
+    ];
+    sql.execute_many(&queries::QUEUE_ENQUEUE, &columns)?;
+    Ok(())
+}
+
+/// How often visits of documents are wanted, and why: `(document, wanted, reason)`.
+pub fn request_counts(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, VisitReason)>> {
+    sql.query(&queries::QUEUE_GET, &[Value::Ints(ids)], |row| {
+        Ok((row.int(0)?, row.int(1)?, VisitReason::parse(&row.text(2)?)))
+    })
+}
+
+/// Documents of a job that wait for a visit.
+pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
+    sql.query(&queries::QUEUE_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
+}
+
+/// Documents of a job that wait to be sent again because an output lost them; of very many so many.
+pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
+    let values = [Value::Int(job.0), Value::Int(limits::RESENDS_COUNTED_MAX)];
+    sql.query(&queries::QUEUE_RESENDS, &values, |row| row.int(0))
+}
+
+/// Documents of a job of which a removal was sent and not confirmed.
+pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
+    sql.query(&queries::DELIVERY_LEAVING, &[Value::Int(job.0)], |row| row.int(0))
+}
+
+/// Takes work off that is done: `(document, wanted)`. What was wanted again meanwhile stays.
+pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, mut wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    if failpoint(Failpoint::CompletionWithoutWanted) {
+        for (document, wanted) in documents.iter().zip(&mut wanted) {
+            *wanted = self::request_counts(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
+        }
+    }
+    sql.execute_many(&queries::QUEUE_COMPLETE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
+    Ok(())
+}
+
+/// Puts work off: `(document, due)`.
+pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+    let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    sql.execute_many(&queries::QUEUE_RESCHEDULE, &[Column::Ints(&documents), Column::Ints(&due)])?;
+    Ok(())
+}
+
+/// Writes what is wrong.
+pub fn record_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Failure]) -> Result<()> {
+    let ints = |field: fn(&Failure) -> i64| rows.iter().map(field).collect::<Vec<i64>>();
+    let kinds: Vec<&str> = rows.iter().map(|t| t.kind).collect();
+    let codes: Vec<&str> = rows.iter().map(|t| t.code.as_str()).collect();
+    let messages: Vec<&str> = rows.iter().map(|t| t.message.as_str()).collect();
+    sql.execute_many(
+        &queries::FAILURE_PUT,
+        &[
+            Column::Ints(&ints(|t| t.document)),
+            Column::Same(job.0),
+            Column::Texts(&kinds),
+            Column::Ints(&ints(|t| t.attempts)),
+            Column::Ints(&ints(|t| t.attempts_max)),
+            Column::Same(now),
+            Column::Texts(&codes),
+            Column::Texts(&messages),
+        ],
+    )?;
+    Ok(())
+}
+
+/// What was wrong with these documents is over.
+pub fn clear_failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
+    sql.execute(&queries::FAILURE_OVER, &[Value::Ints(ids)])?;
+    Ok(())
+}
+
+/// Documents of a job with a failure of one kind after `after`: id, attempts, code, message.
+pub fn failures(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    kind: &str,
+    after: i64,
+    most: usize,
+) -> Result<Vec<(i64, i64, String, String)>> {
+    let values = [Value::Int(job.0), Value::Text(kind), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::FAILURE_OF_JOB, &values, |row| {
+        Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?))
+    })
+}
+
+/// How many documents of a job have a failure of one kind.
+pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
+    let counted =
+        sql.one(&queries::FAILURE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
+    Ok(counted.unwrap_or_default() as u64)
+}
+
+/// How many visits of a job were due by `now` and were not made.
+pub fn count_overdue(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<u64> {
+    let counted =
+        sql.one(&queries::QUEUE_OVERDUE, &[Value::Int(job.0), Value::Int(now)], |row| row.int(0))?;
+    Ok(counted.unwrap_or_default() as u64)
+}

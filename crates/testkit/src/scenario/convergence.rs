@@ -1,0 +1,146 @@
+//! `quiet`: everything that went wrong is put right, all jobs run until nothing changes, and then the outputs must hold
+//! exactly what the source says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use ingather_store::containers;
+
+use super::invariants::{USERS, tokens};
+use super::oracle;
+use super::{Answer, Play};
+use crate::memory_output::{Calls, Shelf, locked};
+use crate::script_repository;
+
+/// Rounds of runs after which nothing may change any more.
+const ROUNDS_MAX: usize = 6;
+/// Time that passes between two rounds, milliseconds: longer than any wait for another attempt.
+const ROUND_MS: i64 = 400_000;
+
+impl Play {
+    /// Lets the world come to rest, and judges it.
+    pub(super) fn converge(&mut self) -> Result<(), String> {
+        script_repository::locked(&self.world.source).heal();
+        self.world.shelves.values().for_each(|shelf| locked(shelf).heal());
+        self.note_source();
+        for _ in 0..ROUNDS_MAX {
+            self.world.clock.pass(ROUND_MS);
+            self.world.shelves.values().for_each(|shelf| locked(shelf).calls = Calls::default());
+            let silent = |shelf: &Arc<Mutex<Shelf>>| locked(shelf).calls == Calls::default();
+            // A job may ask another one, which has run before it, to send something.
+            // What one finds of a folder, another one may have to look at.
+            let unrest = |play: &Play| !(play.unrest().is_empty() && play.narrow().is_empty());
+            if self.round()? && self.world.shelves.values().all(silent) && !unrest(self) {
+                self.at_rest();
+                return Ok(());
+            }
+        }
+        let unrest = [self.unrest(), self.narrow()].concat();
+        self.found.extend(unrest);
+        let last = format!("{:?}", self.answer);
+        self.found.push(format!("the world does not come to rest in {ROUNDS_MAX} rounds: {last}"));
+        Ok(())
+    }
+
+    /// Every job runs once; true when nothing changed.
+    fn round(&mut self) -> Result<bool, String> {
+        let mut still = true;
+        for job in self.world.jobs() {
+            let deleting = self.world.find(&job).is_some_and(|job| job.state == "deleting");
+            let line = if deleting {
+                format!("delete {job}")
+            } else {
+                format!("run {job} guard-off accept-devices")
+            };
+            self.line(&line)?;
+            still &= match &self.answer {
+                Answer::Ran(report) => {
+                    let b = report.balance;
+                    let quiet =
+                        b.seen() == b.unchanged + b.skipped + b.failed && b.deleted + b.kept + b.held == 0;
+                    quiet && report.error.is_none() && report.blind.is_empty()
+                }
+                _ => false,
+            };
+        }
+        Ok(still)
+    }
+
+    /// Folders that are not open yet for a job that has looked at everything, or is there no more.
+    fn narrow(&self) -> Vec<String> {
+        let rows = self.world.engine().reader.read(containers::all_pending).expect("the store answers");
+        // What failed stays as it was, and is not shown to whom its folder opens.
+        let troubled: Vec<i64> = self
+            .live_jobs()
+            .iter()
+            .filter(|job| self.world.documents(&job.name).iter().any(|(_, state)| state != "settled"))
+            .map(|job| job.id.0)
+            .collect();
+        let rows = rows.iter().filter(|row| row.job != 0 && !troubled.contains(&row.job));
+        rows.map(|row| format!("at rest, {row:?} is kept")).collect()
+    }
+
+    fn at_rest(&mut self) {
+        let mut found = self.breaches();
+        found.extend(self.unrest());
+        let jobs = self.live_jobs();
+        let source = script_repository::locked(&self.world.source);
+        for output in self.world.shelves.keys().filter(|output| locked(&self.world.shelves[*output]).fits) {
+            let mut wanted: BTreeMap<String, Vec<(String, Option<String>)>> = BTreeMap::new();
+            let mut unsure: BTreeSet<String> = BTreeSet::new();
+            for job in jobs.iter().filter(|job| job.definition.outputs.contains(output)) {
+                let root = oracle::root(job);
+                // What an output or a stage refused waits for a change.
+                let failed = self.world.documents(&job.name).into_iter();
+                let failed = failed.filter(|(_, state)| state.starts_with("failed"));
+                unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
+                for (name, file) in source.files.iter().filter(|(name, _)| name.starts_with(root)) {
+                    // Of what is in a file, some may not be findable now: it stays as it was.
+                    for expected in oracle::wanted(job, file).entries() {
+                        let name = format!("{name}{}", expected.suffix);
+                        match expected.is {
+                            Some(is) => wanted.entry(name).or_default().push(is),
+                            None => drop(unsure.insert(name)),
+                        }
+                    }
+                    if oracle::hides(job, file) {
+                        let inside = |entry: &&String| oracle::file_of(entry) == name && *entry != name;
+                        unsure.extend(self.world.entries(output).keys().filter(inside).cloned());
+                    }
+                }
+            }
+            let entries = self.world.entries(output);
+            let is_sure = |name: &str| !unsure.contains(name) && !unsure.contains(oracle::file_of(name));
+            for (name, versions) in wanted.iter().filter(|(name, _)| is_sure(name)) {
+                match entries.get(name) {
+                    None => found.push(format!("at rest, {output} lacks {name}")),
+                    Some(entry) if !versions.contains(&(entry.text.clone(), entry.mark.clone())) => {
+                        let held = (&entry.text, &entry.mark);
+                        found.push(format!(
+                            "at rest, {output} holds {name} as {held:?}, wanted is {versions:?}"
+                        ));
+                    }
+                    Some(_) => {}
+                }
+            }
+            let over = entries.keys().filter(|name| !wanted.contains_key(*name) && is_sure(name));
+            found.extend(over.map(|name| format!("at rest, {output} still holds {name}")));
+            for user in USERS {
+                let sees: BTreeSet<String> = self.world.sees(user, output).into_iter().collect();
+                for name in entries.keys().filter(|name| is_sure(name)) {
+                    let file = oracle::file_of(name);
+                    let Some(facts) = source.files.get(file) else { continue };
+                    let may = oracle::permits(&source, file, facts, &tokens(user));
+                    if may != sees.contains(name) {
+                        found.push(format!(
+                            "at rest, `{user}` may see {name} in {output}: {may}, and finds it: {}",
+                            !may
+                        ));
+                    }
+                }
+            }
+        }
+        drop(source);
+        self.found.extend(found);
+    }
+}

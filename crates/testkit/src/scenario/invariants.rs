@@ -1,0 +1,361 @@
+//! What must hold after every deed of a world, whatever went wrong: nothing is deleted wrongly or shown to the wrong
+//! people, the inventory is sound, and a run that says it went well was exact.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use ingather_connector::model::access::Tokens;
+use ingather_connector::model::guard::Guard;
+use ingather_store::jobs::{self, Job};
+
+use super::ledger::Claim;
+use super::oracle::{self, Expected, Wanted};
+use super::{Answer, Play};
+use crate::memory_kinds::{PLAIN, TOLD};
+use crate::memory_output::{Entry, locked};
+use crate::script_repository::{self, File, Source};
+use crate::script_transform::parted;
+
+/// Who looks: nobody in particular, and people whose names are their tokens.
+pub(super) const USERS: &[&str] = &["", "anna", "bert"];
+
+pub(super) fn tokens(user: &str) -> Tokens {
+    user.split('+').filter(|token| !token.is_empty()).collect()
+}
+
+type Entries = BTreeMap<String, BTreeMap<String, Entry>>;
+
+/// What a world has shown so far.
+#[derive(Debug, Default)]
+pub(super) struct Invariants {
+    /// Who was ever allowed to see which text of which file.
+    permitted: HashSet<(&'static str, String, String)>,
+    /// What stays of files when they are renamed, as met last.
+    identities: HashMap<String, i64>,
+    /// An inventory of an earlier day says nothing about what outputs hold until a run has compared them.
+    restored: BTreeSet<String>,
+}
+
+/// The world before a deed.
+pub(super) struct Before {
+    entries: Entries,
+    cleared: BTreeMap<String, u32>,
+    claims: Vec<Claim>,
+    held: BTreeSet<String>,
+    known: usize,
+}
+
+impl Invariants {
+    /// Takes note of what the source shows now.
+    pub(super) fn note(&mut self, source: &Source) {
+        for (name, file) in &source.files {
+            self.identities.insert(name.clone(), file.identity);
+            for user in USERS {
+                if oracle::permits(source, name, file, &tokens(user)) {
+                    let found = parted(&file.content);
+                    let mut permit = |name: String, text: String| self.permitted.insert((user, name, text));
+                    permit(name.clone(), file.content.clone());
+                    permit(name.clone(), found.own.clone());
+                    for (part, text) in oracle::inside(&found) {
+                        text.map(|text| permit(format!("{name}#{part}"), text));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Play {
+    pub(super) fn live_jobs(&self) -> Vec<Job> {
+        let jobs = self.world.engine().reader.read(jobs::list).expect("the store answers");
+        jobs.into_iter().filter(|job| job.state != "deleting").collect()
+    }
+
+    fn entries(&self) -> Entries {
+        self.world.shelves.keys().map(|output| (output.clone(), self.world.entries(output))).collect()
+    }
+
+    fn cleared(&self) -> BTreeMap<String, u32> {
+        self.world.shelves.iter().map(|(output, shelf)| (output.clone(), locked(shelf).emptied)).collect()
+    }
+
+    pub(super) fn before(&self, rest: &str) -> Before {
+        let name = rest.split_whitespace().next().unwrap_or_default();
+        let mut held = BTreeSet::new();
+        if let Some(job) = self.world.find(name) {
+            let names = self.world.engine().held(&job, 0, 10_000).map(|(_, held)| held).unwrap_or_default();
+            held.extend(names.into_iter().map(|held| format!("{}{}", oracle::root(&job), held.name)));
+        }
+        Before {
+            entries: self.entries(),
+            cleared: self.cleared(),
+            claims: self.claims(),
+            held,
+            known: self.world.documents(name).len(),
+        }
+    }
+
+    /// Judges the world after a deed.
+    pub(super) fn judge(&mut self, before: Option<&Before>, word: &str, rest: &str) {
+        let mut found = self.breaches();
+        let name = rest.split_whitespace().next().unwrap_or_default();
+        let job = self.live_jobs().into_iter().find(|job| job.name == name);
+        if let Some(before) = before {
+            self.deleted(before, word, rest, &mut found);
+            if let (Some(job), Answer::Ran(report)) = (&job, &self.answer)
+                && word == "run"
+            {
+                // A run that writes nothing opens no output, and compares none.
+                if report.error.is_none() && !report.stopped && !rest.contains("dry-run") {
+                    self.invariants.restored.retain(|output| !job.definition.outputs.contains(output));
+                }
+                if report.error.is_none() && !rest.contains("dry-run") {
+                    self.as_judged(job, &mut found);
+                }
+                let quiet = report.error.is_none()
+                    && !report.stopped
+                    && report.blind.is_empty()
+                    && !self.changed_meanwhile;
+                if quiet && !report.balance.has_failures() && report.balance.kept == 0 && !rest.contains(' ')
+                {
+                    self.exact(job, &mut found);
+                }
+            }
+        }
+        self.shown(&mut found);
+        let late = std::mem::take(&mut *locked(&self.world.crash.late_writes));
+        found.extend(
+            late.into_iter().map(|told| format!("a process wrote after its lease was taken: {told}")),
+        );
+        self.found.extend(found);
+    }
+
+    /// An inventory of an earlier day: see [`Invariants::restored`].
+    pub(super) fn books_restored(&mut self) {
+        self.invariants.restored = self.world.shelves.keys().cloned().collect();
+    }
+
+    /// What left the outputs had to leave them.
+    fn deleted(&self, before: &Before, word: &str, rest: &str, found: &mut Vec<String>) {
+        let source = script_repository::locked(&self.world.source);
+        let live = self.live_jobs();
+        let (after, cleared) = (self.entries(), self.cleared());
+        let acting = rest.split_whitespace().next().unwrap_or_default();
+        let mut lost = BTreeSet::new();
+        for (output, entries) in
+            before.entries.iter().filter(|(output, _)| before.cleared[*output] == cleared[*output])
+        {
+            // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
+            // showed: it gets the record again.
+            let takes_access = self.world.kind_of(output) != PLAIN.name;
+            for name in entries.keys().filter(|name| !after[output].contains_key(*name)) {
+                let owners = before
+                    .claims
+                    .iter()
+                    .filter(|claim| claim.entry == *name && claim.output == *output)
+                    .filter(|claim| !claim.leaving);
+                let owners = owners.filter_map(|claim| {
+                    let is_its =
+                        |job: &&Job| job.name == claim.job && job.definition.outputs.contains(output);
+                    Some((live.iter().find(is_its)?, claim.confirmed))
+                });
+                // What another owner takes out of an output that cannot be told otherwise comes back with the next record.
+                let leaves = |claim: &Claim| claim.leaving && claim.entry == *name && claim.output == *output;
+                if !takes_access && before.claims.iter().any(leaves) {
+                    continue;
+                }
+                for (job, confirmed) in owners {
+                    let acts = job.name == acting;
+                    // Whatever it was that the run met is not what is there now.
+                    if acts && self.changed_meanwhile {
+                        continue;
+                    }
+                    // What could not be read is not shown to whom a folder opens: such an output has to give it up.
+                    if !takes_access && self.is_unsettled(job, name) {
+                        continue;
+                    }
+                    let why = wrongly(&source, job, name, acts, word, rest);
+                    // What cannot be read now stays only where it is known to be held.
+                    let stays = |why: &String| {
+                        if takes_access { confirmed || why != HIDDEN } else { acts && why != HIDDEN }
+                    };
+                    if let Some(why) = why.filter(stays) {
+                        found.push(format!("{output} lost {name}, {why}"));
+                    }
+                    if acts && self.is_lost(&source, oracle::file_of(name)) {
+                        lost.insert(oracle::file_of(name).to_owned());
+                    }
+                }
+                if word == "confirm" && !before.held.contains(oracle::file_of(name)) {
+                    found.push(format!("{output} lost {name}, which was not in the set that was confirmed"));
+                }
+            }
+        }
+        let acting =
+            live.iter().find(|job| job.name == acting && word == "run" && !rest.contains("guard-off"));
+        if let Some(Guard::Limits { percent, documents }) = acting.map(|job| job.definition.delete_guard)
+            && lost.len() as u64 > documents
+            && lost.len() as u64 * 100 > percent * before.known as u64
+        {
+            found.push(format!("the guard let {} of {} go: {lost:?}", lost.len(), before.known));
+        }
+    }
+
+    /// Whether a document waits, or failed.
+    fn is_unsettled(&self, job: &Job, entry: &str) -> bool {
+        let file = oracle::file_of(entry);
+        let name = file.strip_prefix(oracle::root(job)).unwrap_or(file);
+        self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
+    }
+
+    /// Whether a file is gone, and not under another name now.
+    fn is_lost(&self, source: &Source, name: &str) -> bool {
+        let identity = self.invariants.identities.get(name);
+        !source.files.contains_key(name)
+            && !source.files.values().any(|file| Some(&file.identity) == identity)
+    }
+
+    /// Whoever finds an entry was allowed to see this text of it at some time.
+    fn shown(&self, found: &mut Vec<String>) {
+        for output in self.world.shelves.keys().filter(|output| !self.invariants.restored.contains(*output)) {
+            let entries = self.world.entries(output);
+            for user in USERS {
+                for name in self.world.sees(user, output) {
+                    let text = entries[&name].text.clone();
+                    if !self.invariants.permitted.contains(&(*user, name.clone(), text.clone())) {
+                        let who = if user.is_empty() { "anybody" } else { user };
+                        found.push(format!("{who} finds {name} {text} in {output}, and never might see it"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// At the end of a run, whoever goes by what an output was told finds just what a search finds.
+    fn as_judged(&self, job: &Job, found: &mut Vec<String>) {
+        for output in job.definition.outputs.iter().filter(|output| self.world.kind_of(output) == TOLD.name) {
+            for user in USERS {
+                let (told, judged) = (self.world.sees(user, output), self.world.judged(user, output));
+                if told != judged {
+                    found.push(format!(
+                        "`{user}` finds {told:?} in {output} by what it was told, and {judged:?} else"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// A run without any trouble leaves its outputs exact for what its job includes.
+    fn exact(&self, job: &Job, found: &mut Vec<String>) {
+        let source = script_repository::locked(&self.world.source);
+        let claims = self.claims();
+        let root = oracle::root(job);
+        for output in &job.definition.outputs {
+            let entries = self.world.entries(output);
+            let sees: Vec<Vec<String>> = USERS.iter().map(|user| self.world.sees(user, output)).collect();
+            let shared = |name: &str| {
+                claims
+                    .iter()
+                    .any(|claim| claim.job != job.name && claim.entry == name && claim.output == *output)
+            };
+            for (name, file) in
+                source.files.iter().filter(|(name, file)| name.starts_with(root) && !file.unlisted)
+            {
+                if file.vanishing {
+                    continue;
+                }
+                for Expected { suffix, is } in oracle::wanted(job, file).entries() {
+                    let Some((text, mark)) = is else { continue };
+                    let name = &format!("{name}{suffix}");
+                    let Some(entry) = entries.get(name) else {
+                        found.push(format!("{output} lacks {name} {text}"));
+                        continue;
+                    };
+                    // Another owner may put another mark on it, or not take it apart.
+                    let whole = !file.content.contains('+');
+                    if (entry.text != text && (whole || !shared(name)))
+                        || (entry.mark != mark && !shared(name))
+                    {
+                        found.push(format!(
+                            "{output} holds {name} {} {:?}, not {text} {mark:?}",
+                            entry.text, entry.mark
+                        ));
+                    }
+                    for (user, sees) in USERS.iter().zip(&sees) {
+                        let may = oracle::permits(&source, oracle::file_of(name), file, &tokens(user));
+                        // What another owner has not confirmed yet narrows it.
+                        let narrowed = may && shared(name);
+                        if may != sees.contains(name) && !narrowed {
+                            found.push(format!(
+                                "`{user}` may see {name} in {output}: {may}, and finds it: {}",
+                                !may
+                            ));
+                        }
+                    }
+                }
+            }
+            for name in entries.keys().filter(|name| name.starts_with(root) && !shared(name)) {
+                if source.files.get(oracle::file_of(name)).is_none_or(|file| !may_be_held(job, file, name)) {
+                    found.push(format!("{output} still holds {name}"));
+                }
+            }
+        }
+    }
+}
+
+/// Whether an output may hold an entry of a file, or of what is in it.
+fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
+    let suffix = &name[oracle::file_of(name).len()..];
+    match oracle::wanted(job, file) {
+        Wanted::Declined => false,
+        Wanted::Broken => true,
+        Wanted::Entries(entries) => {
+            let hidden = !suffix.is_empty() && oracle::hides(job, file);
+            hidden || file.unreadable || entries.iter().any(|entry| entry.suffix == suffix)
+        }
+    }
+}
+
+/// Why a component stays that may still be there.
+const HIDDEN: &str = "which was not found only because not everything could be read";
+
+/// Why a document of a job had to stay, if it had to.
+fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
+    let suffix = &name[oracle::file_of(name).len()..];
+    let name = oracle::file_of(name);
+    let file = source.files.get(name).filter(|file| !(acts && file.vanishing));
+    if let Some(file) = file {
+        return match oracle::wanted(job, file) {
+            // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
+            // showed: it gets the record again.
+            Wanted::Entries(_) if file.unreadable => None,
+            Wanted::Entries(entries) if entries.iter().any(|e| e.suffix == suffix && e.is.is_some()) => {
+                Some(format!("which is there and belongs to {}", job.name))
+            }
+            Wanted::Entries(entries)
+                if acts
+                    && !suffix.is_empty()
+                    && (oracle::hides(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
+            {
+                Some(HIDDEN.to_owned())
+            }
+            _ if !acts => Some(format!("which {} still owns", job.name)),
+            _ => None,
+        };
+    }
+    if !acts {
+        return Some(format!("which {} still owns", job.name));
+    }
+    let below = name.strip_prefix(oracle::root(job)).unwrap_or(name);
+    let above = |test: fn(&script_repository::Folder) -> bool| {
+        oracle::folders(below)
+            .any(|folder| source.folders.get(&format!("{}{folder}", oracle::root(job))).is_some_and(test))
+    };
+    let why = match word {
+        _ if source.absent => "although the root is not there",
+        _ if above(|folder| folder.unreadable) => "which nobody could look at",
+        "run" if above(|folder| folder.changing) => "whose folder changed while it was listed",
+        "run" if rest.contains("minimal") => "in a run that looks at what is new only",
+        _ => return None,
+    };
+    Some(why.to_owned())
+}

@@ -1,0 +1,126 @@
+//! The naive model: what outputs must hold and who may find it, from the source and the jobs as they are now.
+
+use ingather_connector::model::access::{Acl, Tokens};
+use ingather_connector::model::job::Stage;
+use ingather_store::jobs::Job;
+
+use crate::script_repository::{File, Source};
+use crate::script_transform::{Parted, parted};
+
+/// What one job wants of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Entries: of the file, of what is in it, or of both.
+    Entries(Vec<Expected>),
+    /// No entry: a rule or a stage leaves it out.
+    Declined,
+    /// A stage fails on it; what was there before may stay.
+    Broken,
+}
+
+/// An entry that a job wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// What follows the name of the file: nothing, or `#` and a component.
+    pub(super) suffix: String,
+    /// Its text and mark; none when it cannot be read now, so that what was there before stays, whatever that was.
+    pub(super) is: Option<(String, Option<String>)>,
+}
+
+impl Wanted {
+    /// The entries, if any.
+    pub(super) fn entries(self) -> Vec<Expected> {
+        match self {
+            Wanted::Entries(entries) => entries,
+            Wanted::Declined | Wanted::Broken => Vec::new(),
+        }
+    }
+}
+
+/// Whether a job takes a file apart and cannot find all that is in it now: what it found before stays.
+pub(super) fn hides(job: &Job, file: &File) -> bool {
+    let takes_apart = job.definition.stages.iter().any(|stage| stage.settings["parts"].is_string());
+    takes_apart && parted(&file.content).incomplete
+}
+
+/// Name of the file that an entry is of, or is in.
+pub(super) fn file_of(entry: &str) -> &str {
+    entry.split('#').next().unwrap_or_default()
+}
+
+/// Root of a job in the source.
+pub(super) fn root(job: &Job) -> &str {
+    job.definition.source["root"].as_str().unwrap_or_default()
+}
+
+/// What a job wants of a file in its scope.
+pub(super) fn wanted(job: &Job, file: &File) -> Wanted {
+    if file.excluded {
+        return Wanted::Declined;
+    }
+    let mut entries = vec![Expected { suffix: String::new(), is: Some((file.content.clone(), None)) }];
+    for stage in &job.definition.stages {
+        let mut next = Vec::new();
+        for Expected { suffix, is } in entries {
+            let Some((text, mark)) = is else {
+                next.push(Expected { suffix, is });
+                continue;
+            };
+            let has = |name: &str| stage.settings[name].as_str().is_some_and(|word| text.contains(word));
+            match (has("broken"), has("decline")) {
+                (true, _) if suffix.is_empty() => return Wanted::Broken,
+                (true, _) => next.push(Expected { suffix, is: None }),
+                (false, true) => {}
+                (false, false) => {
+                    let mark = stage.settings["mark"].as_str().map(str::to_owned).or(mark);
+                    next.extend(made(stage, suffix, text, mark));
+                }
+            }
+        }
+        entries = next;
+    }
+    // What cannot be taken apart now may still hold what was found in it before.
+    if entries.is_empty() && !hides(job, file) { Wanted::Declined } else { Wanted::Entries(entries) }
+}
+
+/// What a stage makes of one entry that it takes.
+fn made(stage: &Stage, suffix: String, text: String, mark: Option<String>) -> Vec<Expected> {
+    let Some(own) = stage.settings["parts"].as_str() else {
+        return vec![Expected { suffix, is: Some((text, mark)) }];
+    };
+    let found = parted(&text);
+    let is_container = !found.parts.is_empty() || found.incomplete;
+    let mut made = Vec::new();
+    if !(own == "drop" && is_container) {
+        made.push(Expected { suffix: suffix.clone(), is: Some((found.own.clone(), mark)) });
+    }
+    let inner = if suffix.is_empty() { "#".to_owned() } else { format!("{suffix}!/") };
+    made.extend(inside(&found).into_iter().map(|(name, text)| {
+        let is = text.map(|text| (text, None));
+        Expected { suffix: format!("{inner}{name}"), is }
+    }));
+    made
+}
+
+/// What is in a file, by names that differ.
+pub(super) fn inside(found: &Parted) -> Vec<(String, Option<String>)> {
+    let mut met: Vec<String> = Vec::new();
+    let mut numbered = |(name, text): &(String, Option<String>)| {
+        let before = met.iter().filter(|other| *other == name).count();
+        met.push(name.clone());
+        (if before == 0 { name.clone() } else { format!("{name}~{}", before + 1) }, text.clone())
+    };
+    found.parts.iter().map(&mut numbered).collect()
+}
+
+/// Every folder above a name, with the source's root.
+pub(super) fn folders(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::once("").chain(name.match_indices('/').map(|(at, _)| &name[..=at]))
+}
+
+/// Whether the source lets somebody with these tokens reach a file.
+pub(super) fn permits(source: &Source, name: &str, file: &File, tokens: &Tokens) -> bool {
+    let admits = |acl: &Acl| acl.admits(tokens);
+    admits(&file.acl)
+        && folders(name).all(|folder| source.folders.get(folder).is_none_or(|found| admits(&found.acl)))
+}

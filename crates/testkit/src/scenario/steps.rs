@@ -1,0 +1,343 @@
+//! Deeds of a scenario: they change the source, the outputs, the time, or ask the engine for something.
+
+use ingather_connector::model::access::Acl;
+use ingather_connector::model::fault::{Exhausted, Fault, Reason};
+use ingather_connector::model::guard::Guard;
+use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
+use ingather_engine::Mode;
+
+use std::sync::{Arc, Mutex};
+
+use super::{Answer, Play};
+use crate::memory_output::{Shelf, locked};
+use crate::script_repository::{self, ListingScript, Meanwhile, Source, Step};
+use crate::world::{FULL, REGISTRY};
+
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+fn acl(text: &str) -> Acl {
+    if text == "open" {
+        return Acl::open();
+    }
+    Acl::Flat { allow: text.split('+').map(str::to_owned).collect(), deny: Vec::new() }
+}
+
+impl Play {
+    pub(super) fn step(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        match word {
+            "output" => self.add_output(rest),
+            "job" => self.define(rest),
+            "source" => self.source(rest),
+            "meanwhile" => self.meanwhile(rest),
+            "listing" => self.listing(rest),
+            "reader" => {
+                script_repository::locked(&self.world.source).reader = rest.to_owned();
+                Ok(())
+            }
+            "fault" => self.fault(rest),
+            "crash" | "stop" | "takeover" => self.arm(word, rest),
+            "power" => {
+                self.world.crash.cut_power(number(rest)?);
+                self.world.reopen();
+                Ok(())
+            }
+            "backup" => self.back_up(rest),
+            "restore" => self.restore(rest),
+            "watch" => Ok(()),
+            "quiet" => self.converge(),
+            "clock" => {
+                let seconds = number::<i64>(rest.trim_end_matches('s'))?;
+                self.world.clock.pass(seconds * 1_000);
+                self.clock_was_set_back |= seconds < 0;
+                Ok(())
+            }
+            "run" | "delete" | "confirm" => self.ask(word, rest),
+            _ => Err(format!("there is no deed `{word}`")),
+        }
+    }
+
+    /// `backup`: the store; `backup one`: that output; `backup all`: store and outputs together.
+    fn back_up(&mut self, what: &str) -> Result<(), String> {
+        if matches!(what, "" | "all") {
+            self.world.back_up();
+        }
+        self.shelves(what)?.for_each(|shelf| locked(shelf).back_up());
+        Ok(())
+    }
+
+    /// The same for what was kept last; nothing happens where nothing was.
+    fn restore(&mut self, what: &str) -> Result<(), String> {
+        self.shelves(what)?.for_each(|shelf| locked(shelf).restore());
+        if matches!(what, "" | "all") {
+            self.world.restore();
+            self.books_restored();
+        }
+        Ok(())
+    }
+
+    fn shelves<'s>(&'s self, what: &'s str) -> Result<impl Iterator<Item = &'s Arc<Mutex<Shelf>>>, String> {
+        if !matches!(what, "" | "all") && !self.world.shelves.contains_key(what) {
+            return Err(format!("there is no output `{what}`"));
+        }
+        let named = self.world.shelves.iter().filter(move |(name, _)| what == "all" || *name == what);
+        Ok(named.map(|(_, shelf)| shelf))
+    }
+
+    fn add_output(&mut self, rest: &str) -> Result<(), String> {
+        let (name, kind) = rest.split_once(' ').unwrap_or((rest, "memory"));
+        REGISTRY.output(kind).ok_or_else(|| format!("there is no kind `{kind}`"))?;
+        self.world.output(name, kind);
+        Ok(())
+    }
+
+    fn define(&mut self, rest: &str) -> Result<(), String> {
+        let mut words = rest.split_whitespace();
+        let name = words.next().ok_or("a job has a name")?;
+        let mut definition = Definition {
+            name: name.to_owned(),
+            repository: "source".to_owned(),
+            source: serde_json::json!({"world": self.world.name, "root": ""}),
+            stages: Vec::new(),
+            outputs: Vec::new(),
+            retired: Vec::new(),
+            delete_guard: Guard::Off,
+            compare_content: false,
+            keep: Keep::Nothing,
+            content_by: ContentBy::Read,
+        };
+        for word in words {
+            let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
+            match key {
+                "root" => definition.source["root"] = value.into(),
+                "to" => definition.outputs = value.split(',').map(str::to_owned).collect(),
+                "guard" if value == "off" => definition.delete_guard = Guard::Off,
+                "guard" if value == "default" => definition.delete_guard = Guard::default(),
+                "guard" => {
+                    let (percent, documents) = value.split_once('/').ok_or("guard=PERCENT/DOCUMENTS")?;
+                    definition.delete_guard =
+                        Guard::Limits { percent: number(percent)?, documents: number(documents)? };
+                }
+                "keep" if value == "extracted" => definition.keep = Keep::Extracted,
+                "content_by" if value == "times" => definition.content_by = ContentBy::Times,
+                "compare" => definition.compare_content = value == "content",
+                "stage" => {
+                    let settings = serde_json::from_str(value).map_err(|error| error.to_string())?;
+                    definition.stages.push(Stage { transform: "script".to_owned(), settings });
+                }
+                _ => return Err(format!("a job has no `{key}`")),
+            }
+        }
+        self.world.job(definition);
+        Ok(())
+    }
+
+    fn source(&mut self, rest: &str) -> Result<(), String> {
+        let mut source = script_repository::locked(&self.world.source);
+        for item in rest.split(", ") {
+            let mut words = item.split_whitespace();
+            let name = words.next().ok_or("a name is missing")?;
+            for word in words {
+                change(&mut source, name, word)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `meanwhile read 2 s/ access:anna, s/a v2`: changes of the source when it is read for the second time in the next run.
+    fn meanwhile(&mut self, rest: &str) -> Result<(), String> {
+        let mut words = rest.splitn(3, ' ');
+        let point = words.next().filter(|point| matches!(*point, "list" | "look" | "read" | "stamps"));
+        let point = point.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
+        let nth = number(words.next().unwrap_or_default())?;
+        let mut steps = Vec::new();
+        for item in words.next().unwrap_or_default().split(", ") {
+            let mut words = item.split_whitespace();
+            let name = words.next().ok_or("a name is missing")?.to_owned();
+            for word in words.map(str::to_owned) {
+                let name = name.clone();
+                // What is not there by then does not change.
+                steps.push(Step(Arc::new(move |source| {
+                    if name.ends_with('/') || source.files.contains_key(&name) {
+                        drop(change(source, &name, &word));
+                    }
+                })));
+            }
+        }
+        script_repository::locked(&self.world.source).meanwhile.push(Meanwhile { point, nth, steps });
+        Ok(())
+    }
+
+    fn listing(&mut self, rest: &str) -> Result<(), String> {
+        let mut script = ListingScript::default();
+        for word in rest.split_whitespace() {
+            match word.split_once(':') {
+                Some(("error", page)) => script.error = Some(number(page)?),
+                Some(("torn", page)) => (script.error, script.torn) = (Some(number(page)?), true),
+                None if word == "twice" => script.twice = true,
+                None if word == "intervals" => script.intervals = true,
+                None if word == "fine" => {}
+                _ => return Err(format!("a listing has no `{word}`")),
+            }
+        }
+        script_repository::locked(&self.world.source).listing = script;
+        Ok(())
+    }
+
+    fn ask(&mut self, what: &str, rest: &str) -> Result<(), String> {
+        let mut words = rest.split_whitespace();
+        let job = words.next().ok_or("which job?")?;
+        let mut options = FULL;
+        let mut run = None;
+        for word in words {
+            match word {
+                "minimal" => options.kind = RunKind::Minimal,
+                "dry-run" => options.mode = Mode::DryRun,
+                "guard-off" => options.guard_off = true,
+                "reread" => options.rereads = true,
+                "accept-devices" => options.accepts_devices = true,
+                number_of_run => run = Some(number(number_of_run)?),
+            }
+        }
+        self.answer = match what {
+            "run" => Answer::of(self.world.run(job, options), Answer::Ran),
+            "delete" => Answer::of(self.world.delete(job), Answer::Removed),
+            _ => Answer::of(self.world.confirm(job, run), Answer::Removed),
+        };
+        let stopped = self.world.engine().cancel.cancelled();
+        if self.world.crash.dead() || self.world.crash.was_taken_over() || stopped {
+            self.world.reopen();
+        }
+        // What was not met in this deed is not armed for the next one.
+        self.world.crash.revive();
+        let states = script_repository::locked(&self.world.source).over();
+        self.changed_meanwhile = !states.is_empty();
+        states.iter().for_each(|state| self.invariants.note(state));
+        Ok(())
+    }
+}
+
+/// One change of the source.
+fn change(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    match name {
+        "root" => root(source, word),
+        name if name.ends_with('/') => folder(source, name, word),
+        name => file(source, name, word),
+    }
+}
+
+fn root(source: &mut Source, word: &str) -> Result<(), String> {
+    match word {
+        "absent" => source.absent = true,
+        "present" => source.absent = false,
+        _ => return Err(format!("the root has no `{word}`")),
+    }
+    Ok(())
+}
+
+fn folder(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    let name = name.trim_start_matches('/').to_owned();
+    let next = source.next_change() as u64;
+    let folder = source.folder(&name);
+    match word.split_once(':') {
+        Some(("device", number_of_device)) => {
+            folder.device = number(number_of_device)?;
+            (folder.inode, folder.ctime) = (next, next as i64);
+        }
+        Some(("access", who)) => (folder.acl, folder.ctime) = (acl(who), next as i64),
+        None if word == "there" => {}
+        None if word == "unreadable" => folder.unreadable = true,
+        None if word == "readable" => folder.unreadable = false,
+        None if word == "changing" => folder.changing = true,
+        None if word == "quiet" => folder.changing = false,
+        None if word == "replaced" => (folder.inode, folder.ctime) = (next, next as i64),
+        Some(("move", old)) => move_folder(source, old, &name),
+        None if word == "gone" => {
+            source.folders.remove(&name);
+            source.files.retain(|file, _| !file.starts_with(&name));
+        }
+        _ => return Err(format!("a folder has no `{word}`")),
+    }
+    Ok(())
+}
+
+/// A folder takes what is below it along; what was at its new name goes.
+fn move_folder(source: &mut Source, old: &str, new: &str) {
+    if new.starts_with(old) || old.starts_with(new) {
+        return;
+    }
+    source.files.retain(|name, _| !name.starts_with(new));
+    source.folders.retain(|name, _| !name.starts_with(new));
+    let change = source.next_change();
+    let names: Vec<String> = source.files.keys().filter(|name| name.starts_with(old)).cloned().collect();
+    for name in names {
+        if let Some(mut file) = source.files.remove(&name) {
+            file.ctime = change;
+            source.files.insert(format!("{new}{}", &name[old.len()..]), file);
+        }
+    }
+    let names: Vec<String> = source.folders.keys().filter(|name| name.starts_with(old)).cloned().collect();
+    for name in names {
+        if let Some(mut folder) = source.folders.remove(&name) {
+            folder.ctime = if name == old { change } else { folder.ctime };
+            source.folders.insert(format!("{new}{}", &name[old.len()..]), folder);
+        }
+    }
+}
+
+fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
+    let change = source.next_change();
+    if let Some(old) = word.strip_prefix("move:") {
+        let mut moved = source.files.remove(old).ok_or("there is nothing to move")?;
+        moved.ctime = change;
+        source.files.insert(name.to_owned(), moved);
+        return Ok(());
+    }
+    if word == "gone" {
+        return source.files.remove(name).map(|_| ()).ok_or_else(|| "it is not there".to_owned());
+    }
+    let file = source.file(name);
+    let passing = |code: &str, when_exhausted| Fault::Passing {
+        reason: Reason::new(code, "it cannot be read now"),
+        retry_in_ms: None,
+        attempts_max: None,
+        when_exhausted,
+    };
+    match word.split_once(':') {
+        Some(("access", who)) => (file.acl, file.ctime) = (acl(who), change),
+        Some(("failing", times)) => file.fault = Some((passing("away", Exhausted::Skip), number(times)?)),
+        Some(("keeping", times)) => file.fault = Some((passing("away", Exhausted::Keep), number(times)?)),
+        Some(("aborting", times)) => {
+            file.fault = Some((passing("away", Exhausted::AbortJob), number(times)?))
+        }
+        Some(("racy", times)) => file.racy = number(times)?,
+        None if word == "racy" => file.racy = u32::MAX,
+        None if word == "calm" => file.racy = 0,
+        None if word == "unreadable" => (file.unreadable, file.ctime) = (true, change),
+        None if word == "readable" => (file.unreadable, file.ctime) = (false, change),
+        // The reader may open it now although nothing about the file has changed.
+        None if word == "opened" => file.unreadable = false,
+        None if word == "vanishing" => file.vanishing = true,
+        None if word == "steady" => file.vanishing = false,
+        None if word == "included" => file.excluded = false,
+        None if word == "unlisted" => file.unlisted = true,
+        None if word == "listed" => file.unlisted = false,
+        None if word == "excluded" => file.excluded = true,
+        None if word == "broken" => file.fault = Some((Fault::broken("parse", "it is broken"), u32::MAX)),
+        None if word == "sound" => file.fault = None,
+        None if word == "touched" => (file.mtime, file.ctime) = (change, change),
+        None if word == "ctime" => file.ctime = change,
+        // Of equal length, and under the time of before.
+        Some(("quietly", content)) => (file.content, file.ctime) = (content.to_owned(), change),
+        // What a page that is written through memory does: nothing tells of it.
+        Some(("unseen", content)) => file.content = content.to_owned(),
+        None if word.starts_with('v') => {
+            if file.content != word {
+                (file.content, file.mtime, file.ctime) = (word.to_owned(), change, change);
+            }
+        }
+        _ => return Err(format!("a file has no `{word}`")),
+    }
+    Ok(())
+}
