@@ -107,7 +107,7 @@ pub trait Repository: Send + Sync {
 
     /// Who may see a document that is there and that a rule of the job leaves out, asked in each run while its removal is held. None
     /// when that cannot be told now: it stays as it is.
-    fn level_of_left(&self, call: &Call, key: &str) -> Option<Acl> {
+    fn acl_of_left_out(&self, call: &Call, key: &str) -> Option<Acl> {
         let _ = (call, key);
         None
     }

@@ -420,8 +420,8 @@ impl Repository for Disk {
         }
     }
 
-    fn level_of_left(&self, call: &Call, key: &str) -> Option<Acl> {
-        read::level_of_left(&self.0, call, key)
+    fn acl_of_left_out(&self, call: &Call, key: &str) -> Option<Acl> {
+        read::acl_of_left_out(&self.0, call, key)
     }
 
     fn uri(&self, key: &str) -> String {

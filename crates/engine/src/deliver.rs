@@ -3,7 +3,9 @@
 pub(crate) mod completion;
 pub(crate) mod definitions;
 pub(crate) mod inherit;
+pub(crate) mod misfit;
 pub(crate) mod opening;
+mod ownership;
 pub(crate) mod told;
 mod witness;
 
@@ -14,9 +16,9 @@ use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op, OutputCapabilities};
+use ingather_connector::output::{Change, Generation, Op};
 use ingather_store::definitions::Defined;
-use ingather_store::deliveries::{self, Answered, Confirmed, Intent, Owner};
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError, connections, documents};
 
@@ -168,17 +170,17 @@ impl<'r> Sender<'r> {
                 for entry in &mut in_flight {
                     let owners =
                         deliveries::owners(sql, queue.id, entry.intent.address_parent, entry.intent.address)?;
-                    resolve_owners(sql, queue.capabilities, entry, &owners)?;
+                    ownership::resolve(sql, queue.capabilities, entry, &owners)?;
                     entry.next_owner.iter().try_for_each(|next_owner| {
                         next_owner.intend(sql, queue.id, &entry.intent, run.call.now())
                     })?;
                     if !failpoint(Failpoint::BatchUnaware) {
-                        overwrite(sql, queue, entry)?;
+                        ownership::supersede(sql, queue, entry)?;
                     }
                 }
             }
             if queue.shared && failpoint(Failpoint::BatchUnaware) {
-                in_flight.iter().try_for_each(|entry| overwrite(sql, queue, entry))?;
+                in_flight.iter().try_for_each(|entry| ownership::supersede(sql, queue, entry))?;
             }
             self.speak(sql, &mut in_flight)?;
             let draft = self.draft(sql, &in_flight)?;
@@ -451,55 +453,4 @@ fn note(entry: &InFlight) {
             Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more"))
         }
     });
-}
-
-/// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
-fn resolve_owners(
-    sql: &mut Sql<'_>,
-    capabilities: OutputCapabilities,
-    entry: &mut InFlight,
-    owners: &[Owner],
-) -> std::result::Result<(), StoreError> {
-    let owners = if failpoint(Failpoint::ExclusionByDocument) { &[] } else { owners };
-    let others = owners.iter().filter(|owner| owner.document != entry.intent.document);
-    match entry.queued.kind {
-        ChangeKind::Put { version, access } => {
-            // An output that takes no access alone is sent the record again by whoever takes an entry over.
-            let takes_over = owners.iter().any(|owner| {
-                owner.document == entry.intent.document
-                    && owner.state.confirmed == Some(version)
-                    && owner.state.confirmed_acl == Some(Digest::UNKNOWN)
-            });
-            let mut equal = others.filter(|_| !takes_over);
-            entry.nothing_to_send = equal.any(|owner| {
-                owner.state.confirmed == Some(version)
-                    && owner.state.intended == version
-                    && (owner.state.confirmed_acl == Some(access) && owner.state.intended_acl == access
-                        || failpoint(Failpoint::SecondOwnerOnContentAlone))
-            });
-        }
-        ChangeKind::Access { .. } => {}
-        // What one owner does not want any more belongs to the others still.
-        ChangeKind::Delete => {
-            entry.next_owner = NextOwner::of(sql, capabilities, owners, entry.intent.document)?;
-            entry.nothing_to_send = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
-        }
-    }
-    Ok(())
-}
-
-/// What is about to be sent may replace what other owners sent, whether it is confirmed or not.
-fn overwrite(
-    sql: &mut Sql<'_>,
-    queue: &OutputQueue,
-    entry: &InFlight,
-) -> std::result::Result<(), StoreError> {
-    match entry.queued.kind {
-        _ if entry.nothing_to_send => 0,
-        ChangeKind::Put { .. } => deliveries::supersede(sql, queue.id, false, &entry.intent)?,
-        ChangeKind::Access { .. } if failpoint(Failpoint::AccessLeavesOtherOwners) => 0,
-        ChangeKind::Access { .. } => deliveries::supersede(sql, queue.id, true, &entry.intent)?,
-        ChangeKind::Delete => 0,
-    };
-    Ok(())
 }

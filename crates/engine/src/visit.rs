@@ -213,10 +213,10 @@ impl<'r> Visitor<'r> {
 
     /// The acl of what is seen of it, after the stages had their say.
     fn acl_id(&self, observed: &Observed) -> Result<AclId> {
-        self.class_of(&observed.acl)
+        self.acl_id_of(&observed.acl)
     }
 
-    fn class_of(&self, acl: &Acl) -> Result<AclId> {
+    fn acl_id_of(&self, acl: &Acl) -> Result<AclId> {
         let acl = self.run.pipeline.access(acl);
         let mut acls = self.run.acls();
         if let Some(id) = acls.find(&acl) {

@@ -406,7 +406,7 @@ impl Repository for ScriptRepository {
         Err(Fault::Gone)
     }
 
-    fn level_of_left(&self, _call: &Call, key: &str) -> Option<Acl> {
+    fn acl_of_left_out(&self, _call: &Call, key: &str) -> Option<Acl> {
         let source = locked(&self.source);
         let file = source.files.get(&format!("{}{key}", self.root));
         file.filter(|file| !source.absent && !file.vanishing).map(|file| file.acl.clone())

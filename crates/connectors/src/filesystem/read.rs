@@ -49,7 +49,7 @@ pub(super) fn look_by(
 }
 
 /// Who may see the file `key`, whatever rule leaves it out.
-pub(super) fn level_of_left(source: &Source, call: &Call, key: &str) -> Option<Acl> {
+pub(super) fn acl_of_left_out(source: &Source, call: &Call, key: &str) -> Option<Acl> {
     for _ in 0..limits::READ_ATTEMPTS_MAX {
         let spot = root::descend(source, source.standing().ok()?, key).ok()?;
         let handle = root::open_path(&spot.folder, &spot.name).ok()?;

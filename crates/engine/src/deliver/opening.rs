@@ -123,5 +123,5 @@ fn untold(in_use: &[Reference]) -> Vec<Defined> {
         [acl_id.map(Subject::Acl), container.map(|container| Subject::Container(container, *job))]
     });
     let subjects: BTreeSet<Subject> = subjects.flatten().collect();
-    subjects.into_iter().map(|subject| Defined { subject, seq: 0, sent: Digest::NONE }).collect()
+    subjects.into_iter().map(|subject| Defined { subject, seq: 0, intended: Digest::NONE }).collect()
 }

@@ -29,22 +29,22 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
     }
     let ids: Vec<i64> = held.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(limits::CLAIM_MAX) {
-        let mut holdings = parts::read(&run.reader, ids)?;
+        let mut by_document = parts::read(&run.reader, ids)?;
         for stored in run.reader.read(|sql| documents::get(sql, ids))? {
             if run.stops() {
                 return Ok(());
             }
             // What cannot be looked at now stays as it is, as it does below a blind spot.
-            let Some(acl) = run.repository.level_of_left(&run.call, &stored.name) else { continue };
-            let held = holdings.remove(&stored.known.id.0).unwrap_or_default();
-            Visitor::of_held(run, stored, held).narrow(&acl)?;
+            let Some(acl) = run.repository.acl_of_left_out(&run.call, &stored.name) else { continue };
+            let deliveries = by_document.remove(&stored.known.id.0).unwrap_or_default();
+            Visitor::of_held(run, stored, deliveries).narrow(&acl)?;
         }
     }
     Ok(())
 }
 
 impl<'r> Visitor<'r> {
-    fn of_held(run: &'r Run, stored: Stored, held: Deliveries) -> Visitor<'r> {
+    fn of_held(run: &'r Run, stored: Stored, deliveries: Deliveries) -> Visitor<'r> {
         let Stored { known, name, identity } = stored;
         let item = WorkItem {
             id: known.id.0,
@@ -59,12 +59,12 @@ impl<'r> Visitor<'r> {
             identity,
             is_listed: false,
         };
-        Visitor { run, item, held, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
+        Visitor { run, item, deliveries, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
     }
 
     /// Sends access that admits nobody who might not find it before. Nothing of it was read: its row keeps the versions of what was.
     fn narrow(self, acl: &Acl) -> Result<()> {
-        let acl_id = self.class_of(acl)?;
+        let acl_id = self.acl_id_of(acl)?;
         let now = access_digest(Some(acl_id), self.item.container);
         let access = match self.audience(acl_id)? {
             Audience::Same | Audience::More => return Ok(()),
@@ -88,7 +88,7 @@ impl<'r> Visitor<'r> {
         // It settles nothing: the run counts it among what is held.
         let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
         for change in changes {
-            let output = &self.run.outputs[change.container];
+            let output = &self.run.outputs[change.output_index];
             output.push(self.run, self.queued(&visit, change, &update));
         }
         Ok(())

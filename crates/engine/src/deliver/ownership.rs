@@ -1,0 +1,62 @@
+//! Who has the entry of an address that several documents claim (design 4.7, decision 0012).
+
+use ingather_connector::model::ids::Digest;
+use ingather_connector::output::OutputCapabilities;
+use ingather_store::deliveries::{self, Owner};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::{Sql, StoreError};
+
+use super::inherit::NextOwner;
+use super::{ChangeKind, InFlight};
+use crate::outputs::OutputQueue;
+
+/// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
+pub(super) fn resolve(
+    sql: &mut Sql<'_>,
+    capabilities: OutputCapabilities,
+    entry: &mut InFlight,
+    owners: &[Owner],
+) -> std::result::Result<(), StoreError> {
+    let owners = if failpoint(Failpoint::ExclusionByDocument) { &[] } else { owners };
+    let others = owners.iter().filter(|owner| owner.document != entry.intent.document);
+    match entry.queued.kind {
+        ChangeKind::Put { version, access } => {
+            // An output that takes no access alone is sent the record again by whoever takes an entry over.
+            let takes_over = owners.iter().any(|owner| {
+                owner.document == entry.intent.document
+                    && owner.state.confirmed == Some(version)
+                    && owner.state.confirmed_acl == Some(Digest::UNKNOWN)
+            });
+            let mut equal = others.filter(|_| !takes_over);
+            entry.nothing_to_send = equal.any(|owner| {
+                owner.state.confirmed == Some(version)
+                    && owner.state.intended == version
+                    && (owner.state.confirmed_acl == Some(access) && owner.state.intended_acl == access
+                        || failpoint(Failpoint::SecondOwnerOnContentAlone))
+            });
+        }
+        ChangeKind::Access { .. } => {}
+        // What one owner does not want any more belongs to the others still.
+        ChangeKind::Delete => {
+            entry.next_owner = NextOwner::of(sql, capabilities, owners, entry.intent.document)?;
+            entry.nothing_to_send = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
+        }
+    }
+    Ok(())
+}
+
+/// What is about to be sent may replace what other owners sent, whether it is confirmed or not.
+pub(super) fn supersede(
+    sql: &mut Sql<'_>,
+    queue: &OutputQueue,
+    entry: &InFlight,
+) -> std::result::Result<(), StoreError> {
+    match entry.queued.kind {
+        _ if entry.nothing_to_send => 0,
+        ChangeKind::Put { .. } => deliveries::supersede(sql, queue.id, false, &entry.intent)?,
+        ChangeKind::Access { .. } if failpoint(Failpoint::AccessLeavesOtherOwners) => 0,
+        ChangeKind::Access { .. } => deliveries::supersede(sql, queue.id, true, &entry.intent)?,
+        ChangeKind::Delete => 0,
+    };
+    Ok(())
+}
