@@ -305,9 +305,12 @@ impl __Type__ {
             Op::Put { version, acl_id, container, .. } => {
                 self.entries.insert(change.id.clone(), (change.address, change.job, *version, *acl_id, *container));
             }
-            Op::Access { acl_id, container } => {
+            Op::Access { version, acl_id, container } => {
                 let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
-                (entry.1, entry.3, entry.4) = (change.job, *acl_id, *container);
+                // Access that was meant for another entry than this one lets nobody in.
+                let is_meant = version.is_none_or(|version| version == entry.2);
+                (entry.1, entry.3, entry.4) =
+                    (change.job, acl_id.filter(|_| is_meant), container.filter(|_| is_meant));
             }
             Op::Delete => drop(self.entries.remove(&change.id)),
         }
