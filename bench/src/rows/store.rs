@@ -105,7 +105,7 @@ fn list_new(store: &Store, count: usize) -> Result<()> {
             .enumerate()
             .map(|(container, number)| NewDocument {
                 id: DocumentId(id(first + container)),
-                key: DocumentKey { parent: folder(number), own: scattered(number) },
+                key: DocumentKey { parent_hash: folder(number), key_hash: scattered(number) },
                 name: format!(
                     "some/folder/of/the/source/folder-{:06}/document-{number:08}.txt",
                     number / EACH
@@ -172,7 +172,7 @@ fn list_again(store: &Store, count: usize) -> Result<()> {
 }
 
 fn walk(store: &Store, _: usize) -> Result<()> {
-    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     loop {
         let rows = store.reader().read(|sql| documents::walk(sql, JOB, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { return Ok(()) };

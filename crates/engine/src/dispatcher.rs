@@ -19,7 +19,7 @@ pub(crate) struct WorkItem {
     /// Its name.
     pub(crate) name: String,
     /// Hash of its name.
-    pub(crate) own: i64,
+    pub(crate) key_hash: i64,
     /// What the inventory holds; none for a new one.
     pub(crate) known: Option<Known>,
     /// The container that rules it now.

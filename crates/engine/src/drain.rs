@@ -56,7 +56,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
         Some(WorkItem {
             id: stored.known.id.0,
             name: stored.name,
-            own: stored.known.own,
+            key_hash: stored.known.key_hash,
             container: run.container_of_waiting(stored.known.id.0).or(stored.known.container),
             reason,
             request_count,

@@ -199,7 +199,7 @@ impl<'r> Lister<'r> {
     }
 
     fn hash<'p>(&self, group: &'p Group, container: Option<ContainerId>) -> Vec<Hashed<'p>> {
-        let parent = self.hasher.hash(group.parent.as_bytes());
+        let parent_hash = self.hasher.hash(group.parent.as_bytes());
         let mut name = group.parent.clone();
         let mut hashed: Vec<Hashed<'p>> = group
             .items
@@ -207,24 +207,24 @@ impl<'r> Lister<'r> {
             .map(|item| {
                 name.truncate(group.parent.len());
                 name.push_str(&item.name);
-                let own = self.hasher.hash(name.as_bytes());
+                let key_hash = self.hasher.hash(name.as_bytes());
                 let listed = Listed {
-                    own,
-                    version: self.hasher.version(own, &item.content),
-                    access: self.hasher.version(own, &item.access),
+                    key_hash,
+                    version: self.hasher.version(key_hash, &item.content),
+                    access: self.hasher.version(key_hash, &item.access),
                     container,
                 };
-                Hashed { key: DocumentKey { parent, own }, listed, item, parent: &group.parent }
+                let key = DocumentKey { parent_hash, key_hash };
+                Hashed { key, listed, item, parent: &group.parent }
             })
             .collect();
-        hashed.sort_unstable_by_key(|hashed| hashed.key.own);
+        hashed.sort_unstable_by_key(|hashed| hashed.key.key_hash);
         hashed
     }
 
     /// Marks what is just as the inventory has it.
     fn unchanged(&mut self, groups: &[Group], whole: &HashSet<&str>) -> Result<()> {
-        let hashed = self.hash_all(groups);
-        for comparison in self.compare(&hashed, whole)? {
+        for comparison in self.compare(&self.hash_all(groups), whole)? {
             if let Comparison::Same(known) = comparison {
                 self.result.listed.insert(known.id.0 as u64);
             }
@@ -264,7 +264,7 @@ impl<'r> Lister<'r> {
         items.extend(fresh.into_iter().map(|new| WorkItem {
             id: new.id.0,
             name: new.name,
-            own: new.key.own,
+            key_hash: new.key.key_hash,
             known: None,
             container: new.container,
             reason: VisitReason::New,
@@ -284,7 +284,7 @@ impl<'r> Lister<'r> {
         let mut singles = Vec::new();
         for group in hashed {
             let Some(first) = group.first() else { continue };
-            let parent = first.key.parent;
+            let parent = first.key.parent_hash;
             if self.empty_before && !self.parents.contains(&parent) {
                 continue;
             }
@@ -293,13 +293,13 @@ impl<'r> Lister<'r> {
                 ranges.push(parent);
             } else {
                 self.in_pieces.insert(parent);
-                singles.push((parent, group.iter().map(|hashed| hashed.key.own).collect::<Vec<i64>>()));
+                singles.push((parent, group.iter().map(|hashed| hashed.key.key_hash).collect::<Vec<i64>>()));
             }
         }
         let rows = self.run.reader.read(|sql| {
             let mut rows = documents::scan_parents(sql, job, &ranges)?;
-            for (parent, own) in &singles {
-                rows.extend(documents::find(sql, job, *parent, own)?);
+            for (parent, key_hashes) in &singles {
+                rows.extend(documents::find(sql, job, *parent, key_hashes)?);
             }
             Ok(rows)
         })?;
@@ -317,8 +317,8 @@ impl<'r> Lister<'r> {
         let mut all = Vec::new();
         for group in hashed {
             let Some(first) = group.first() else { continue };
-            let mut known = by_parent.remove(&first.key.parent).unwrap_or_default();
-            known.sort_unstable_by_key(|known| known.own);
+            let mut known = by_parent.remove(&first.key.parent_hash).unwrap_or_default();
+            known.sort_unstable_by_key(|known| known.key_hash);
             let listed: Vec<Listed> = group.iter().map(|hashed| hashed.listed).collect();
             all.extend(merge(&listed, &known, self.run.settings));
         }
@@ -339,7 +339,7 @@ impl<'r> Lister<'r> {
         }
         let id = self.ids.next().unwrap_or_default();
         self.note_identity(item.item.identity);
-        self.parents.insert(item.key.parent);
+        self.parents.insert(item.key.parent_hash);
         self.note_listed(id);
         let listed = item.listed;
         Ok(NewDocument {
@@ -406,7 +406,7 @@ impl<'r> Lister<'r> {
             items.push(WorkItem {
                 id: known.id.0,
                 name: format!("{}{}", item.parent, item.item.name),
-                own: known.own,
+                key_hash: known.key_hash,
                 known: Some(known),
                 container: item.listed.container,
                 reason,

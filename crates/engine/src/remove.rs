@@ -343,7 +343,7 @@ impl Remover {
     /// Removes everything that the job has, in key order; what an output does not confirm stays.
     pub(crate) fn remove_all(&mut self) -> Result<Removed> {
         let mut all = Removed::default();
-        let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+        let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
         while !self.call.cancel.cancelled() {
             let rows = self
                 .store

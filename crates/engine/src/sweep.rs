@@ -74,7 +74,7 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
 
 fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
     let mut judged = Judged::default();
-    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     let mut missing: Vec<i64> = Vec::new();
     loop {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;

@@ -170,7 +170,7 @@ impl<'r> Visitor<'r> {
             Err(fault) => return self.fault(fault, None).map(Looked::Over),
         };
         self.steady = is_steady(&observed);
-        self.looked = Some(self.run.hasher.version(self.item.own, &observed.content));
+        self.looked = Some(self.run.hasher.version(self.item.key_hash, &observed.content));
         let acl_id = self.acl_id(&observed)?;
         if self.by_reference() && self.content_is_as_known(&observed, acl_id) {
             return self.show_as_known(&observed, acl_id).map(Looked::Over);
@@ -232,8 +232,8 @@ impl<'r> Visitor<'r> {
     fn update(&self, observed: &Observed, acl_id: AclId) -> DocumentUpdate {
         DocumentUpdate {
             id: DocumentId(self.item.id),
-            version: self.run.hasher.version(self.item.own, &observed.content),
-            access: self.run.hasher.version(self.item.own, &observed.access),
+            version: self.run.hasher.version(self.item.key_hash, &observed.content),
+            access: self.run.hasher.version(self.item.key_hash, &observed.access),
             settings: self.run.settings,
             identity: observed.identity,
             acl_id: Some(acl_id),

@@ -14,9 +14,9 @@ mod rtf;
 
 use crate::Input;
 use crate::detect;
-use crate::page::{Outcome, Page, Trouble};
+use crate::page::{Outcome, ParseError, TextSink};
 
-type Reader = fn(Input, &mut Page<'_>) -> Outcome;
+type Reader = fn(Input, &mut TextSink<'_>) -> Outcome;
 
 /// Which reader reads which type; the first prefix that fits counts.
 const READERS: &[(&str, Reader)] = &[
@@ -104,35 +104,35 @@ pub fn holds_documents(media: &str) -> bool {
 }
 
 /// Reads one document or part: finds its type, and calls the reader for it.
-pub(crate) fn read(page: &mut Page<'_>, declared: Option<&str>, mut input: Input) {
+pub(crate) fn read(sink: &mut TextSink<'_>, declared: Option<&str>, mut input: Input) {
     let head = match input.head(detect::HEAD_BYTES) {
         Ok(head) => head,
-        Err(error) => return page.broken_off(Trouble::from(error).0),
+        Err(error) => return sink.broken_off(ParseError::from(error).0),
     };
-    let media = detect::media_type(&head, page.name(), declared);
-    page.set_media_type(&media);
+    let media = detect::media_type(&head, sink.name(), declared);
+    sink.set_media_type(&media);
     if head.is_empty() {
-        return page.reason("it is empty");
+        return sink.reason("it is empty");
     }
     let zipped =
         head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") || head.starts_with(b"PK\x07\x08");
     // A mistake in a reader, of ours or of a library, costs this part and no other.
     let container = head.starts_with(&legacy::MAGIC);
-    let guarded = std::panic::AssertUnwindSafe(|| call(&media, zipped, container, input, page));
+    let guarded = std::panic::AssertUnwindSafe(|| call(&media, zipped, container, input, sink));
     match std::panic::catch_unwind(guarded) {
         Ok(Ok(())) => {}
-        Ok(Err(Trouble(reason))) => page.broken_off(reason),
-        Err(_) => page.broken_off("its reader met something that it cannot cope with"),
+        Ok(Err(ParseError(reason))) => sink.broken_off(reason),
+        Err(_) => sink.broken_off("its reader met something that it cannot cope with"),
     }
-    page.settle();
+    sink.note_if_empty();
 }
 
-fn call(media: &str, zipped: bool, container: bool, input: Input, page: &mut Page<'_>) -> Outcome {
+fn call(media: &str, zipped: bool, container: bool, input: Input, sink: &mut TextSink<'_>) -> Outcome {
     match READERS.iter().find(|(prefix, _)| media.starts_with(prefix)) {
-        _ if zipped => archives::zipped(input, page),
-        _ if container => legacy::read(input, page),
-        Some((_, reader)) => reader(input, page),
-        None => Err(Trouble(detect::unsupported(media))),
+        _ if zipped => archives::zipped(input, sink),
+        _ if container => legacy::read(input, sink),
+        Some((_, reader)) => reader(input, sink),
+        None => Err(ParseError(detect::unsupported(media))),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::pictures::Seen;
 #[derive(Debug)]
 pub struct Input {
     source: Source,
-    room: Option<Rc<Room>>,
+    scratch: Option<Rc<Scratch>>,
     eyes: Option<Rc<Eyes>>,
 }
 
@@ -46,12 +46,12 @@ impl std::fmt::Debug for Eyes {
 impl Input {
     /// Bytes in memory.
     pub fn memory(bytes: Vec<u8>) -> Self {
-        Self { source: Source::Memory(Cursor::new(bytes)), room: None, eyes: None }
+        Self { source: Source::Memory(Cursor::new(bytes)), scratch: None, eyes: None }
     }
 
     /// The same bytes, with room for parts that are too large for memory.
-    pub(crate) fn beside(mut self, room: &Rc<Room>) -> Self {
-        self.room = Some(Rc::clone(room));
+    pub(crate) fn beside(mut self, scratch: &Rc<Scratch>) -> Self {
+        self.scratch = Some(Rc::clone(scratch));
         self
     }
 
@@ -67,8 +67,8 @@ impl Input {
     }
 
     /// Where parts that are too large for memory can go.
-    pub(crate) fn room(&self) -> Option<Rc<Room>> {
-        self.room.clone()
+    pub(crate) fn scratch(&self) -> Option<Rc<Scratch>> {
+        self.scratch.clone()
     }
 
     /// Length, bytes.
@@ -130,7 +130,7 @@ impl Input {
     }
 
     fn section(section: Section) -> Self {
-        Self { source: Source::File(BufReader::with_capacity(64 << 10, section)), room: None, eyes: None }
+        Self { source: Source::File(BufReader::with_capacity(64 << 10, section)), scratch: None, eyes: None }
     }
 
     /// Exactly the bytes of a range; an error when they are not all there.
@@ -171,12 +171,12 @@ impl From<Vec<u8>> for Input {
 
 /// A scratch file that is filled like a stack: what is put into it last goes first.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Scratch {
     file: Arc<File>,
     used: Cell<u64>,
 }
 
-impl Room {
+impl Scratch {
     pub(crate) fn new(file: Arc<File>) -> Rc<Self> {
         Rc::new(Self { file, used: Cell::new(0) })
     }
@@ -188,12 +188,17 @@ pub(crate) struct Spill(Section);
 
 impl Spill {
     /// Nothing yet, behind all that is in the room.
-    pub(crate) fn begin(room: &Rc<Room>) -> io::Result<Self> {
-        let begin = room.used.get();
+    pub(crate) fn begin(scratch: &Rc<Scratch>) -> io::Result<Self> {
+        let begin = scratch.used.get();
         // What former documents left is not kept any longer.
-        room.file.set_len(begin)?;
-        let section =
-            Section { file: Arc::clone(&room.file), begin, length: 0, place: 0, room: Some(Rc::clone(room)) };
+        scratch.file.set_len(begin)?;
+        let section = Section {
+            file: Arc::clone(&scratch.file),
+            begin,
+            length: 0,
+            place: 0,
+            scratch: Some(Rc::clone(scratch)),
+        };
         Ok(Self(section))
     }
 
@@ -210,8 +215,8 @@ impl Spill {
         let section = &mut self.0;
         section.file.write_all_at(bytes, section.begin + section.length)?;
         section.length += bytes.len() as u64;
-        if let Some(room) = &section.room {
-            room.used.set(section.begin + section.length);
+        if let Some(scratch) = &section.scratch {
+            scratch.used.set(section.begin + section.length);
         }
         Ok(())
     }
@@ -231,20 +236,20 @@ struct Section {
     /// Where the next read begins, counted from `begin`.
     place: u64,
     /// The room whose end this is.
-    room: Option<Rc<Room>>,
+    scratch: Option<Rc<Scratch>>,
 }
 
 impl Section {
     /// Some of the bytes, which still belong to the original.
     fn piece(&self, at: u64, length: u64) -> Self {
-        Self { file: Arc::clone(&self.file), begin: self.begin + at, length, place: 0, room: None }
+        Self { file: Arc::clone(&self.file), begin: self.begin + at, length, place: 0, scratch: None }
     }
 }
 
 impl Drop for Section {
     fn drop(&mut self) {
-        if let Some(room) = &self.room {
-            room.used.set(self.begin);
+        if let Some(scratch) = &self.scratch {
+            scratch.used.set(self.begin);
         }
     }
 }
@@ -278,9 +283,9 @@ mod tests {
 
     #[test]
     fn a_room_is_filled_and_emptied_like_a_stack() {
-        let room = Room::new(Arc::new(tempfile::tempfile().unwrap()));
+        let scratch = Scratch::new(Arc::new(tempfile::tempfile().unwrap()));
         let put = |bytes: &[u8]| {
-            let mut spill = Spill::begin(&room).unwrap();
+            let mut spill = Spill::begin(&scratch).unwrap();
             bytes.chunks(3).for_each(|piece| spill.push(piece).unwrap());
             spill.input()
         };
@@ -298,10 +303,10 @@ mod tests {
             let mut piece = outer.piece(6, 100).unwrap();
             assert_eq!((all(&mut piece).as_str(), piece.len()), ("bytes", 5));
         }
-        assert_eq!(room.used.get(), 11, "the piece freed nothing, the inner one its own");
+        assert_eq!(scratch.used.get(), 11, "the piece freed nothing, the inner one its own");
         assert_eq!(all(&mut put(b"next")), "next");
         assert_eq!(all(&mut outer), "outer bytes");
         drop(outer);
-        assert_eq!(room.used.get(), 0);
+        assert_eq!(scratch.used.get(), 0);
     }
 }

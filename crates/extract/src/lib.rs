@@ -154,7 +154,7 @@ impl Default for Limits {
 /// Reads a document in this process: only for what runs inside a child, and for tests.
 pub fn extract(request: &Request, input: Input) -> Extracted {
     let budget = page::Budget::new(request, &input);
-    let mut page = page::Page::new(&budget, 0, &request.name);
+    let mut page = page::TextSink::new(&budget, 0, &request.name);
     formats::read(&mut page, request.declared.as_deref(), input);
     let mut found = page.finish();
     found.over_limit = budget.is_over();

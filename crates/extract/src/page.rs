@@ -1,4 +1,4 @@
-//! What a reader of a format writes on: bounded text, fields, parts, and the reason when something is missing.
+//! What a reader of a format writes to: bounded text, fields, parts, and the reason when something is missing.
 
 mod marks;
 mod pictures;
@@ -10,14 +10,14 @@ use std::rc::Rc;
 
 use ingather_model::limits;
 
-use crate::input::{Eyes, Room, Spill};
+use crate::input::{Eyes, Scratch, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
-/// Why a reader could not go on; what it wrote until then stays.
+/// Why a document could not be parsed to its end; what was written until then stays.
 #[derive(Debug)]
-pub(crate) struct Trouble(pub(crate) String);
+pub(crate) struct ParseError(pub(crate) String);
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for ParseError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self("the file is cut off".to_owned()),
@@ -26,14 +26,14 @@ impl From<io::Error> for Trouble {
     }
 }
 
-impl From<&str> for Trouble {
+impl From<&str> for ParseError {
     fn from(words: &str) -> Self {
         Self(words.to_owned())
     }
 }
 
 /// How reading ends.
-pub(crate) type Outcome = Result<(), Trouble>;
+pub(crate) type Outcome = Result<(), ParseError>;
 
 /// What is left of the bounds of one document, shared by all its parts.
 pub(crate) struct Budget {
@@ -49,7 +49,7 @@ pub(crate) struct Budget {
     /// Bytes of names and fields.
     facts: Cell<usize>,
     /// Where parts that are too large for memory can go.
-    room: Option<Rc<Room>>,
+    scratch: Option<Rc<Scratch>>,
     /// Who looks at pictures.
     eyes: Option<Rc<Eyes>>,
 }
@@ -80,7 +80,7 @@ impl Budget {
             over: Cell::new(false),
             series: Cell::new(false),
             facts: Cell::new(FACTS_BYTES_MAX),
-            room: input.room(),
+            scratch: input.scratch(),
             eyes: input.eyes().filter(|_| request.options.pictures),
             limits,
         }
@@ -136,7 +136,7 @@ impl Budget {
         if outcome.is_err() || (bytes.len() as u64) < most || enough <= most {
             return (Input::memory(bytes), outcome);
         }
-        match self.room.as_ref().map(Spill::begin) {
+        match self.scratch.as_ref().map(Spill::begin) {
             Some(Ok(mut spill)) => {
                 let outcome = spill.push(&bytes).and_then(|()| {
                     loop {
@@ -190,12 +190,12 @@ fn made_up(before: usize) -> String {
 }
 
 /// One document or part while it is read.
-pub(crate) struct Page<'b> {
+pub(crate) struct TextSink<'b> {
     budget: &'b Budget,
     depth: usize,
     out: Extracted,
     /// Whether the text so far ends where a word may begin.
-    apart: bool,
+    at_word_start: bool,
     /// Of each part, whether people gave it its name.
     named: Vec<bool>,
     /// Where it stands among marks.
@@ -211,13 +211,13 @@ enum By {
     Program,
 }
 
-impl<'b> Page<'b> {
+impl<'b> TextSink<'b> {
     pub(crate) fn new(budget: &'b Budget, depth: usize, name: &str) -> Self {
         Self {
             budget,
             depth,
             out: Extracted { name: name.to_owned(), ..Extracted::default() },
-            apart: true,
+            at_word_start: true,
             named: Vec::new(),
             table: marks::Table::default(),
         }
@@ -289,7 +289,7 @@ impl<'b> Page<'b> {
             self.out.text.push_str(kept);
         }
         if let Some(last) = kept.chars().next_back() {
-            self.apart = last.is_whitespace();
+            self.at_word_start = last.is_whitespace();
         }
     }
 
@@ -305,7 +305,7 @@ impl<'b> Page<'b> {
 
     /// Sets words apart.
     pub(crate) fn space(&mut self) {
-        if !self.apart {
+        if !self.at_word_start {
             self.text(" ");
         }
     }
@@ -367,7 +367,7 @@ impl<'b> Page<'b> {
     }
 
     /// Adds a part that `read` fills.
-    pub(crate) fn part_by(&mut self, name: &str, read: impl FnOnce(&mut Page<'b>)) {
+    pub(crate) fn part_by(&mut self, name: &str, read: impl FnOnce(&mut TextSink<'b>)) {
         self.add(name, By::People, read);
     }
 
@@ -377,11 +377,11 @@ impl<'b> Page<'b> {
     }
 
     /// Adds a part whose name a program made, and that `read` fills.
-    pub(crate) fn inner_by(&mut self, name: &str, read: impl FnOnce(&mut Page<'b>)) {
+    pub(crate) fn inner_by(&mut self, name: &str, read: impl FnOnce(&mut TextSink<'b>)) {
         self.add(name, By::Program, read);
     }
 
-    fn add(&mut self, name: &str, by: By, read: impl FnOnce(&mut Page<'b>)) {
+    fn add(&mut self, name: &str, by: By, read: impl FnOnce(&mut TextSink<'b>)) {
         if !self.budget.options.parts {
             return;
         }
@@ -414,8 +414,11 @@ impl<'b> Page<'b> {
         };
         self.budget.parts.set(left);
         self.named.push(name.is_some() && by == By::People);
-        let mut page =
-            Page::new(self.budget, self.depth + 1, &name.unwrap_or_else(|| made_up(self.out.parts.len())));
+        let mut page = TextSink::new(
+            self.budget,
+            self.depth + 1,
+            &name.unwrap_or_else(|| made_up(self.out.parts.len())),
+        );
         read(&mut page);
         self.out.parts.push(page.finish());
     }
@@ -426,7 +429,7 @@ impl<'b> Page<'b> {
     }
 
     /// Says so when there turned out to be nothing to read.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn note_if_empty(&mut self) {
         if !self.has_text() && self.out.parts.is_empty() {
             self.reason("there is no text in it");
         }
@@ -453,7 +456,7 @@ mod tests {
     fn names_and_fields_are_bounded_together() {
         let request = Request { name: "a".to_owned(), ..Request::default() };
         let budget = Budget::new(&request, &Input::memory(Vec::new()));
-        let mut page = Page::new(&budget, 0, "a");
+        let mut page = TextSink::new(&budget, 0, "a");
         for part in 0..1_000 {
             page.part_by(&"n".repeat(5_000), |page| {
                 (0..100).for_each(|at| page.field("f", &format!("{part} {at}\u{1}{}", "x".repeat(1_000))));

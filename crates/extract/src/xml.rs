@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::decode;
-use crate::page::{Outcome, Trouble};
+use crate::page::{Outcome, ParseError};
 
 /// Bytes of a document that is not UTF-8, which is decoded as a whole.
 const DECODED_BYTES_MAX: u64 = 256 << 20;
@@ -143,7 +143,7 @@ pub(crate) fn walk(source: impl Read, mut met: impl FnMut(Met<'_>) -> Go) -> Out
             Ok(Event::Start(tag)) => {
                 depth += 1;
                 if depth > DEPTH_MAX {
-                    return Err(Trouble(format!("elements are nested deeper than {DEPTH_MAX}")));
+                    return Err(ParseError(format!("elements are nested deeper than {DEPTH_MAX}")));
                 }
                 met(Met::Open(Tag(&tag)))
             }
@@ -175,7 +175,7 @@ pub(crate) fn walk(source: impl Read, mut met: impl FnMut(Met<'_>) -> Go) -> Out
             Ok(Event::Eof) => return Ok(()),
             Ok(_) => Go::On,
             Err(error) => {
-                return Err(Trouble(format!("broken XML at byte {}: {error}", reader.error_position())));
+                return Err(ParseError(format!("broken XML at byte {}: {error}", reader.error_position())));
             }
         };
         if go == Go::Stop {
@@ -185,7 +185,7 @@ pub(crate) fn walk(source: impl Read, mut met: impl FnMut(Met<'_>) -> Go) -> Out
 }
 
 /// The same text in UTF-8: as it comes when it is UTF-8 already, else decoded.
-fn utf8(source: impl Read) -> Result<impl BufRead, Trouble> {
+fn utf8(source: impl Read) -> Result<impl BufRead, ParseError> {
     let mut source = source;
     let mut head = Vec::new();
     source.by_ref().take(4_096).read_to_end(&mut head)?;

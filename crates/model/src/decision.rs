@@ -3,7 +3,12 @@
 use crate::fault::Reason;
 use crate::ids::Digest;
 
-/// What an output holds of a document, and what was last intended for it.
+/// What one output holds of a document, and what was last intended for it: one row of the delivery log.
+///
+/// It begins with the first intent, on disk before anything is sent, and nothing confirmed. A confirmation copies what was
+/// intended to what is confirmed. An intent after an unanswered one leaves a confirmed digest that equals none, for the output
+/// may hold either. An output that lost its state takes the confirmed digests back to none. The row goes with the
+/// confirmation of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryState {
     /// Digest of the last intent; [`Digest::NONE`] = a removal.

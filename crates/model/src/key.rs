@@ -16,9 +16,9 @@ pub struct Hasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentKey {
     /// Hash of the part that the connector names as parent (folder, prefix, container).
-    pub parent: i64,
+    pub parent_hash: i64,
     /// Hash of the whole text.
-    pub own: i64,
+    pub key_hash: i64,
 }
 
 /// What a source says about a version: opaque, equal means unchanged, [`Stamp::NONE`] means "cannot be told".
@@ -60,19 +60,22 @@ impl Hasher {
     /// # Panics
     /// When `parent_bytes` is beyond the end of `text`: a connector's mistake, caught by its suite.
     pub fn key(&self, text: &str, parent_bytes: usize) -> DocumentKey {
-        DocumentKey { parent: self.hash(&text.as_bytes()[..parent_bytes]), own: self.hash(text.as_bytes()) }
+        DocumentKey {
+            parent_hash: self.hash(&text.as_bytes()[..parent_bytes]),
+            key_hash: self.hash(text.as_bytes()),
+        }
     }
 
     /// Digest of a version under its key: another text under the same key never looks unchanged (design store 2.1).
     ///
     /// [`Digest::NONE`] for [`Stamp::NONE`].
-    pub fn version(&self, own: i64, stamp: &Stamp) -> Digest {
+    pub fn version(&self, key_hash: i64, stamp: &Stamp) -> Digest {
         if *stamp == Stamp::NONE {
             return Digest::NONE;
         }
         let mut sip = SipHasher24::new_with_key(&self.secret);
-        // `own` already stands for the key text under the same secret.
-        sip.write(&own.to_le_bytes());
+        // `key_hash` already stands for the key text under the same secret.
+        sip.write(&key_hash.to_le_bytes());
         for word in stamp.0 {
             sip.write(&word.to_le_bytes());
         }
@@ -89,9 +92,9 @@ mod tests {
         let hasher = Hasher::new([7; 16]);
         let a = hasher.key("notes/a.txt", 6);
         let b = hasher.key("notes/b.txt", 6);
-        assert_eq!(a.parent, b.parent);
-        assert_ne!(a.own, b.own);
-        assert_ne!(hasher.key("a.txt", 0).parent, a.parent);
+        assert_eq!(a.parent_hash, b.parent_hash);
+        assert_ne!(a.key_hash, b.key_hash);
+        assert_ne!(hasher.key("a.txt", 0).parent_hash, a.parent_hash);
     }
 
     #[test]
@@ -110,10 +113,10 @@ mod tests {
             let hasher = Hasher::new([7; 16]);
             let parent = |text: &str| text.rfind('/').map_or(0, |slash| slash + 1);
             let (a, b) = (hasher.key(&one, parent(&one)), hasher.key(&other, parent(&other)));
-            proptest::prop_assert_eq!(a.own == b.own, one == other);
-            proptest::prop_assert_eq!(a.parent == b.parent, one[..parent(&one)] == other[..parent(&other)]);
+            proptest::prop_assert_eq!(a.key_hash == b.key_hash, one == other);
+            proptest::prop_assert_eq!(a.parent_hash == b.parent_hash, one[..parent(&one)] == other[..parent(&other)]);
             let stamp = Stamp::of(one.as_bytes());
-            let same = hasher.version(a.own, &stamp).same(hasher.version(b.own, &stamp));
+            let same = hasher.version(a.key_hash, &stamp).same(hasher.version(b.key_hash, &stamp));
             proptest::prop_assert_eq!(same, one == other);
         }
     }

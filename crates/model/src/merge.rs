@@ -6,7 +6,7 @@ use crate::ids::{AclId, ContainerId, Digest, DocumentId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Hash of the key text.
-    pub own: i64,
+    pub key_hash: i64,
     /// Digest of key and content stamp; [`Digest::NONE`] when racy.
     pub version: Digest,
     /// Digest of key and access stamp; [`Digest::NONE`] when racy.
@@ -21,7 +21,7 @@ pub struct Known {
     /// The document.
     pub id: DocumentId,
     /// Hash of the key text.
-    pub own: i64,
+    pub key_hash: i64,
     /// Version when it was last seen.
     pub version: Digest,
     /// Access version when it was last seen.
@@ -77,7 +77,7 @@ pub fn compare(listed: &Listed, known: Option<&Known>, settings: Digest) -> Comp
     }
 }
 
-/// Merges the items of one parent with its inventory; both are sorted by `own`, and `own` is unique in each.
+/// Merges the items of one parent with its inventory; both are sorted by `key_hash`, and `key_hash` is unique in each.
 ///
 /// Rows without an item are no concern of a page: the sweep finds them by the run's bitmap.
 pub fn merge(listed: &[Listed], known: &[Known], settings: Digest) -> Vec<Comparison> {
@@ -85,8 +85,8 @@ pub fn merge(listed: &[Listed], known: &[Known], settings: Digest) -> Vec<Compar
     listed
         .iter()
         .map(|item| {
-            while rows.next_if(|row| row.own < item.own).is_some() {}
-            compare(item, rows.peek().filter(|row| row.own == item.own).copied(), settings)
+            while rows.next_if(|row| row.key_hash < item.key_hash).is_some() {}
+            compare(item, rows.peek().filter(|row| row.key_hash == item.key_hash).copied(), settings)
         })
         .collect()
 }
@@ -98,10 +98,10 @@ mod tests {
 
     const SETTINGS: Digest = Digest(9);
 
-    fn known(own: i64) -> Known {
+    fn known(key_hash: i64) -> Known {
         Known {
-            id: DocumentId(own),
-            own,
+            id: DocumentId(key_hash),
+            key_hash,
             version: Digest(1),
             access: Digest(2),
             settings: SETTINGS,
@@ -111,8 +111,8 @@ mod tests {
         }
     }
 
-    fn listed(own: i64) -> Listed {
-        Listed { own, version: Digest(1), access: Digest(2), container: Some(ContainerId(1)) }
+    fn listed(key_hash: i64) -> Listed {
+        Listed { key_hash, version: Digest(1), access: Digest(2), container: Some(ContainerId(1)) }
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
             let items: Vec<Listed> = items.into_iter().map(listed).collect();
             let rows: Vec<Known> = rows.into_iter().map(known).collect();
             let naive: Vec<Comparison> =
-                items.iter().map(|item| compare(item, rows.iter().find(|row| row.own == item.own), SETTINGS)).collect();
+                items.iter().map(|item| compare(item, rows.iter().find(|row| row.key_hash == item.key_hash), SETTINGS)).collect();
             prop_assert_eq!(merge(&items, &rows, SETTINGS), naive);
         }
     }

@@ -96,7 +96,7 @@ pub fn next_id(sql: &mut Sql<'_>, sort: &str) -> Result<i64> {
 fn known(row: &Row<'_>, first: usize) -> Result<Known> {
     Ok(Known {
         id: DocumentId(row.int(first)?),
-        own: row.int(first + 1)?,
+        key_hash: row.int(first + 1)?,
         version: Digest(row.int(first + 2)?),
         access: Digest(row.int(first + 3)?),
         settings: Digest(row.int(first + 4)?),
@@ -114,8 +114,8 @@ pub fn scan_parents(sql: &mut Sql<'_>, job: JobId, parents: &[i64]) -> Result<Ve
 }
 
 /// Documents of one parent by key, in no order.
-pub fn find(sql: &mut Sql<'_>, job: JobId, parent: i64, own: &[i64]) -> Result<Vec<(i64, Known)>> {
-    let values = [Value::Int(job.0), Value::Int(parent), Value::Ints(own)];
+pub fn find(sql: &mut Sql<'_>, job: JobId, parent: i64, key_hash: &[i64]) -> Result<Vec<(i64, Known)>> {
+    let values = [Value::Int(job.0), Value::Int(parent), Value::Ints(key_hash)];
     sql.query(&queries::DOCUMENT_FIND, &values, |row| Ok((row.int(0)?, known(row, 1)?)))
 }
 
@@ -145,8 +145,8 @@ pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -
         &[
             Column::Ints(&ids),
             Column::Same(job.0),
-            Column::Ints(&ints(|d| d.key.parent)),
-            Column::Ints(&ints(|d| d.key.own)),
+            Column::Ints(&ints(|d| d.key.parent_hash)),
+            Column::Ints(&ints(|d| d.key.key_hash)),
             Column::Ints(&ints(|d| d.version.0)),
             Column::Ints(&ints(|d| d.access.0)),
             Column::Same(Digest::NONE.0),
@@ -204,10 +204,14 @@ pub fn walk(
     after: DocumentKey,
     most: usize,
 ) -> Result<Vec<(DocumentKey, i64)>> {
-    let values =
-        [Value::Int(job.0), Value::Int(after.parent), Value::Int(after.own), Value::Int(most as i64)];
+    let values = [
+        Value::Int(job.0),
+        Value::Int(after.parent_hash),
+        Value::Int(after.key_hash),
+        Value::Int(most as i64),
+    ];
     sql.query(&queries::DOCUMENT_WALK, &values, |row| {
-        Ok((DocumentKey { parent: row.int(0)?, own: row.int(1)? }, row.int(2)?))
+        Ok((DocumentKey { parent_hash: row.int(0)?, key_hash: row.int(1)? }, row.int(2)?))
     })
 }
 

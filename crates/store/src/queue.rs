@@ -1,4 +1,7 @@
-//! What waits, and what is wrong: rows that exist only while there is something to do or to tell.
+//! Visits that wait, and failures: rows that exist only while there is something to do or to tell.
+//!
+//! A row of the queue is enqueued with a reason, requested once more by each further reason, rescheduled by a retry, and
+//! completed only by the visit that claimed it at the last request: what was requested meanwhile is visited again.
 
 use ingather_model::ids::JobId;
 use ingather_model::limits;
@@ -57,7 +60,7 @@ impl VisitReason {
     }
 }
 
-/// A visit that is wanted.
+/// A request for a visit.
 #[derive(Clone, Copy, Debug)]
 pub struct VisitRequest {
     /// The document.
@@ -85,11 +88,12 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Asks for visits of documents that have none waiting, or wants them once more.
-pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[VisitRequest]) -> Result<()> {
-    let documents: Vec<i64> = wanted.iter().map(|w| w.document).collect();
-    let due: Vec<i64> = wanted.iter().map(|w| w.due).collect();
-    let reasons: Vec<&str> = wanted.iter().map(|w| w.reason.word()).collect();
+/// Enqueues visits; for a document that waits already, requests its visit once more. Of two due dates the earlier one counts,
+/// and a change of access stays the reason.
+pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, requests: &[VisitRequest]) -> Result<()> {
+    let documents: Vec<i64> = requests.iter().map(|request| request.document).collect();
+    let due: Vec<i64> = requests.iter().map(|request| request.due).collect();
+    let reasons: Vec<&str> = requests.iter().map(|request| request.reason.word()).collect();
     let columns = [
         Column::Ints(&documents),
         Column::Same(job.0),
@@ -101,7 +105,7 @@ pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, wanted: &[VisitRequest])
     Ok(())
 }
 
-/// How often visits of documents are wanted, and why: `(document, wanted, reason)`.
+/// How often visits of documents were requested, and why: `(document, requests, reason)`.
 pub fn request_counts(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, VisitReason)>> {
     sql.query(&queries::QUEUE_GET, &[Value::Ints(ids)], |row| {
         Ok((row.int(0)?, row.int(1)?, VisitReason::parse(&row.text(2)?)))
@@ -124,7 +128,7 @@ pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::DELIVERY_LEAVING, &[Value::Int(job.0)], |row| row.int(0))
 }
 
-/// Takes work off that is done: `(document, wanted)`. What was wanted again meanwhile stays.
+/// Completes visits: `(document, requests)` as they were claimed. What was requested again meanwhile stays.
 pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, mut wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     if failpoint(Failpoint::CompletionWithoutWanted) {
@@ -136,7 +140,7 @@ pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     Ok(())
 }
 
-/// Puts work off: `(document, due)`.
+/// Reschedules visits: `(document, due)`.
 pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     sql.execute_many(&queries::QUEUE_RESCHEDULE, &[Column::Ints(&documents), Column::Ints(&due)])?;

@@ -125,7 +125,7 @@ fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<ContainerId> 
 /// Containers of those documents of the job that there are.
 fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<ContainerId>> {
     let mut containers = HashSet::new();
-    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     loop {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { return Ok(containers) };

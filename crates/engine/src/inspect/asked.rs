@@ -129,7 +129,7 @@ impl Engine {
     /// What the store knows of a document.
     fn find(&self, job: &Job, named: &Named) -> Result<Option<Known>> {
         let key = self.reader.hasher().key(&named.key, named.parent_bytes);
-        let found = self.reader.read(|sql| documents::find(sql, job.id, key.parent, &[key.own]))?;
+        let found = self.reader.read(|sql| documents::find(sql, job.id, key.parent_hash, &[key.key_hash]))?;
         Ok(found.into_iter().next().map(|(_, known)| known))
     }
 

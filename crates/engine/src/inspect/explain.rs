@@ -137,7 +137,7 @@ impl Engine {
         let blind = nearest(&spots, name);
         let version = match (&standing, &row) {
             (Standing::Taken(observed), Some(row)) => {
-                Some(self.reader.hasher().version(row.known.own, &observed.content))
+                Some(self.reader.hasher().version(row.known.key_hash, &observed.content))
             }
             _ => None,
         };
@@ -266,7 +266,7 @@ impl Engine {
         let Asked { named, component } = asked;
         let key = self.reader.hasher().key(&named.key, named.parent_bytes);
         let row = self.reader.read(|sql| {
-            let found = documents::find(sql, job.id, key.parent, &[key.own])?;
+            let found = documents::find(sql, job.id, key.parent_hash, &[key.key_hash])?;
             let Some((_, known)) = found.into_iter().next() else { return Ok(None) };
             let id = known.id.0;
             let Some(facts) = explain::facts(sql, id)? else { return Ok(None) };

@@ -22,7 +22,7 @@ pub(crate) fn refill(run: &Run, result: &ListingResult) -> Result<()> {
     else {
         return Ok(());
     };
-    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     while !run.stops() {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { break };

@@ -63,7 +63,7 @@ impl<'r> Visitor<'r> {
         // What was hidden has no acl, and that explains nothing.
         let other_acl = known.acl_id.is_some_and(|known| known != acl_id);
         let explained = if moved { self.trusts_times() && (other_acl || elsewhere) } else { elsewhere };
-        let version = self.run.hasher.version(self.item.own, &observed.content);
+        let version = self.run.hasher.version(self.item.key_hash, &observed.content);
         explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
     }
 
@@ -87,7 +87,7 @@ impl<'r> Visitor<'r> {
 
     /// Whether its change time is another one than when it was read.
     pub(super) fn has_moved(&self, observed: &Observed) -> bool {
-        let access = self.run.hasher.version(self.item.own, &observed.access);
+        let access = self.run.hasher.version(self.item.key_hash, &observed.access);
         !self.item.known.as_ref().is_some_and(|known| access.same(known.access))
     }
 
@@ -118,7 +118,7 @@ impl<'r> Visitor<'r> {
 
     pub(super) fn is_as_known(&self, observed: &Observed, raw: Digest) -> bool {
         let Some(known) = &self.item.known else { return false };
-        raw == self.raw && self.run.hasher.version(self.item.own, &observed.content).same(known.version)
+        raw == self.raw && self.run.hasher.version(self.item.key_hash, &observed.content).same(known.version)
     }
 
     /// A document of which only access may have changed.

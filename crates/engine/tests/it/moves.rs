@@ -141,7 +141,7 @@ fn want(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
 fn meet(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     let new = NewDocument {
         id: DocumentId(row.id),
-        key: DocumentKey { parent: 1, own: row.id },
+        key: DocumentKey { parent_hash: 1, key_hash: row.id },
         name: "a".to_owned(),
         version: Digest(1),
         access: Digest(1),

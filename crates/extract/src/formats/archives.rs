@@ -11,10 +11,10 @@ use self::zip::Zip;
 use crate::Input;
 use crate::detect;
 use crate::formats::{odf, office};
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Reads whatever comes in a ZIP: office documents, books, or members.
-pub(crate) fn zipped(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn zipped(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let mut zip = Zip::open(input)?;
     if let Some(outcome) = office::read(&mut zip, page) {
         return outcome;

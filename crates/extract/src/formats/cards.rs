@@ -7,7 +7,7 @@ use ingather_model::limits;
 
 use crate::Input;
 use crate::decode;
-use crate::page::{Outcome, Page, Trouble};
+use crate::page::{Outcome, ParseError, TextSink};
 
 /// Objects inside each other.
 const DEPTH_MAX: usize = 16;
@@ -64,40 +64,40 @@ impl Line {
 }
 
 /// Reads a file of contacts or a calendar. When it holds several, each is a part.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut bytes = Vec::new();
     input.take(limits::EXTRACT_WHOLE_BYTES_MAX).read_to_end(&mut bytes)?;
     let lines = lines(&bytes);
     let (items, whole) = items(&lines);
     for line in &lines {
         match line.name.as_str() {
-            "X-WR-CALNAME" => page.field("title", &line.words()),
-            "X-WR-CALDESC" => page.line(&line.words()),
-            "PRODID" => page.field("generator", &line.words()),
+            "X-WR-CALNAME" => sink.field("title", &line.words()),
+            "X-WR-CALDESC" => sink.line(&line.words()),
+            "PRODID" => sink.field("generator", &line.words()),
             _ => {}
         }
     }
     match items.as_slice() {
-        [item] => write(item, page),
-        items => page.series(|page| {
+        [item] => write(item, sink),
+        items => sink.series(|sink| {
             for item in items {
-                if !page.goes_on() {
+                if !sink.goes_on() {
                     break;
                 }
                 let name = ["SUMMARY", "FN", "N", "UID"].into_iter().find_map(|name| {
                     item.iter().find(|line| line.name == name).map(|line| line.words().replace(';', " "))
                 });
-                let media = page.media_type().to_owned();
-                page.part_by(name.unwrap_or_default().trim(), |page| {
-                    page.set_media_type(&media);
-                    write(item, page);
-                    page.settle();
+                let media = sink.media_type().to_owned();
+                sink.part_by(name.unwrap_or_default().trim(), |sink| {
+                    sink.set_media_type(&media);
+                    write(item, sink);
+                    sink.note_if_empty();
                 });
             }
             Ok(())
         })?,
     }
-    if whole { Ok(()) } else { Err(Trouble("the file is cut off".to_owned())) }
+    if whole { Ok(()) } else { Err(ParseError("the file is cut off".to_owned())) }
 }
 
 /// The lines of each event, task, note or contact; what is inside one of them, such as an alarm, is left out. And
@@ -170,7 +170,7 @@ const WORDS: &[(&str, &str)] = &[
     ("ATTENDEE", "To: "),
 ];
 
-fn write(item: &[&Line], page: &mut Page<'_>) {
+fn write(item: &[&Line], sink: &mut TextSink<'_>) {
     for line in item {
         for (_, field, is_date) in FIELDS.iter().filter(|(name, _, _)| *name == line.name) {
             let value = match is_date {
@@ -178,16 +178,16 @@ fn write(item: &[&Line], page: &mut Page<'_>) {
                 false if line.name == "ORG" => line.pieces(';').join(", "),
                 false => address(&line.words()).to_owned(),
             };
-            page.field(field, &value);
+            sink.field(field, &value);
         }
         match line.name.as_str() {
-            "CATEGORIES" => line.pieces(',').iter().for_each(|word| page.field("keywords", word)),
-            "ORGANIZER" => page.field("author", &person(line)),
-            "ATTENDEE" => page.field("to", &person(line)),
+            "CATEGORIES" => line.pieces(',').iter().for_each(|word| sink.field("keywords", word)),
+            "ORGANIZER" => sink.field("author", &person(line)),
+            "ATTENDEE" => sink.field("to", &person(line)),
             "N" if !item.iter().any(|line| line.name == "FN") => {
                 let name = line.pieces(';').join(" ");
-                page.field("title", &name);
-                page.line(&name);
+                sink.field("title", &name);
+                sink.line(&name);
             }
             _ => {}
         }
@@ -198,7 +198,7 @@ fn write(item: &[&Line], page: &mut Page<'_>) {
                 "CATEGORIES" => line.pieces(',').join(", "),
                 _ => address(&line.words()).to_owned(),
             };
-            page.line(&format!("{before}{words}"));
+            sink.line(&format!("{before}{words}"));
         }
     }
 }
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn an_event_gives_its_words_and_its_dates() {
-        let page = extract(
+        let extracted = extract(
             "a.ics",
             "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nDTSTART:20240131T120000Z\r\nDTEND;VALUE=DATE:20240201\r\n\
             SUMMARY:Meeting\\, weekly\r\nDESCRIPTION:first line\\nsecond\r\n  line\r\nLOCATION:Köln\r\nCATEGORIES:work,plan\r\n\
@@ -334,35 +334,35 @@ mod tests {
                 .as_bytes(),
         );
         assert_eq!(
-            page.text,
+            extracted.text,
             "Meeting, weekly\nfirst line\nsecond line\nKöln\nwork, plan\nFrom: Ann: B <ann@example.org>\nTo: bob@example.org"
         );
         assert_eq!(
-            (page.field("title"), page.field("start")),
+            (extracted.field("title"), extracted.field("start")),
             (Some("Meeting, weekly"), Some("2024-01-31T12:00:00Z"))
         );
         assert_eq!(
-            (page.field("end"), page.field("author")),
+            (extracted.field("end"), extracted.field("author")),
             (Some("2024-02-01"), Some("Ann: B <ann@example.org>"))
         );
-        assert_eq!(page.fields["keywords"], ["work", "plan"]);
+        assert_eq!(extracted.fields["keywords"], ["work", "plan"]);
     }
 
     #[test]
     fn several_contacts_are_parts_and_old_encodings_are_read() {
         let cards = "BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FCller;J=F6rg\nPHOTO;ENCODING=BASE64;TYPE=GIF:\n R0lGODdh\n\
             NOTE;QUOTED-PRINTABLE:first=0D=0A=\nsecond\nEND:VCARD\nBEGIN:VCARD\nitem1.FN:Bob\nitem1.EMAIL;TYPE=work:bob@example.org\nADR:;;Street 1;Town;;12345;\nEND:VCARD\n";
-        let page = extract("a.vcf", cards.as_bytes());
+        let extracted = extract("a.vcf", cards.as_bytes());
         assert_eq!(
-            page.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+            extracted.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
             ["Müller Jörg", "Bob"]
         );
         assert_eq!(
-            page.parts[0].text.split_whitespace().collect::<Vec<_>>(),
+            extracted.parts[0].text.split_whitespace().collect::<Vec<_>>(),
             ["Müller", "Jörg", "first", "second"]
         );
-        assert_eq!(page.parts[1].text, "Bob\nbob@example.org\nStreet 1, Town, 12345");
-        assert_eq!(page.parts[1].field("email"), Some("bob@example.org"));
+        assert_eq!(extracted.parts[1].text, "Bob\nbob@example.org\nStreet 1, Town, 12345");
+        assert_eq!(extracted.parts[1].field("email"), Some("bob@example.org"));
         let cut = extract("a.vcf", &cards.as_bytes()[..cards.len() - 12]);
         assert!(cut.broken_off && cut.parts.len() == 2);
     }

@@ -8,7 +8,7 @@ use encoding_rs::Encoding;
 
 use self::tokens::{Attributes, Token, Tokens};
 use crate::decode;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::{Input, xml};
 
 /// Bytes of a page that are read.
@@ -78,7 +78,7 @@ const SILENT: &[&str] = &["script", "style", "template", "noembed", "noframes", 
 const BOILERPLATE: &[&str] = &["nav", "header", "footer", "aside", "form", "menu"];
 
 /// Reads a page.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let mut bytes = Vec::new();
     input.take(PAGE_BYTES_MAX).read_to_end(&mut bytes)?;
     let text = decode::whole(&bytes, said(&bytes));
@@ -88,12 +88,12 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
 }
 
 /// Writes the text of a piece of a page, such as the body of a mail.
-pub(crate) fn fragment(text: &str, page: &mut Page<'_>) {
+pub(crate) fn fragment(text: &str, page: &mut TextSink<'_>) {
     Reading::new(page).read(text);
 }
 
 /// Writes the text of a page in bytes.
-pub(crate) fn fragment_bytes(bytes: &[u8], page: &mut Page<'_>) {
+pub(crate) fn fragment_bytes(bytes: &[u8], page: &mut TextSink<'_>) {
     fragment(&decode::whole(bytes, said(bytes)), page);
 }
 
@@ -127,7 +127,7 @@ fn said(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 struct Reading<'p, 'b> {
-    page: &'p mut Page<'b>,
+    page: &'p mut TextSink<'b>,
     title: Option<String>,
     /// Elements that are open and whose text is left out.
     silent: Vec<String>,
@@ -142,7 +142,7 @@ struct Reading<'p, 'b> {
 }
 
 impl<'p, 'b> Reading<'p, 'b> {
-    fn new(page: &'p mut Page<'b>) -> Self {
+    fn new(page: &'p mut TextSink<'b>) -> Self {
         Self {
             page,
             title: None,

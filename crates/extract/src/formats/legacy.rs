@@ -20,59 +20,59 @@ pub(crate) use self::container::MAGIC;
 use self::container::{Container, Storage};
 pub(crate) use self::workbook::packed_number;
 use crate::Input;
-use crate::page::{Outcome, Page, Trouble};
+use crate::page::{Outcome, ParseError, TextSink};
 use crate::{decode, detect};
 
 /// Reads whatever an OLE file holds, or an old workbook without a container.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let bytes = input.into_bytes()?;
     if !bytes.starts_with(&container::MAGIC) {
         if bytes.first() == Some(&9) {
-            page.set_media_type("application/vnd.ms-excel");
-            return workbook::stream(&bytes, page);
+            sink.set_media_type("application/vnd.ms-excel");
+            return workbook::stream(&bytes, sink);
         }
         return Err("this version of the format is too old to be read".into());
     }
     let container = Container::open(bytes)?;
-    storage(&container.root(), page)
+    storage(&container.root(), sink)
 }
 
 /// Reads what a storage holds, by the names of its streams. Slides that were saved for two versions of PowerPoint stand
 /// there twice, those of the newer one in a storage of their own.
-fn storage(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
+fn storage(storage: &Storage<'_>, sink: &mut TextSink<'_>) -> Outcome {
     let newer = storage.storage("PP97_DUALSTORAGE");
     let storage = newer.as_ref().unwrap_or(storage);
-    properties::read(storage, page);
+    properties::read(storage, sink);
     if storage.stream("EncryptedPackage").is_some() {
-        let package = protection::package(storage, page.options())?;
-        crate::formats::read(page, None, package.into());
+        let package = protection::package(storage, sink.options())?;
+        crate::formats::read(sink, None, package.into());
         return Ok(());
     }
     let outcome = if let Some(bytes) = storage.stream("WordDocument") {
-        page.set_media_type("application/msword");
-        word::read(storage, &bytes, page)
+        sink.set_media_type("application/msword");
+        word::read(storage, &bytes, sink)
     } else if let Some(bytes) = storage.stream("Workbook").or_else(|| storage.stream("Book")) {
-        page.set_media_type("application/vnd.ms-excel");
-        workbook::stream(&bytes, page)
+        sink.set_media_type("application/vnd.ms-excel");
+        workbook::stream(&bytes, sink)
     } else if let Some(bytes) = storage.stream("PowerPoint Document") {
-        page.set_media_type("application/vnd.ms-powerpoint");
-        slides::read(storage, &bytes, page)
+        sink.set_media_type("application/vnd.ms-powerpoint");
+        slides::read(storage, &bytes, sink)
     } else if storage.stream("__properties_version1.0").is_some() {
-        page.set_media_type("application/vnd.ms-outlook");
-        return outlook::read(storage, page);
+        sink.set_media_type("application/vnd.ms-outlook");
+        return outlook::read(storage, sink);
     } else if let Some((_, media)) = UNREAD.iter().find(|(name, _)| storage.has(name)) {
-        page.set_media_type(media);
-        return Err(Trouble(detect::unsupported(media)));
-    } else if object::read(storage, page) {
+        sink.set_media_type(media);
+        return Err(ParseError(detect::unsupported(media)));
+    } else if object::read(storage, sink) {
         Ok(())
     } else {
         Err(unknown(storage))
     };
-    embedded(storage, page);
+    embedded(storage, sink);
     let mut met = HashSet::new();
     // Where Word and PowerPoint keep the drawings of their documents.
     for name in ["Data", "WordDocument", "Pictures"] {
-        art::drawings(&storage.stream(name).unwrap_or_default(), &mut met, page);
+        art::drawings(&storage.stream(name).unwrap_or_default(), &mut met, sink);
     }
     outcome
 }
@@ -86,14 +86,14 @@ const UNREAD: &[(&str, &str)] = &[
 ];
 
 /// What is said of a container that nothing is known of, but perhaps what it calls itself.
-fn unknown(storage: &Storage<'_>) -> Trouble {
+fn unknown(storage: &Storage<'_>) -> ParseError {
     let about = storage.stream("\u{1}CompObj").unwrap_or_default();
     let length = u32_at(&about, 28) as usize;
     let name = about.get(32..).and_then(|rest| rest.get(..length.min(NAME_BYTES_MAX))).unwrap_or_default();
     let name = decode::whole(name, Some(encoding_rs::WINDOWS_1252));
     match name.trim_matches(|c: char| c.is_control() || c.is_whitespace()) {
-        "" => Trouble("unsupported: a container (OLE) of a format that is not known".to_owned()),
-        name => Trouble(format!("unsupported: {name}")),
+        "" => ParseError("unsupported: a container (OLE) of a format that is not known".to_owned()),
+        name => ParseError(format!("unsupported: {name}")),
     }
 }
 
@@ -101,15 +101,15 @@ fn unknown(storage: &Storage<'_>) -> Trouble {
 const NAME_BYTES_MAX: usize = 100;
 
 /// Opens the objects that programs embed in storages of their own.
-fn embedded(storage: &Storage<'_>, page: &mut Page<'_>) {
+fn embedded(storage: &Storage<'_>, sink: &mut TextSink<'_>) {
     for child in storage.storages() {
         let name = child.name();
         if name == "ObjectPool" {
             for object in child.storages() {
-                object::part(&object, page);
+                object::part(&object, sink);
             }
         } else if name.starts_with("MBD") || name.starts_with("Object ") {
-            object::part(&child, page);
+            object::part(&child, sink);
         }
     }
 }
@@ -182,13 +182,13 @@ mod tests {
 
     #[test]
     fn formats_without_a_reader_are_named() {
-        let page = extract("a.pub", &container(&[("Contents", b"CHNKINK words"), ("Quill", b"x")]));
-        assert_eq!(page.reason.as_deref(), Some("unsupported: a Publisher document (PUB)"));
-        assert_eq!((page.media_type.as_str(), page.parts.len()), ("application/x-mspublisher", 0));
-        let page = extract("a.vsd", &container(&[("VisioDocument", b"words")]));
-        assert_eq!(page.reason.as_deref(), Some("unsupported: a Visio drawing before 2013 (VSD)"));
+        let extracted = extract("a.pub", &container(&[("Contents", b"CHNKINK words"), ("Quill", b"x")]));
+        assert_eq!(extracted.reason.as_deref(), Some("unsupported: a Publisher document (PUB)"));
+        assert_eq!((extracted.media_type.as_str(), extracted.parts.len()), ("application/x-mspublisher", 0));
+        let extracted = extract("a.vsd", &container(&[("VisioDocument", b"words")]));
+        assert_eq!(extracted.reason.as_deref(), Some("unsupported: a Visio drawing before 2013 (VSD)"));
         let about = [[0; 28].as_slice(), &[12, 0, 0, 0], b"Odd Program\0"].concat();
-        let page = extract("a", &container(&[("\u{1}CompObj", &about)]));
-        assert_eq!(page.reason.as_deref(), Some("unsupported: Odd Program"));
+        let extracted = extract("a", &container(&[("\u{1}CompObj", &about)]));
+        assert_eq!(extracted.reason.as_deref(), Some("unsupported: Odd Program"));
     }
 }

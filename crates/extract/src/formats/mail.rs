@@ -7,7 +7,7 @@ use ingather_model::limits;
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use crate::formats::html;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::{Input, dates};
 
 /// Boundaries of one mail that are looked for at its end, and mails inside each other in which they are.
@@ -15,7 +15,7 @@ const BOUNDARIES_MAX: usize = 1_000;
 const BOUNDARIES_DEPTH_MAX: usize = 16;
 
 /// Reads one mail.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let bytes = input.into_bytes()?;
     let start = if bytes.starts_with(b"From ") {
         bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
@@ -30,9 +30,9 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
         closed = [&bytes[start..], &ends].concat();
         message = parse(&closed)?;
     }
-    write(&message, page);
+    write(&message, sink);
     if !ends.is_empty() {
-        page.broken_off("the mail is cut off");
+        sink.broken_off("the mail is cut off");
     }
     Ok(())
 }
@@ -86,11 +86,11 @@ fn delimiters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
 }
 
 /// Reads a mailbox; each message is a part.
-pub(crate) fn mailbox(input: Input, page: &mut Page<'_>) -> Outcome {
-    page.series(|page| messages(input, page))
+pub(crate) fn mailbox(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    sink.series(|sink| messages(input, sink))
 }
 
-fn messages(input: Input, page: &mut Page<'_>) -> Outcome {
+fn messages(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut lines = BufReader::new(input);
     let (mut message, mut line): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
     let (mut after_blank, mut begun) = (true, false);
@@ -99,10 +99,10 @@ fn messages(input: Input, page: &mut Page<'_>) -> Outcome {
         let length = lines.by_ref().take(limits::EXTRACT_WHOLE_BYTES_MAX).read_until(b'\n', &mut line)?;
         if length == 0 || (after_blank && line.starts_with(b"From ")) {
             if begun && !message.trim_ascii().is_empty() {
-                if !page.goes_on() {
+                if !sink.goes_on() {
                     return Ok(());
                 }
-                one(std::mem::take(&mut message), page);
+                one(std::mem::take(&mut message), sink);
             }
             if length == 0 {
                 return Ok(());
@@ -122,28 +122,28 @@ fn messages(input: Input, page: &mut Page<'_>) -> Outcome {
 }
 
 /// One message of a mailbox, named by its subject.
-fn one(bytes: Vec<u8>, page: &mut Page<'_>) {
+fn one(bytes: Vec<u8>, sink: &mut TextSink<'_>) {
     let name = MessageParser::default()
         .parse_headers(&bytes)
         .and_then(|message| message.subject().map(str::to_owned));
-    page.part_by(&name.unwrap_or_default(), |page| {
-        page.set_media_type("message/rfc822");
-        if let Err(trouble) = read(Input::memory(bytes), page) {
-            page.reason(trouble.0);
+    sink.part_by(&name.unwrap_or_default(), |sink| {
+        sink.set_media_type("message/rfc822");
+        if let Err(parse_error) = read(Input::memory(bytes), sink) {
+            sink.reason(parse_error.0);
         }
-        page.settle();
+        sink.note_if_empty();
     });
 }
 
-fn write(message: &Message<'_>, page: &mut Page<'_>) {
-    page.field("title", message.subject().unwrap_or_default());
-    people(page, "author", "From", message.from());
-    people(page, "to", "To", message.to());
-    people(page, "cc", "Cc", message.cc());
+fn write(message: &Message<'_>, sink: &mut TextSink<'_>) {
+    sink.field("title", message.subject().unwrap_or_default());
+    people(sink, "author", "From", message.from());
+    people(sink, "to", "To", message.to());
+    people(sink, "cc", "Cc", message.cc());
     if let Some(date) = message.date() {
-        page.field("created", &dates::from_unix(date.to_timestamp()));
+        sink.field("created", &dates::from_unix(date.to_timestamp()));
     }
-    page.field("message_id", message.message_id().unwrap_or_default());
+    sink.field("message_id", message.message_id().unwrap_or_default());
     let mut written = Vec::new();
     // Where a mail says the same twice, the richer form is what people see.
     for id in
@@ -151,37 +151,37 @@ fn write(message: &Message<'_>, page: &mut Page<'_>) {
     {
         if let Some(part) = message.part(*id) {
             written.push(*id);
-            page.line_break();
+            sink.line_break();
             match &part.body {
-                PartType::Html(text) => html::fragment(text, page),
-                PartType::Text(text) => page.text(text),
-                _ => attachment(message, *id, page),
+                PartType::Html(text) => html::fragment(text, sink),
+                PartType::Text(text) => sink.text(text),
+                _ => attachment(message, *id, sink),
             }
         }
     }
     for id in &message.attachments {
         if !written.contains(id) {
-            attachment(message, *id, page);
+            attachment(message, *id, sink);
         }
     }
 }
 
 /// Writes who it is from or to, as a line and as a field.
-fn people(page: &mut Page<'_>, field: &str, word: &str, address: Option<&Address<'_>>) {
+fn people(sink: &mut TextSink<'_>, field: &str, word: &str, address: Option<&Address<'_>>) {
     let named = |address: &mail_parser::Addr<'_>| match (address.name(), address.address()) {
         (Some(name), Some(address)) if name != address => Some(format!("{name} <{address}>")),
         (name, address) => address.or(name).map(str::to_owned),
     };
     let all: Vec<String> = address.map(|all| all.iter().filter_map(named).collect()).unwrap_or_default();
     for one in &all {
-        page.field(field, one);
+        sink.field(field, one);
     }
     if !all.is_empty() {
-        page.line(&format!("{word}: {}", all.join(", ")));
+        sink.line(&format!("{word}: {}", all.join(", ")));
     }
 }
 
-fn attachment(message: &Message<'_>, id: u32, page: &mut Page<'_>) {
+fn attachment(message: &Message<'_>, id: u32, sink: &mut TextSink<'_>) {
     let Some(part) = message.part(id) else { return };
     let name = part.attachment_name().unwrap_or_default().to_owned();
     let declared = part.content_type().map(|media| match media.subtype() {
@@ -191,14 +191,14 @@ fn attachment(message: &Message<'_>, id: u32, page: &mut Page<'_>) {
     match &part.body {
         PartType::Message(inner) => {
             let name = if name.is_empty() { inner.subject().unwrap_or_default().to_owned() } else { name };
-            page.part_by(&name, |page| {
-                page.set_media_type("message/rfc822");
-                write(inner, page);
-                page.settle();
+            sink.part_by(&name, |sink| {
+                sink.set_media_type("message/rfc822");
+                write(inner, sink);
+                sink.note_if_empty();
             });
         }
         PartType::Multipart(_) => {}
-        _ => page.part(&name, declared.as_deref(), bytes_of(part)),
+        _ => sink.part(&name, declared.as_deref(), bytes_of(part)),
     }
 }
 
@@ -224,16 +224,16 @@ mod tests {
 
     #[test]
     fn a_mail_gives_its_people_its_richest_text_and_its_attachments() {
-        let page = extract("a.eml", MAIL.as_bytes());
+        let extracted = extract("a.eml", MAIL.as_bytes());
         assert_eq!(
-            page.text,
+            extracted.text,
             "From: J\u{f6}rg <j@example.org>\nTo: a@example.org, b@example.org\nrich words\nt.csv\nInner"
         );
-        assert_eq!(page.field("title"), Some("Hello"));
-        assert_eq!(page.field("created"), Some("2024-01-31T12:00:00Z"));
-        assert_eq!(page.fields["to"].len(), 2);
-        assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("t.csv", "a,b"));
-        assert_eq!(page.parts[1].text, "From: c@example.org\ninner words");
+        assert_eq!(extracted.field("title"), Some("Hello"));
+        assert_eq!(extracted.field("created"), Some("2024-01-31T12:00:00Z"));
+        assert_eq!(extracted.fields["to"].len(), 2);
+        assert_eq!((extracted.parts[0].name.as_str(), extracted.parts[0].text.as_str()), ("t.csv", "a,b"));
+        assert_eq!(extracted.parts[1].text, "From: c@example.org\ninner words");
     }
 
     #[test]
@@ -245,25 +245,25 @@ mod tests {
             "From: a@b\r\nTo: c@d\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n";
         // Without the last line, and in the second one without the end of a part inside.
         for body in [format!("{alternative}--y--\r\n{attached}"), format!("{attached}{alternative}")] {
-            let page = extract("a.eml", format!("{head}{body}").as_bytes());
-            assert_eq!(page.text, "From: a@b\nTo: c@d\nwords\nt.csv", "{body}");
-            assert_eq!(page.parts[0].text, "a,b\nc,d", "{body}");
-            assert!(page.broken_off && page.reason.is_some());
+            let extracted = extract("a.eml", format!("{head}{body}").as_bytes());
+            assert_eq!(extracted.text, "From: a@b\nTo: c@d\nwords\nt.csv", "{body}");
+            assert_eq!(extracted.parts[0].text, "a,b\nc,d", "{body}");
+            assert!(extracted.broken_off && extracted.reason.is_some());
         }
         let mailbox = format!("From a\n{head}{attached}\r\nFrom b\n{head}{attached}--x--\r\n");
-        let page = extract("a.mbox", mailbox.as_bytes());
-        assert_eq!(page.parts[0].parts[0].text, "a,b\nc,d");
-        assert_eq!((page.parts[0].broken_off, page.parts[1].broken_off), (true, false));
+        let extracted = extract("a.mbox", mailbox.as_bytes());
+        assert_eq!(extracted.parts[0].parts[0].text, "a,b\nc,d");
+        assert_eq!((extracted.parts[0].broken_off, extracted.parts[1].broken_off), (true, false));
     }
 
     #[test]
     fn each_message_of_a_mailbox_is_a_part() {
         let mailbox = "From a Mon Jan 1 00:00:00 2024\nSubject: One\nFrom: a@b\n\nfirst\n>From quoted\nFrom the middle\n\n\
             From b Mon Jan 1 00:00:00 2024\nSubject: Two\nFrom: a@b\n\nsecond\n";
-        let page = extract("a.mbox", mailbox.as_bytes());
-        assert_eq!(page.media_type, "application/mbox");
-        assert_eq!(page.text, "One\nTwo");
-        assert_eq!(page.parts[0].text, "From: a@b\nfirst\nFrom quoted\nFrom the middle");
-        assert_eq!(page.parts[1].field("title"), Some("Two"));
+        let extracted = extract("a.mbox", mailbox.as_bytes());
+        assert_eq!(extracted.media_type, "application/mbox");
+        assert_eq!(extracted.text, "One\nTwo");
+        assert_eq!(extracted.parts[0].text, "From: a@b\nfirst\nFrom quoted\nFrom the middle");
+        assert_eq!(extracted.parts[1].field("title"), Some("Two"));
     }
 }

@@ -9,34 +9,34 @@ use std::io::Read;
 use ingather_model::limits;
 
 use crate::Input;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Bytes of a picture or sound that are looked at; what it says about itself is near its ends.
 const HEAD_BYTES: u64 = 4 << 20;
 
 /// What a picture says about itself; the text of a metafile.
-pub(crate) fn image(input: Input, page: &mut Page<'_>) -> Outcome {
-    if matches!(page.media_type(), "image/emf" | "image/wmf") {
+pub(crate) fn image(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    if matches!(sink.media_type(), "image/emf" | "image/wmf") {
         let bytes = input.into_bytes()?;
-        metafile::read(&bytes, page);
+        metafile::read(&bytes, sink);
         return Ok(());
     }
     let mut bytes = Vec::new();
-    let most = if page.is_seeing() { limits::PICTURE_BYTES_MAX + 1 } else { HEAD_BYTES };
+    let most = if sink.is_seeing() { limits::PICTURE_BYTES_MAX + 1 } else { HEAD_BYTES };
     input.take(most).read_to_end(&mut bytes)?;
-    exif::read(&bytes[..bytes.len().min(HEAD_BYTES as usize)], page);
-    match page.words_in_picture(&bytes) {
-        Some(seen) => page.seen(seen),
+    exif::read(&bytes[..bytes.len().min(HEAD_BYTES as usize)], sink);
+    match sink.words_in_picture(&bytes) {
+        Some(seen) => sink.seen(seen),
         None => Err("a picture has no text".into()),
     }
 }
 
 /// What a sound says about itself: its title, artist and album are its text.
-pub(crate) fn audio(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn audio(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let tail_at = input.len().saturating_sub(128);
     let tail = input.range(tail_at, usize::try_from(input.len() - tail_at).unwrap_or(0))?;
     let bytes = input.head(HEAD_BYTES as usize)?;
-    tags::read(&bytes, &tail, page);
+    tags::read(&bytes, &tail, sink);
     Ok(())
 }
 

@@ -6,11 +6,11 @@ use std::io::Read;
 
 use crate::formats::archives::zip::Zip;
 use crate::formats::html;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Reads a document or book; nothing when the ZIP file is none.
-pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
+pub(crate) fn read(zip: &mut Zip, page: &mut TextSink<'_>) -> Option<Outcome> {
     let kind = zip.find_read("mimetype", page.budget()).unwrap_or_default();
     let kind = String::from_utf8_lossy(&kind).trim().to_owned();
     if kind == "application/epub+zip"
@@ -30,7 +30,7 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
     Some(document(zip, page))
 }
 
-fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
+fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
     if let Some(meta) = zip.find_read("meta.xml", page.budget()) {
         properties(&meta, page);
     }
@@ -55,10 +55,10 @@ fn document(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
             page.inner_by(object, |page| {
                 page.set_media_type("application/vnd.oasis.opendocument.text");
                 let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), false, page));
-                if let Err(trouble) = outcome {
-                    page.reason(trouble.0);
+                if let Err(parse_error) = outcome {
+                    page.reason(parse_error.0);
                 }
-                page.settle();
+                page.note_if_empty();
             });
         } else if name.starts_with("Pictures/") || name.starts_with("Object ") && !name.contains('/') {
             match zip.part(index, page.budget()) {
@@ -103,7 +103,7 @@ impl Place {
             || (self.annotations > 0 && matches!(name, "date" | "date-string"))
     }
 
-    fn open(&mut self, tag: &xml::Tag<'_>, page: &mut Page<'_>) {
+    fn open(&mut self, tag: &xml::Tag<'_>, page: &mut TextSink<'_>) {
         let name = tag.name();
         if self.is_silent(name) {
             self.silent += 1;
@@ -142,7 +142,7 @@ impl Place {
     }
 
     /// Begins a paragraph, a heading or an item of a list.
-    fn begin(&mut self, tag: &xml::Tag<'_>, page: &mut Page<'_>) {
+    fn begin(&mut self, tag: &xml::Tag<'_>, page: &mut TextSink<'_>) {
         if self.turned && !page.is_in_cell() {
             self.turned = false;
             self.pages = self.pages.max(1) + 1;
@@ -159,7 +159,7 @@ impl Place {
         self.items = 0;
     }
 
-    fn close(&mut self, name: &str, page: &mut Page<'_>) {
+    fn close(&mut self, name: &str, page: &mut TextSink<'_>) {
         match name {
             "p" | "h" => {
                 self.paragraphs = self.paragraphs.saturating_sub(1);
@@ -187,7 +187,7 @@ impl Place {
 }
 
 /// Writes the text of one part.
-fn body(source: impl Read, samples: bool, page: &mut Page<'_>) -> Outcome {
+fn body(source: impl Read, samples: bool, page: &mut TextSink<'_>) -> Outcome {
     let mut place = Place { samples, ..Place::default() };
     let mut described = 0usize;
     let outcome = xml::walk(source, |met| {
@@ -214,7 +214,7 @@ fn body(source: impl Read, samples: bool, page: &mut Page<'_>) -> Outcome {
     outcome
 }
 
-fn properties(meta: &[u8], page: &mut Page<'_>) {
+fn properties(meta: &[u8], page: &mut TextSink<'_>) {
     let (mut value, mut custom) = (String::new(), None);
     let _ = xml::walk(meta, |met| {
         match met {
@@ -255,7 +255,7 @@ fn properties(meta: &[u8], page: &mut Page<'_>) {
 }
 
 /// Reads a book: its chapters in the order of reading.
-fn book(zip: &mut Zip, page: &mut Page<'_>) -> Outcome {
+fn book(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
     let container = zip.find_read("META-INF/container.xml", page.budget()).unwrap_or_default();
     let mut package = None;
     xml::walk(container.as_slice(), |met| {

@@ -20,7 +20,7 @@ pub(crate) use self::sheet::header_text as sheet_header;
 use self::relations::{Relation, Relations};
 pub(crate) use self::sheet::gap;
 use crate::formats::archives::zip::Zip;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Kinds of relation whose targets are opened as parts.
@@ -41,9 +41,9 @@ const EMBEDDED: &[&str] = &[
 const NAMED: &[&str] = &["package", "image", "aFChunk", "subDocument", "video", "audio", "media"];
 
 /// Reads an office document; nothing when the ZIP file is none.
-pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
-    let kinds = zip.find_read("[Content_Types].xml", page.budget())?;
-    let root = Relations::of(zip, "", page.budget());
+pub(crate) fn read(zip: &mut Zip, sink: &mut TextSink<'_>) -> Option<Outcome> {
+    let kinds = zip.find_read("[Content_Types].xml", sink.budget())?;
+    let root = Relations::of(zip, "", sink.budget());
     let main = root.kind("officeDocument").or_else(|| root.kind("document"));
     let main = main.map(|relation| relation.target.clone());
     let main = main.or_else(|| {
@@ -59,7 +59,7 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
         .map(str::to_owned)
     })?;
     let kind = content_type(&kinds, &main).unwrap_or_default();
-    let reader: fn(&mut Zip, &str, &mut Page<'_>) -> Outcome = if kind.contains("wordprocessingml")
+    let reader: fn(&mut Zip, &str, &mut TextSink<'_>) -> Outcome = if kind.contains("wordprocessingml")
         || kind.contains("ms-word")
         || main.starts_with("word/")
     {
@@ -76,11 +76,11 @@ pub(crate) fn read(zip: &mut Zip, page: &mut Page<'_>) -> Option<Outcome> {
         return None;
     };
     if let Some(media) = media_type(&kind) {
-        page.set_media_type(&media);
+        sink.set_media_type(&media);
     }
-    properties(zip, &root, page);
-    let outcome = reader(zip, &main, page);
-    embedded(zip, page);
+    properties(zip, &root, sink);
+    let outcome = reader(zip, &main, sink);
+    embedded(zip, sink);
     Some(outcome)
 }
 
@@ -108,10 +108,10 @@ fn content_type(list: &[u8], part: &str) -> Option<String> {
 }
 
 /// Title, author, dates and the like.
-fn properties(zip: &mut Zip, root: &Relations, page: &mut Page<'_>) {
+fn properties(zip: &mut Zip, root: &Relations, sink: &mut TextSink<'_>) {
     for kind in ["core-properties", "extended-properties", "custom-properties"] {
         let Some(target) = root.kind(kind).map(|relation| relation.target.clone()) else { continue };
-        let Some(bytes) = zip.find_read(&target, page.budget()) else { continue };
+        let Some(bytes) = zip.find_read(&target, sink.budget()) else { continue };
         let (mut value, mut custom) = (String::new(), None);
         let _ = xml::walk(bytes.as_slice(), |met| {
             match met {
@@ -129,7 +129,7 @@ fn properties(zip: &mut Zip, root: &Relations, page: &mut Page<'_>) {
                         _ => field,
                     };
                     if let Some(field) = field {
-                        page.field(&field, &value);
+                        sink.field(&field, &value);
                     }
                     value.clear();
                 }
@@ -160,13 +160,13 @@ fn property_field(name: &str) -> Option<&'static str> {
 }
 
 /// Opens what is embedded anywhere in the package, each thing once.
-fn embedded(zip: &mut Zip, page: &mut Page<'_>) {
+fn embedded(zip: &mut Zip, sink: &mut TextSink<'_>) {
     let lists: Vec<String> =
         zip.names().filter(|name| name.ends_with(".rels")).filter_map(relations::owner_of).collect();
     let mut met = HashSet::new();
     let mut order = Vec::new();
     for owner in lists {
-        for relation in Relations::of(zip, &owner, page.budget()).all {
+        for relation in Relations::of(zip, &owner, sink.budget()).all {
             if EMBEDDED.contains(&relation.kind.as_str())
                 && !relation.external
                 && met.insert(relation.target.clone())
@@ -180,12 +180,12 @@ fn embedded(zip: &mut Zip, page: &mut Page<'_>) {
     for (_, Relation { kind, target, .. }) in order {
         let Some(index) = zip.find(&target) else { continue };
         let name = target.rsplit('/').next().unwrap_or(&target).to_owned();
-        match zip.part(index, page.budget()) {
+        match zip.part(index, sink.budget()) {
             Ok(input) if input.is_empty() => {}
             // Names of media are those of files that people chose, unless a program had none and numbered them.
-            Ok(input) if NAMED.contains(&kind.as_str()) => page.part(&name, None, input),
-            Ok(input) => page.inner(&name, input),
-            Err(error) => page.inner_by(&name, |page| page.reason(error.to_string())),
+            Ok(input) if NAMED.contains(&kind.as_str()) => sink.part(&name, None, input),
+            Ok(input) => sink.inner(&name, input),
+            Err(error) => sink.inner_by(&name, |sink| sink.reason(error.to_string())),
         }
     }
 }
@@ -269,11 +269,11 @@ pub(crate) mod tests {
                 ("word/embeddings/inner.txt", "inner words"),
             ],
         );
-        let page = extract("a.docm", &bytes);
-        assert_eq!(page.media_type, "application/vnd.ms-word.document.macroenabled.12");
-        assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
-        assert_eq!(page.text, "body\ninner.txt");
-        assert_eq!(page.parts[0].text, "inner words");
+        let extracted = extract("a.docm", &bytes);
+        assert_eq!(extracted.media_type, "application/vnd.ms-word.document.macroenabled.12");
+        assert_eq!((extracted.field("title"), extracted.field("author")), (Some("The title"), Some("Ann")));
+        assert_eq!(extracted.text, "body\ninner.txt");
+        assert_eq!(extracted.parts[0].text, "inner words");
     }
 
     #[test]
@@ -294,10 +294,10 @@ pub(crate) mod tests {
                 ("docProps/thumbnail.jpeg", "\u{7}"),
             ],
         );
-        let page = extract("a.docx", &bytes);
-        assert_eq!(page.text, "body");
+        let extracted = extract("a.docx", &bytes);
+        assert_eq!(extracted.text, "body");
         assert_eq!(
-            page.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+            extracted.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
             ["oleObject1.bin", "thumbnail.jpeg"]
         );
     }

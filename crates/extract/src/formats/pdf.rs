@@ -23,7 +23,7 @@ use self::scans::Scan;
 use crate::Input;
 use crate::cipher::Hash;
 use crate::decode;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Attachments, bookmarks and fields of one file.
 const ITEMS_MAX: usize = 10_000;
@@ -31,7 +31,7 @@ const ITEMS_MAX: usize = 10_000;
 const DEPTH_MAX: usize = 64;
 
 /// Reads a file.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let pdf = protection::open(input.into_bytes()?, page)?;
     let catalog: Dict<'_> = pdf.xref().get(pdf.xref().root_id()).unwrap_or_else(Dict::empty);
     properties::read(&pdf, &catalog, page);
@@ -108,7 +108,7 @@ fn text_of(dict: &Dict<'_>, key: &str) -> String {
 }
 
 /// Writes what people remarked on a page, each after its author, and takes files that are pinned to it.
-fn remarks(leaf: &Dict<'_>, page: &mut Page<'_>) {
+fn remarks(leaf: &Dict<'_>, page: &mut TextSink<'_>) {
     let Some(all) = leaf.get::<Array<'_>>("Annots") else { return };
     for remark in all.iter::<Dict<'_>>().take(ITEMS_MAX) {
         let kind = remark.get::<hayro_syntax::object::Name<'_>>("Subtype");
@@ -128,7 +128,7 @@ fn remarks(leaf: &Dict<'_>, page: &mut Page<'_>) {
 }
 
 /// Writes the titles of the outline.
-fn bookmarks(catalog: &Dict<'_>, page: &mut Page<'_>) {
+fn bookmarks(catalog: &Dict<'_>, page: &mut TextSink<'_>) {
     let Some(outline) = catalog.get::<Dict<'_>>("Outlines") else { return };
     let mut open: Vec<Dict<'_>> = outline.get("First").into_iter().collect();
     for _ in 0..ITEMS_MAX {
@@ -143,7 +143,7 @@ fn bookmarks(catalog: &Dict<'_>, page: &mut Page<'_>) {
 }
 
 /// Opens the files that are attached.
-fn attachments(catalog: &Dict<'_>, page: &mut Page<'_>) {
+fn attachments(catalog: &Dict<'_>, page: &mut TextSink<'_>) {
     let tree = catalog.get::<Dict<'_>>("Names").and_then(|names| names.get::<Dict<'_>>("EmbeddedFiles"));
     let mut open: Vec<(Dict<'_>, usize)> = tree.into_iter().map(|tree| (tree, 0)).collect();
     let mut count = 0;
@@ -167,7 +167,7 @@ fn attachments(catalog: &Dict<'_>, page: &mut Page<'_>) {
 }
 
 /// Opens one attached file.
-fn attachment(name: &str, file: &Dict<'_>, page: &mut Page<'_>) {
+fn attachment(name: &str, file: &Dict<'_>, page: &mut TextSink<'_>) {
     let own = ["UF", "F", "Unix", "DOS", "Mac"]
         .into_iter()
         .map(|key| text_of(file, key))

@@ -6,11 +6,11 @@ use ingather_model::limits;
 
 use crate::Input;
 use crate::decode::Text;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Text as it is.
-pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut text = Text::new();
     let mut buffer = vec![0; limits::READ_BUFFER_BYTES];
     let mut ended = false;
@@ -24,49 +24,49 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
         text.push(&buffer[..length], ended);
     }
     if text.binary {
-        page.set_media_type(crate::detect::of_binary(page.name()));
+        sink.set_media_type(crate::detect::of_binary(sink.name()));
         return Err("it begins as text and goes on as data".into());
     }
     if text.truncated {
-        page.reason("the text is longer than is kept; the rest was cut off");
+        sink.reason("the text is longer than is kept; the rest was cut off");
     }
-    if page.media_type() == "text/markdown"
+    if sink.media_type() == "text/markdown"
         && let Some(title) = crate::markdown::title(&text.text)
     {
-        page.field("title", &title);
+        sink.field("title", &title);
     }
-    page.text(&text.text);
+    sink.text(&text.text);
     Ok(())
 }
 
 /// The text between tags.
-pub(crate) fn xml(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn xml(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut title = None;
     let outcome = xml::walk(input, |met| {
         match met {
             Met::Open(tag) => {
-                page.space();
+                sink.space();
                 if tag.name() == "title" && title.is_none() {
                     title = Some((String::new(), true));
                 }
             }
             Met::Close(name) => {
-                page.space();
+                sink.space();
                 if let Some((_, open)) = title.as_mut().filter(|_| name == "title") {
                     *open = false;
                 }
             }
             Met::Text(text) => {
-                page.text(text);
+                sink.text(text);
                 if let Some((title, _)) = title.as_mut().filter(|(_, open)| *open) {
                     title.push_str(text);
                 }
             }
         }
-        if page.is_full() { Go::Stop } else { Go::On }
+        if sink.is_full() { Go::Stop } else { Go::On }
     });
     if let Some((title, _)) = title {
-        page.field("title", &title);
+        sink.field("title", &title);
     }
     outcome
 }
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn xml_gives_its_text_and_title() {
-        let page = extract("a.xml", b"<?xml version='1.0'?><a><title>T</title><b>one</b><b>two</b></a>");
-        assert_eq!(page.text.split_whitespace().collect::<Vec<_>>(), ["T", "one", "two"]);
-        assert_eq!(page.field("title"), Some("T"));
+        let extracted = extract("a.xml", b"<?xml version='1.0'?><a><title>T</title><b>one</b><b>two</b></a>");
+        assert_eq!(extracted.text.split_whitespace().collect::<Vec<_>>(), ["T", "one", "two"]);
+        assert_eq!(extracted.field("title"), Some("T"));
         let cut = extract("a.xml", b"<?xml version='1.0'?><a><b>one</b><b");
         assert!(cut.text.contains("one"));
     }

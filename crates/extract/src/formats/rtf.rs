@@ -13,7 +13,7 @@ use self::destinations::Kind;
 use self::marks::Marks;
 use crate::Input;
 use crate::formats::legacy::{self, codepage};
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Groups inside each other.
 const DEPTH_MAX: usize = 1_000;
@@ -29,10 +29,10 @@ struct State {
 }
 
 /// Reads a document.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let bytes = input.into_bytes()?;
     let mut reading = Reading {
-        page,
+        sink,
         states: Vec::new(),
         state: State { kind: Kind::Body, skip: 1, encoding: WINDOWS_1252, hidden: false },
         fonts: HashMap::new(),
@@ -49,12 +49,12 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
     };
     let whole = reading.read(&bytes);
     reading.flush();
-    reading.marks.table(false, reading.page);
+    reading.marks.table(false, reading.sink);
     if whole { Ok(()) } else { Err("the file is cut off".into()) }
 }
 
 struct Reading<'p, 'b> {
-    page: &'p mut Page<'b>,
+    sink: &'p mut TextSink<'b>,
     states: Vec<State>,
     state: State,
     fonts: HashMap<i32, &'static Encoding>,
@@ -100,7 +100,7 @@ impl Reading<'_, '_> {
                 b'\r' | b'\n' => {}
                 byte => self.byte(*byte),
             }
-            if self.page.is_full() {
+            if self.sink.is_full() {
                 return true;
             }
         }
@@ -115,18 +115,18 @@ impl Reading<'_, '_> {
             match inner.kind {
                 Kind::Information(name) => {
                     let value = std::mem::take(&mut self.field);
-                    self.page.field(name, &value);
+                    self.sink.field(name, &value);
                 }
                 Kind::Object => {
                     let object = std::mem::take(&mut self.object);
-                    legacy::object::from_hex(&object, self.page);
+                    legacy::object::from_hex(&object, self.sink);
                 }
                 Kind::Picture => {
                     let digits = std::mem::take(&mut self.object);
-                    legacy::object::picture_from_hex(&digits, self.page);
+                    legacy::object::picture_from_hex(&digits, self.sink);
                 }
                 Kind::Apart => {
-                    self.page.line_break();
+                    self.sink.line_break();
                     self.marks = self.around.pop().unwrap_or_default();
                 }
                 _ => {}
@@ -226,8 +226,8 @@ impl Reading<'_, '_> {
                 self.state.hidden = false;
             }
             "v" => self.state.hidden = number != Some(0),
-            _ if self.page.is_marked() && self.marks.word(name, number) => {}
-            _ if self.page.is_marked() && self.is_text() && self.ends(name) => {}
+            _ if self.sink.is_marked() && self.marks.word(name, number) => {}
+            _ if self.sink.is_marked() && self.is_text() && self.ends(name) => {}
             _ => match destinations::character(name) {
                 Some(c) => self.character(c),
                 None => self.destination(name, starred),
@@ -242,7 +242,7 @@ impl Reading<'_, '_> {
     /// Whether a word ends a paragraph, a cell or a row.
     fn ends(&mut self, name: &str) -> bool {
         self.flush();
-        self.marks.end(name, self.page)
+        self.marks.end(name, self.sink)
     }
 
     fn destination(&mut self, name: &str, starred: bool) {
@@ -258,7 +258,7 @@ impl Reading<'_, '_> {
             return;
         }
         if kind == Kind::Apart {
-            self.page.line_break();
+            self.sink.line_break();
             if inside != Kind::Apart {
                 self.around.push(self.marks.apart());
             }
@@ -334,13 +334,13 @@ impl Reading<'_, '_> {
             return;
         }
         match self.state.kind {
-            Kind::Label if self.page.is_marked() => self.marks.label(text),
-            Kind::Body | Kind::Apart if self.page.is_marked() => {
-                if self.marks.begin(text, self.page) {
-                    self.page.text(text);
+            Kind::Label if self.sink.is_marked() => self.marks.label(text),
+            Kind::Body | Kind::Apart if self.sink.is_marked() => {
+                if self.marks.begin(text, self.sink) {
+                    self.sink.text(text);
                 }
             }
-            Kind::Body | Kind::Apart | Kind::Label => self.page.text(text),
+            Kind::Body | Kind::Apart | Kind::Label => self.sink.text(text),
             Kind::Information(_) => self.field.push_str(text),
             Kind::Skipped | Kind::Document | Kind::Fonts | Kind::Object | Kind::Picture => {}
         }
@@ -358,16 +358,16 @@ mod tests {
 
     #[test]
     fn words_charsets_and_information_are_read() {
-        let page = extract(
+        let extracted = extract(
             "a.rtf",
             b"{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 X;}{\\f2\\fcharset128 Y;}}\
               {\\info{\\title A {\\b title}}{\\author Ann}}{\\*\\unknown gone}\\f0 caf\\'e9 \\f1\\'cf\\f2\\'83\\'65\\f0\\par\n\
               \\u8364 ?\\uc0\\u8364\\tab x\\-y{\\v hidden}{\\header top\\par}\\{\\}{\\field{\\*\\fldinst HYPERLINK \"http://x\"}{\\fldrslt link}}}",
         );
-        assert_eq!(page.text, "caf\u{e9} \u{41f}\u{30c6}\n\u{20ac}\u{20ac}\txy\ntop\n{}link");
-        assert_eq!(page.field("title"), Some("A title"));
-        assert_eq!(page.field("author"), Some("Ann"));
-        assert_eq!(page.reason, None);
+        assert_eq!(extracted.text, "caf\u{e9} \u{41f}\u{30c6}\n\u{20ac}\u{20ac}\txy\ntop\n{}link");
+        assert_eq!(extracted.field("title"), Some("A title"));
+        assert_eq!(extracted.field("author"), Some("Ann"));
+        assert_eq!(extracted.reason, None);
     }
 
     #[test]
@@ -392,9 +392,9 @@ mod tests {
 
     #[test]
     fn a_cut_file_keeps_its_words_and_says_so() {
-        let page = extract("a.rtf", b"{\\rtf1 some words {\\b bold");
-        assert_eq!(page.text, "some words bold");
-        assert!(page.reason.is_some());
+        let extracted = extract("a.rtf", b"{\\rtf1 some words {\\b bold");
+        assert_eq!(extracted.text, "some words bold");
+        assert!(extracted.reason.is_some());
         assert_eq!(extract("a.rtf", b"{\\rtf1 a\\bin99999 b").text, "a");
     }
 }

@@ -11,7 +11,7 @@ use ingather_model::limits;
 
 use super::confine;
 use super::frames::{self, Word};
-use crate::input::{Eyes, Room, Spill};
+use crate::input::{Eyes, Scratch, Spill};
 use crate::pictures::Seen;
 use crate::{Extracted, Input, Request, detect};
 
@@ -42,7 +42,7 @@ pub fn serve(work: Work) -> io::Result<()> {
         in_force.seccomp = confine::finish().is_ok();
         Child {
             socket: Rc::new(RefCell::new(BufReader::with_capacity(limits::READ_BUFFER_BYTES, socket))),
-            room: Room::new(Arc::new(scratch)),
+            scratch: Scratch::new(Arc::new(scratch)),
             work,
         }
         .serve(&in_force)
@@ -53,7 +53,7 @@ pub fn serve(work: Work) -> io::Result<()> {
 struct Child {
     /// What it hears; it answers through the same socket.
     socket: Rc<RefCell<BufReader<File>>>,
-    room: Rc<Room>,
+    scratch: Rc<Scratch>,
     work: Work,
 }
 
@@ -113,7 +113,7 @@ impl Child {
             } else if (memory.len() + bytes.len()) as u64 <= request.limits.memory_input_bytes {
                 memory.extend_from_slice(&bytes);
             } else {
-                let mut spill = Spill::begin(&self.room)?;
+                let mut spill = Spill::begin(&self.scratch)?;
                 spill.push(&std::mem::take(&mut memory))?;
                 spill.push(&bytes)?;
                 spilled = Some(spill);
@@ -127,7 +127,7 @@ impl Child {
         let input = spilled.map_or_else(|| Input::memory(memory), Spill::input);
         let socket = Rc::clone(&self.socket);
         let eyes = Eyes::new(move |picture| ask(&socket, picture));
-        Ok(Received::All(input.beside(&self.room).seen_by(&eyes)))
+        Ok(Received::All(input.beside(&self.scratch).seen_by(&eyes)))
     }
 }
 

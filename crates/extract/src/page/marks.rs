@@ -1,7 +1,7 @@
 //! Light marks for headings, lists, tables and pages, in the form of Markdown when it is asked for. Without it tables are
 //! rows of cells set apart by tabs, and only numbers of lists are written.
 
-use super::Page;
+use super::TextSink;
 
 /// Levels of headings.
 const LEVELS_MAX: u8 = 6;
@@ -21,7 +21,7 @@ pub(super) struct Table {
     in_list: bool,
 }
 
-impl Page<'_> {
+impl TextSink<'_> {
     /// Whether marks are written.
     pub(crate) fn is_marked(&self) -> bool {
         self.budget.options.markdown
@@ -174,16 +174,16 @@ mod tests {
     use super::*;
     use crate::{Input, Request};
 
-    fn write(markdown: bool, fill: impl FnOnce(&mut Page<'_>)) -> String {
+    fn write(markdown: bool, fill: impl FnOnce(&mut TextSink<'_>)) -> String {
         let mut request = Request::default();
         request.options.markdown = markdown;
         let budget = Budget::new(&request, &Input::memory(Vec::new()));
-        let mut page = Page::new(&budget, 0, "a");
+        let mut page = TextSink::new(&budget, 0, "a");
         fill(&mut page);
         page.finish().text
     }
 
-    fn example(page: &mut Page<'_>) {
+    fn example(page: &mut TextSink<'_>) {
         page.page_mark(1);
         page.title_line(1, "Title");
         page.paragraph();

@@ -2,14 +2,14 @@
 
 use ingather_model::limits;
 
-use super::{Outcome, Page};
+use super::{Outcome, TextSink};
 use crate::pictures::{self, Seen};
 
 /// Dots that a letter needs; whatever is smaller is an icon.
 const HEIGHT_MIN: u32 = 12;
 const WIDTH_MIN: u32 = 24;
 
-impl Page<'_> {
+impl TextSink<'_> {
     /// Whether somebody looks at pictures.
     pub(crate) fn is_seeing(&self) -> bool {
         self.budget.eyes.is_some()
@@ -39,7 +39,7 @@ impl Page<'_> {
 
     /// Writes what was seen in a picture.
     pub(crate) fn seen(&mut self, seen: Seen) -> Outcome {
-        let words = seen.map_err(crate::page::Trouble)?;
+        let words = seen.map_err(crate::page::ParseError)?;
         if words.trim().is_empty() {
             return Err("there are no words in the picture".into());
         }

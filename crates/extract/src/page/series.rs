@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use ingather_model::balance::counted;
 
-use super::{Outcome, Page};
+use super::{Outcome, TextSink};
 
 /// Ends a series, also when its reader panics.
 struct Ends<'b>(&'b Cell<bool>, bool);
@@ -16,7 +16,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-impl<'b> Page<'b> {
+impl<'b> TextSink<'b> {
     /// Reads parts of which each is whole by itself. This holds for a document and for what nothing but its packing is
     /// around, such as `.gz`; beside other parts the bounds of all of them are those of the container.
     pub(crate) fn series(&mut self, read: impl FnOnce(&mut Self) -> Outcome) -> Outcome {

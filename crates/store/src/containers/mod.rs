@@ -10,7 +10,8 @@ use crate::documents::take_ids;
 use crate::error::Result;
 use crate::queries;
 
-/// A container as stored. Equal acls are kept once.
+/// A container as stored. Equal acls are kept once. A folder that is replaced, moved below another one or put on another device
+/// and accepted there is a new container; the old one stays for documents that still refer to it, and its id is never used again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
     /// Its id.
@@ -36,7 +37,11 @@ pub struct Ruled {
     pub acl: AclId,
 }
 
-/// An acl that has to admit, too, before documents of a job at a container or below it are shown.
+/// An acl that must admit, too, before documents of a job in a container or below it are shown.
+///
+/// It is added for every job of the connection when a container is listed with another acl: what it was before rules on,
+/// since outputs may hold content that was read under it. It goes for one job when a complete run of that job has looked at
+/// all that is below, and for jobs that are gone once other jobs have sent their entries. At rest there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingAcl {
     /// The container.

@@ -93,7 +93,7 @@ fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
         let store = Store::open(&fresh.target).unwrap();
         let new = NewDocument {
             id: DocumentId(1),
-            key: DocumentKey { parent: 1, own: 1 },
+            key: DocumentKey { parent_hash: 1, key_hash: 1 },
             name: "a".to_owned(),
             version: Digest(1),
             access: Digest(1),

@@ -2,7 +2,7 @@
 
 use crate::Input;
 use crate::decode;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// How each one begins.
 pub(crate) const MAGIC: &[u8] = b"!<arch>\n";
@@ -13,7 +13,7 @@ const NAMES_BYTES_MAX: usize = 16 << 20;
 const NAME_BYTES_MAX: usize = 64 << 10;
 
 /// Members are parts.
-pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut at = MAGIC.len() as u64;
     let mut names = Vec::new();
     let mut first = true;
@@ -45,12 +45,12 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
             raw => text(raw.strip_suffix(b"/").unwrap_or(raw)),
         };
         if std::mem::take(&mut first) && name == "debian-binary" {
-            page.set_media_type("application/vnd.debian.binary-package");
+            sink.set_media_type("application/vnd.debian.binary-package");
             continue;
         }
         let member = input.piece(data, length)?;
         let whole = member.len() == length;
-        page.part(&name, None, member);
+        sink.part(&name, None, member);
         if !whole {
             return Err("the archive is cut off".into());
         }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn members_are_parts_under_their_short_and_long_names() {
-        let page = extract(
+        let extracted = extract(
             "a.ar",
             &ar(&[
                 ("/", b"symbols"),
@@ -101,7 +101,8 @@ mod tests {
                 ("#1/8", b"bsd.txt\0three"),
             ]),
         );
-        let parts: Vec<_> = page.parts.iter().map(|part| (part.name.as_str(), part.text.as_str())).collect();
+        let parts: Vec<_> =
+            extracted.parts.iter().map(|part| (part.name.as_str(), part.text.as_str())).collect();
         assert_eq!(parts, [("a.txt", "one"), ("a name that is long.txt", "two"), ("bsd.txt", "three")]);
         let cut = extract("a.ar", &ar(&[("a.txt/", b"words that are cut")])[..80]);
         assert!(cut.broken_off && !cut.parts[0].text.is_empty());
@@ -110,8 +111,8 @@ mod tests {
     #[test]
     fn a_package_of_debian_is_known_and_opened() {
         let data = tar(&[("./usr/share/doc/a", b'0', b"words")]);
-        let page = extract("a.deb", &ar(&[("debian-binary", b"2.0\n"), ("data.tar", &data)]));
-        assert_eq!(page.media_type, "application/vnd.debian.binary-package");
-        assert_eq!(page.parts[0].parts[0].text, "words");
+        let extracted = extract("a.deb", &ar(&[("debian-binary", b"2.0\n"), ("data.tar", &data)]));
+        assert_eq!(extracted.media_type, "application/vnd.debian.binary-package");
+        assert_eq!(extracted.parts[0].parts[0].text, "words");
     }
 }

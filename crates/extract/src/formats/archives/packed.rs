@@ -7,28 +7,28 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::Input;
-use crate::page::{Expanding, Outcome, Page};
+use crate::page::{Expanding, Outcome, TextSink};
 
 /// A file packed by gzip; several one after the other count as one.
-pub(crate) fn gzip(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn gzip(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let head = input.head(512)?;
     let name = gzip_name(&head);
-    unpack(MultiGzDecoder::new(BufReader::new(input)), name, page)
+    unpack(MultiGzDecoder::new(BufReader::new(input)), name, sink)
 }
 
 /// A file packed by bzip2.
-pub(crate) fn bzip2(input: Input, page: &mut Page<'_>) -> Outcome {
-    unpack(bzip2_rs::DecoderReader::new(BufReader::new(input)), None, page)
+pub(crate) fn bzip2(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    unpack(bzip2_rs::DecoderReader::new(BufReader::new(input)), None, sink)
 }
 
 /// A file packed by xz.
-pub(crate) fn xz(input: Input, page: &mut Page<'_>) -> Outcome {
-    unpack(lzma_rust2::XzReader::new(BufReader::new(input), true), None, page)
+pub(crate) fn xz(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    unpack(lzma_rust2::XzReader::new(BufReader::new(input), true), None, sink)
 }
 
 /// A file packed by zstd; several one after the other count as one.
-pub(crate) fn zstd(input: Input, page: &mut Page<'_>) -> Outcome {
-    unpack(Frames { input: BufReader::new(input), frame: None }, None, page)
+pub(crate) fn zstd(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    unpack(Frames { input: BufReader::new(input), frame: None }, None, sink)
 }
 
 /// Frames of zstd that follow each other.
@@ -73,11 +73,11 @@ impl Read for Frames {
     }
 }
 
-fn unpack(packed: impl Read, name: Option<String>, page: &mut Page<'_>) -> Outcome {
-    let name = name.unwrap_or_else(|| inner_name(page.name()));
-    let (input, outcome) = page.budget().collect(&name, Expanding::over(page.budget(), packed));
+fn unpack(packed: impl Read, name: Option<String>, sink: &mut TextSink<'_>) -> Outcome {
+    let name = name.unwrap_or_else(|| inner_name(sink.name()));
+    let (input, outcome) = sink.budget().collect(&name, Expanding::over(sink.budget(), packed));
     if outcome.is_ok() || !input.is_empty() {
-        page.part(&name, None, input);
+        sink.part(&name, None, input);
     }
     Ok(outcome?)
 }
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn a_packed_archive_is_opened_twice() {
-        let page = extract("a.tgz", &gz(&tar(&[("x.txt", b'0', b"inside")])));
-        assert_eq!(page.parts[0].name, "a.tar");
-        assert_eq!(page.parts[0].parts[0].text, "inside");
+        let extracted = extract("a.tgz", &gz(&tar(&[("x.txt", b'0', b"inside")])));
+        assert_eq!(extracted.parts[0].name, "a.tar");
+        assert_eq!(extracted.parts[0].parts[0].text, "inside");
     }
 
     #[test]

@@ -5,16 +5,18 @@ use std::io;
 use sevenz_rust2::{ArchiveReader, Error, Password};
 
 use crate::Input;
-use crate::page::{Expanding, Outcome, Page, Trouble};
+use crate::page::{Expanding, Outcome, ParseError, TextSink};
 
 /// Members are parts. Passwords are tried until one opens something.
-pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
-    let passwords = page.options().passwords.iter().map(|word| Password::from(word.as_str()));
+pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    let passwords = sink.options().passwords.iter().map(|word| Password::from(word.as_str()));
     let mut outcome = Ok(());
     for password in std::iter::once(Password::empty()).chain(passwords) {
-        let before = page.parts();
-        outcome = with(password, &mut input, page);
-        if outcome.as_ref().err().is_none_or(|trouble| trouble.0 != PROTECTED) || page.parts() > before {
+        let before = sink.parts();
+        outcome = with(password, &mut input, sink);
+        if outcome.as_ref().err().is_none_or(|parse_error| parse_error.0 != PROTECTED)
+            || sink.parts() > before
+        {
             break;
         }
     }
@@ -24,31 +26,31 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
 /// What is said when no password fits.
 const PROTECTED: &str = "it is protected by a password";
 
-fn with(password: Password, input: &mut Input, page: &mut Page<'_>) -> Outcome {
-    let mut archive = ArchiveReader::new(input, password).map_err(trouble)?;
+fn with(password: Password, input: &mut Input, sink: &mut TextSink<'_>) -> Outcome {
+    let mut archive = ArchiveReader::new(input, password).map_err(parse_error)?;
     archive
         .for_each_entries(|entry, content| {
             if entry.is_directory() {
                 return Ok(true);
             }
-            let mut content = Expanding::over(page.budget(), &mut *content);
-            let (input, outcome) = page.budget().collect(entry.name(), &mut content);
+            let mut content = Expanding::over(sink.budget(), &mut *content);
+            let (input, outcome) = sink.budget().collect(entry.name(), &mut content);
             // The next member begins where this one ends.
             match outcome.and_then(|()| io::copy(&mut content, &mut io::sink())) {
-                Ok(_) => page.part(entry.name(), None, input),
+                Ok(_) => sink.part(entry.name(), None, input),
                 Err(error) => {
-                    page.lost_part(entry.name(), &error.to_string());
+                    sink.lost_part(entry.name(), &error.to_string());
                     return Err(error.into());
                 }
             }
             Ok(true)
         })
-        .map_err(trouble)
+        .map_err(parse_error)
 }
 
-fn trouble(error: Error) -> Trouble {
+fn parse_error(error: Error) -> ParseError {
     match error {
-        Error::PasswordRequired | Error::MaybeBadPassword(_) => Trouble(PROTECTED.to_owned()),
-        error => Trouble(error.to_string()),
+        Error::PasswordRequired | Error::MaybeBadPassword(_) => ParseError(PROTECTED.to_owned()),
+        error => ParseError(error.to_string()),
     }
 }

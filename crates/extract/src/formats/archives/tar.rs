@@ -4,13 +4,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::Input;
 use crate::decode;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Bytes of a long name or of the fields of one member.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
 
 /// Members are parts.
-pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut at = 0;
     let mut long_name = None;
     loop {
@@ -36,7 +36,7 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
                 }
                 let member = input.piece(data, size)?;
                 let whole = member.len() == size;
-                page.part(&name, None, member);
+                sink.part(&name, None, member);
                 if !whole {
                     return Err("the archive is cut off".into());
                 }
@@ -113,10 +113,10 @@ pub(crate) mod tests {
             ("dir/", b'5', b""),
             ("b.txt", 0, b"two"),
         ]);
-        let page = extract("a.tar", &bytes);
-        assert_eq!(page.media_type, "application/x-tar");
+        let extracted = extract("a.tar", &bytes);
+        assert_eq!(extracted.media_type, "application/x-tar");
         assert_eq!(
-            page.parts.iter().map(|part| (part.name.as_str(), part.text.as_str())).collect::<Vec<_>>(),
+            extracted.parts.iter().map(|part| (part.name.as_str(), part.text.as_str())).collect::<Vec<_>>(),
             [(long.as_str(), "one"), ("b.txt", "two")]
         );
     }
@@ -124,8 +124,8 @@ pub(crate) mod tests {
     #[test]
     fn what_is_cut_off_is_said() {
         let bytes = tar(&[("a.txt", b'0', &[b'x'; 2000])]);
-        let page = extract("a.tar", &bytes[..1500]);
-        assert_eq!(page.parts[0].text.len(), 988);
-        assert!(page.reason.is_some_and(|reason| reason.contains("cut off")));
+        let extracted = extract("a.tar", &bytes[..1500]);
+        assert_eq!(extracted.parts[0].text.len(), 988);
+        assert!(extracted.reason.is_some_and(|reason| reason.contains("cut off")));
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
 use crate::Input;
-use crate::page::{Expanding, Outcome, Page};
+use crate::page::{Expanding, Outcome, TextSink};
 
 /// Bytes of the headers of a record, and of an answer.
 const HEADERS_BYTES_MAX: usize = 256 << 10;
@@ -14,11 +14,11 @@ const HEADERS_BYTES_MAX: usize = 256 << 10;
 type Headers = Vec<(String, String)>;
 
 /// Reads records of WARC.
-pub(crate) fn warc(input: Input, page: &mut Page<'_>) -> Outcome {
-    page.series(|page| records(input, page))
+pub(crate) fn warc(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    sink.series(|sink| records(input, sink))
 }
 
-fn records(mut input: Input, page: &mut Page<'_>) -> Outcome {
+fn records(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut at = 0;
     loop {
         at += blank(&mut input, at)?;
@@ -37,15 +37,15 @@ fn records(mut input: Input, page: &mut Page<'_>) -> Outcome {
             header(&headers, "warc-target-uri").unwrap_or_default().trim_matches(['<', '>']).to_owned();
         let media = header(&headers, "content-type").unwrap_or_default();
         let kind = header(&headers, "warc-type").unwrap_or_default();
-        if matches!(kind, "response" | "resource" | "conversion") && !page.goes_on() {
+        if matches!(kind, "response" | "resource" | "conversion") && !sink.goes_on() {
             return Ok(());
         }
         match kind {
             "response" if media.starts_with("application/http") => {
-                answer(&mut input, body, size, &name, page)?
+                answer(&mut input, body, size, &name, sink)?
             }
             "response" | "resource" | "conversion" => {
-                page.part(&name, Some(media).filter(|media| !media.is_empty()), input.piece(body, size)?);
+                sink.part(&name, Some(media).filter(|media| !media.is_empty()), input.piece(body, size)?);
             }
             // What was asked, and what is said about all this.
             _ => {}
@@ -57,11 +57,11 @@ fn records(mut input: Input, page: &mut Page<'_>) -> Outcome {
 }
 
 /// Reads records of ARC: a line with address and length, then what the server answered.
-pub(crate) fn arc(input: Input, page: &mut Page<'_>) -> Outcome {
-    page.series(|page| answers(input, page))
+pub(crate) fn arc(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    sink.series(|sink| answers(input, sink))
 }
 
-fn answers(mut input: Input, page: &mut Page<'_>) -> Outcome {
+fn answers(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut at = 0;
     loop {
         at += blank(&mut input, at)?;
@@ -79,10 +79,10 @@ fn answers(mut input: Input, page: &mut Page<'_>) -> Outcome {
         at = body.saturating_add(size);
         // What the archive says about itself comes first.
         if !name.starts_with("filedesc:") {
-            if !page.goes_on() {
+            if !sink.goes_on() {
                 return Ok(());
             }
-            answer(&mut input, body, size, name, page)?;
+            answer(&mut input, body, size, name, sink)?;
         }
         if at > input.len() {
             return Err("the archive is cut off".into());
@@ -91,11 +91,11 @@ fn answers(mut input: Input, page: &mut Page<'_>) -> Outcome {
 }
 
 /// An answer of a server becomes a part.
-fn answer(input: &mut Input, at: u64, size: u64, name: &str, page: &mut Page<'_>) -> Outcome {
+fn answer(input: &mut Input, at: u64, size: u64, name: &str, sink: &mut TextSink<'_>) -> Outcome {
     let mut record = input.piece(at, size)?;
     let begin = window(&mut record, 0)?;
     if !begin.starts_with(b"HTTP/") {
-        page.part(name, None, record);
+        sink.part(name, None, record);
         return Ok(());
     }
     let (_, headers, length) = headers(&mut record, 0)?;
@@ -105,24 +105,24 @@ fn answer(input: &mut Input, at: u64, size: u64, name: &str, page: &mut Page<'_>
     let body: Box<dyn Read + '_> = if chunked { Box::new(Chunks::new(body)) } else { Box::new(body) };
     let packed = header(&headers, "content-encoding").unwrap_or_default().to_ascii_lowercase();
     let body: Box<dyn Read + '_> = match packed.as_str() {
-        "gzip" | "x-gzip" => Box::new(Expanding::over(page.budget(), MultiGzDecoder::new(body))),
-        "deflate" => Box::new(Expanding::over(page.budget(), ZlibDecoder::new(body))),
+        "gzip" | "x-gzip" => Box::new(Expanding::over(sink.budget(), MultiGzDecoder::new(body))),
+        "deflate" => Box::new(Expanding::over(sink.budget(), ZlibDecoder::new(body))),
         "" | "identity" => body,
         other => {
-            page.lost_part(name, &format!("unsupported: {other} as a way to pack answers"));
+            sink.lost_part(name, &format!("unsupported: {other} as a way to pack answers"));
             return Ok(());
         }
     };
     let declared = header(&headers, "content-type").filter(|media| !media.is_empty());
-    let (input, outcome) = page.budget().collect(name, body);
+    let (input, outcome) = sink.budget().collect(name, body);
     match outcome {
-        Err(error) if input.is_empty() => page.lost_part(name, &error.to_string()),
+        Err(error) if input.is_empty() => sink.lost_part(name, &error.to_string()),
         _ if input.is_empty() => {}
-        Ok(()) => page.part(name, declared, input),
+        Ok(()) => sink.part(name, declared, input),
         // The beginning of an answer that was cut off is still worth reading.
-        Err(error) => page.part_by(name, |page| {
-            crate::formats::read(page, declared, input);
-            page.broken_off(error.to_string());
+        Err(error) => sink.part_by(name, |sink| {
+            crate::formats::read(sink, declared, input);
+            sink.broken_off(error.to_string());
         }),
     }
     Ok(())
@@ -142,7 +142,7 @@ fn window(input: &mut Input, at: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The first line, the headers, and their length with the blank line.
-fn headers(input: &mut Input, at: u64) -> Result<(String, Headers, u64), crate::page::Trouble> {
+fn headers(input: &mut Input, at: u64) -> Result<(String, Headers, u64), crate::page::ParseError> {
     let window = window(input, at)?;
     let mut lines = Vec::new();
     let mut length = 0;
@@ -249,12 +249,12 @@ mod tests {
             record("resource", "text/plain", b"as it is"),
         ]
         .concat();
-        let page = extract("a.warc", &all);
-        assert_eq!(page.media_type, "application/warc");
-        let parts: Vec<_> = page.parts.iter().map(|part| part.text.as_str()).collect();
+        let extracted = extract("a.warc", &all);
+        assert_eq!(extracted.media_type, "application/warc");
+        let parts: Vec<_> = extracted.parts.iter().map(|part| part.text.as_str()).collect();
         assert_eq!(parts, ["plain words", "packed words", "one two\nx", "as it is"]);
         assert_eq!(
-            (page.parts[0].name.as_str(), page.parts[0].field("title")),
+            (extracted.parts[0].name.as_str(), extracted.parts[0].field("title")),
             ("http://example.org/response", Some("T"))
         );
         let cut = extract("a.warc", &all[..all.len() - 10]);
@@ -271,9 +271,9 @@ mod tests {
             b"\n",
         ]
         .concat();
-        let page = extract("a.arc", &bytes);
+        let extracted = extract("a.arc", &bytes);
         assert_eq!(
-            (page.media_type.as_str(), page.parts[0].text.as_str()),
+            (extracted.media_type.as_str(), extracted.parts[0].text.as_str()),
             ("application/x-arc", "old words")
         );
     }

@@ -12,7 +12,7 @@ use ingather_model::limits;
 use self::protection::Strong;
 use self::scan::scan;
 use crate::Input;
-use crate::page::{Budget, Expanding, Trouble};
+use crate::page::{Budget, Expanding, ParseError};
 
 /// Members that are listed.
 const MEMBERS_MAX: usize = 100_000;
@@ -71,7 +71,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 impl Zip {
     /// Reads the directory, or looks for members from the beginning.
-    pub(crate) fn open(mut input: Input) -> Result<Self, Trouble> {
+    pub(crate) fn open(mut input: Input) -> Result<Self, ParseError> {
         let (members, damaged) = match directory(&mut input) {
             Ok(Some(members)) if !members.is_empty() => (members, false),
             listed => {

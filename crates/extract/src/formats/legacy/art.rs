@@ -7,7 +7,7 @@ use flate2::read::ZlibDecoder;
 use ingather_model::limits;
 
 use super::{u16_at, u32_at};
-use crate::page::{Expanding, Page};
+use crate::page::{Expanding, TextSink};
 
 /// Drawings of one file.
 const DRAWINGS_MAX: usize = 1_000;
@@ -20,17 +20,17 @@ const KIND_OF_DRAWINGS_MAX: u16 = 0xf01c;
 
 /// Opens the drawings in a stream. They are looked for by their heads, because what leads to them differs from program to
 /// program. `met` holds the digests of those that were opened.
-pub(super) fn drawings(stream: &[u8], met: &mut HashSet<Vec<u8>>, page: &mut Page<'_>) {
+pub(super) fn drawings(stream: &[u8], met: &mut HashSet<Vec<u8>>, sink: &mut TextSink<'_>) {
     let mut at = 0;
-    while let Some(found) = stream.get(at..).and_then(|rest| next(rest, page.is_seeing())) {
+    while let Some(found) = stream.get(at..).and_then(|rest| next(rest, sink.is_seeing())) {
         at += found;
-        let Some((digest, bytes, length)) = drawing(&stream[at..], page) else {
+        let Some((digest, bytes, length)) = drawing(&stream[at..], sink) else {
             at += 1;
             continue;
         };
         at += length;
         if met.len() < DRAWINGS_MAX && met.insert(digest) {
-            page.inner("", bytes);
+            sink.inner("", bytes);
         }
     }
 }
@@ -47,7 +47,7 @@ fn next(stream: &[u8], is_seeing: bool) -> Option<usize> {
 }
 
 /// The drawing whose head stands at the beginning: its digest, its bytes, and its length in the stream.
-fn drawing(record: &[u8], page: &Page<'_>) -> Option<(Vec<u8>, Vec<u8>, usize)> {
+fn drawing(record: &[u8], sink: &TextSink<'_>) -> Option<(Vec<u8>, Vec<u8>, usize)> {
     let length = u32_at(record, 4) as usize;
     let data = record.get(HEAD_BYTES..)?.get(..length)?;
     // Odd instances have a second digest.
@@ -62,7 +62,7 @@ fn drawing(record: &[u8], page: &Page<'_>) -> Option<(Vec<u8>, Vec<u8>, usize)> 
     let bytes = match about[32] {
         0 => {
             let mut bytes = Vec::new();
-            let unpacked = Expanding::over(page.budget(), ZlibDecoder::new(packed));
+            let unpacked = Expanding::over(sink.budget(), ZlibDecoder::new(packed));
             // What comes before damage is still a drawing.
             let _ = unpacked.take(limits::EXTRACT_WHOLE_BYTES_MAX).read_to_end(&mut bytes);
             bytes

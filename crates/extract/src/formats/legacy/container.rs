@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::page::Trouble;
+use crate::page::ParseError;
 
 use super::{u16_at, u32_at, utf16};
 
@@ -39,7 +39,7 @@ pub(super) struct Container {
 }
 
 impl Container {
-    pub(super) fn open(bytes: Vec<u8>) -> Result<Self, Trouble> {
+    pub(super) fn open(bytes: Vec<u8>) -> Result<Self, ParseError> {
         let shift = u16_at(&bytes, 30);
         if bytes.len() < 512 || !(7..=16).contains(&shift) {
             return Err("the header of the container is damaged".into());

@@ -6,7 +6,7 @@ use super::word::of_language;
 use super::{codepage, narrow, u32_at, utf16};
 use crate::dates;
 use crate::formats::{html, rtf};
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Bytes that packed rich text may become.
 const RICH_TEXT_BYTES_MAX: usize = 64 << 20;
@@ -44,18 +44,18 @@ pub(crate) trait Properties {
 }
 
 /// Writes what a message says; `addresses` are those of its recipients.
-pub(crate) fn write(message: &dyn Properties, addresses: &[String], page: &mut Page<'_>) {
-    page.field("title", subject(&message.text(0x0037)));
-    people(message, addresses, page);
+pub(crate) fn write(message: &dyn Properties, addresses: &[String], sink: &mut TextSink<'_>) {
+    sink.field("title", subject(&message.text(0x0037)));
+    people(message, addresses, sink);
     for (field, tag) in [("created", 0x0039), ("created", 0x0e06), ("modified", 0x3008)] {
         if let Some(date) = message.number(tag).and_then(dates::from_file_time)
-            && (field != "created" || !page.has_field("created"))
+            && (field != "created" || !sink.has_field("created"))
         {
-            page.field(field, &date);
+            sink.field(field, &date);
         }
     }
-    page.field("message_id", &message.text(0x1035));
-    body(message, page);
+    sink.field("message_id", &message.text(0x1035));
+    body(message, sink);
 }
 
 /// The subject: stores put in front of it how long what comes before it is, such as `Re: `.
@@ -78,7 +78,7 @@ pub(crate) fn attachment_name(attachment: &dyn Properties) -> String {
     names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
-fn people(message: &dyn Properties, addresses: &[String], page: &mut Page<'_>) {
+fn people(message: &dyn Properties, addresses: &[String], sink: &mut TextSink<'_>) {
     let name = message.text(0x0c1a);
     let address = Some(message.text(0x5d01))
         .filter(|address| !address.is_empty())
@@ -90,10 +90,10 @@ fn people(message: &dyn Properties, addresses: &[String], page: &mut Page<'_>) {
         (false, true) => name,
         (true, _) => address,
     };
-    page.field("author", &author);
+    sink.field("author", &author);
     let mut line = |word: &str, names: &str| {
         if !names.is_empty() {
-            page.line(&format!("{word}: {names}"));
+            sink.line(&format!("{word}: {names}"));
         }
     };
     line("From", &author);
@@ -102,33 +102,33 @@ fn people(message: &dyn Properties, addresses: &[String], page: &mut Page<'_>) {
     line("Cc", &cc);
     line("Recipients", &addresses.join(", "));
     for name in to.split(';') {
-        page.field("to", name);
+        sink.field("to", name);
     }
     for name in cc.split(';') {
-        page.field("cc", name);
+        sink.field("cc", name);
     }
 }
 
 /// The body: as a page, as plain text, or as rich text; the first that has words.
-fn body(message: &dyn Properties, page: &mut Page<'_>) {
+fn body(message: &dyn Properties, sink: &mut TextSink<'_>) {
     if let Some(bytes) = message.bytes(0x1013, BINARY) {
         let encoding = message.number(0x3fde).and_then(|number| codepage(number as i32));
         return match encoding.filter(|_| std::str::from_utf8(&bytes).is_err()) {
-            Some(encoding) => html::fragment(&narrow(&bytes, encoding), page),
-            None => html::fragment_bytes(&bytes, page),
+            Some(encoding) => html::fragment(&narrow(&bytes, encoding), sink),
+            None => html::fragment_bytes(&bytes, sink),
         };
     }
     let html = message.text(0x1013);
     if !html.is_empty() {
-        return html::fragment(&html, page);
+        return html::fragment(&html, sink);
     }
     let plain = message.text(0x1000);
     if !plain.trim().is_empty() {
-        return page.text(&plain);
+        return sink.text(&plain);
     }
     if let Some(rich) = message.bytes(0x1009, BINARY).and_then(|packed| unpack(&packed)) {
         // A broken body gives the words before the damage.
-        let _ = rtf::read(crate::Input::memory(rich), page);
+        let _ = rtf::read(crate::Input::memory(rich), sink);
     }
 }
 

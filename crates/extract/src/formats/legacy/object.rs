@@ -3,15 +3,15 @@
 use super::container::Storage;
 use super::{narrow, storage, u16_at, u32_at};
 use crate::decode;
-use crate::page::Page;
+use crate::page::TextSink;
 use crate::pictures;
 
 /// Opens an embedded object as a part, unless there is nothing to read in it.
-pub(super) fn part(object: &Storage<'_>, page: &mut Page<'_>) {
+pub(super) fn part(object: &Storage<'_>, sink: &mut TextSink<'_>) {
     if let Some((name, bytes)) = packaged(object).or_else(|| wrapped(object)) {
         return match name.is_empty() {
-            true => page.inner(object.name(), bytes),
-            false => page.part(&name, None, bytes),
+            true => sink.inner(object.name(), bytes),
+            false => sink.part(&name, None, bytes),
         };
     }
     let known = ["WordDocument", "Workbook", "Book", "PowerPoint Document", "EncryptedPackage"];
@@ -19,19 +19,19 @@ pub(super) fn part(object: &Storage<'_>, page: &mut Page<'_>) {
     if !names.iter().any(|name| known.iter().any(|known| known.eq_ignore_ascii_case(name))) {
         return;
     }
-    page.inner_by(object.name(), |page| {
-        if let Err(trouble) = storage(object, page) {
-            page.reason(trouble.0);
+    sink.inner_by(object.name(), |sink| {
+        if let Err(parse_error) = storage(object, sink) {
+            sink.reason(parse_error.0);
         }
-        page.settle();
+        sink.note_if_empty();
     });
 }
 
 /// Reads a storage that wraps a single file; whether it does.
-pub(super) fn read(object: &Storage<'_>, page: &mut Page<'_>) -> bool {
+pub(super) fn read(object: &Storage<'_>, sink: &mut TextSink<'_>) -> bool {
     match packaged(object).or_else(|| wrapped(object)) {
         Some((name, bytes)) if !bytes.is_empty() => {
-            page.part(&name, None, bytes);
+            sink.part(&name, None, bytes);
             true
         }
         _ => false,
@@ -82,16 +82,16 @@ fn unhex(digits: &[u8]) -> Vec<u8> {
 }
 
 /// Opens a drawing that rich text holds in hexadecimal digits; other pictures have words for those who look at them.
-pub(crate) fn picture_from_hex(digits: &[u8], page: &mut Page<'_>) {
+pub(crate) fn picture_from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
     let bytes = unhex(digits);
     let Some(kind) = crate::detect::by_content(&bytes, "") else { return };
-    if matches!(kind, "image/emf" | "image/wmf") || (page.is_seeing() && pictures::MEDIA.contains(&kind)) {
-        page.inner(&format!("picture.{}", &kind[6..]), bytes);
+    if matches!(kind, "image/emf" | "image/wmf") || (sink.is_seeing() && pictures::MEDIA.contains(&kind)) {
+        sink.inner(&format!("picture.{}", &kind[6..]), bytes);
     }
 }
 
 /// Opens an object that rich text holds in hexadecimal digits.
-pub(crate) fn from_hex(digits: &[u8], page: &mut Page<'_>) {
+pub(crate) fn from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
     let bytes = unhex(digits);
     // Version, kind (2 = embedded), then three names with their lengths, then the content with its length.
     if u32_at(&bytes, 4) != 2 {
@@ -109,8 +109,8 @@ pub(crate) fn from_hex(digits: &[u8], page: &mut Page<'_>) {
     let Some(content) = bytes.get(at.saturating_add(4)..) else { return };
     let content = content.get(..length).unwrap_or(content);
     match package_of(content).filter(|_| class == "Package") {
-        Some((name, content)) => page.part(&name, None, content),
-        None if content.starts_with(&super::container::MAGIC) => page.inner(&class, content.to_vec()),
+        Some((name, content)) => sink.part(&name, None, content),
+        None if content.starts_with(&super::container::MAGIC) => sink.inner(&class, content.to_vec()),
         None => {}
     }
 }
@@ -135,8 +135,11 @@ mod tests {
     fn a_dropped_file_keeps_its_name() {
         let package = package("note.txt", b"dropped words");
         let native = [(package.len() as u32).to_le_bytes().as_slice(), &package].concat();
-        let page = extract("oleObject1.bin", &container(&[("\u{1}Ole10Native", &native)]));
-        assert_eq!((page.parts[0].name.as_str(), page.parts[0].text.as_str()), ("note.txt", "dropped words"));
+        let extracted = extract("oleObject1.bin", &container(&[("\u{1}Ole10Native", &native)]));
+        assert_eq!(
+            (extracted.parts[0].name.as_str(), extracted.parts[0].text.as_str()),
+            ("note.txt", "dropped words")
+        );
     }
 
     #[test]
@@ -148,9 +151,9 @@ mod tests {
         object.extend((package.len() as u32).to_le_bytes());
         object.extend(&package);
         let digits: String = object.iter().map(|byte| format!("{byte:02x}")).collect();
-        let page =
+        let extracted =
             extract("a.rtf", format!("{{\\rtf1 text{{\\object{{\\*\\objdata {digits}}}}}}}").as_bytes());
-        assert_eq!(page.parts[0].text, "dropped words");
-        assert_eq!(page.text, "text\nnote.txt");
+        assert_eq!(extracted.parts[0].text, "dropped words");
+        assert_eq!(extracted.text, "text\nnote.txt");
     }
 }

@@ -3,24 +3,24 @@
 use super::container::Storage;
 use super::message::{self, BINARY, Properties};
 use super::u32_at;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Reads a message.
-pub(super) fn read(storage: &Storage<'_>, page: &mut Page<'_>) -> Outcome {
-    self::message(storage, 32, page);
+pub(super) fn read(storage: &Storage<'_>, sink: &mut TextSink<'_>) -> Outcome {
+    self::message(storage, 32, sink);
     Ok(())
 }
 
 /// Reads a message whose properties begin after `header` bytes.
-fn message(storage: &Storage<'_>, header: usize, page: &mut Page<'_>) {
+fn message(storage: &Storage<'_>, header: usize, sink: &mut TextSink<'_>) {
     let recipients = storage.storages().into_iter();
     let recipients = recipients.filter(|child| child.name().starts_with("__recip_version1.0_"));
     let addresses: Vec<String> =
         recipients.filter_map(|child| message::address(&Message::new(&child, 8))).collect();
-    message::write(&Message::new(storage, header), &addresses, page);
+    message::write(&Message::new(storage, header), &addresses, sink);
     for child in storage.storages() {
         if child.name().starts_with("__attach_version1.0_") {
-            attachment(&child, page);
+            attachment(&child, sink);
         }
     }
 }
@@ -54,24 +54,24 @@ impl Properties for Message<'_, '_> {
     }
 }
 
-fn attachment(storage: &Storage<'_>, page: &mut Page<'_>) {
+fn attachment(storage: &Storage<'_>, sink: &mut TextSink<'_>) {
     let attachment = Message::new(storage, 8);
     let name = message::attachment_name(&attachment);
     if let Some(inner) = storage.storage("__substg1.0_3701000D") {
-        return page.part_by(&name, |page| {
+        return sink.part_by(&name, |sink| {
             if inner.stream("__properties_version1.0").is_some() {
-                page.set_media_type("application/vnd.ms-outlook");
+                sink.set_media_type("application/vnd.ms-outlook");
                 // The header of an inner message is shorter.
-                self::message(&inner, 24, page);
+                self::message(&inner, 24, sink);
             } else {
-                super::storage(&inner, page).unwrap_or_else(|trouble| page.reason(trouble.0));
+                super::storage(&inner, sink).unwrap_or_else(|parse_error| sink.reason(parse_error.0));
             }
-            page.settle();
+            sink.note_if_empty();
         });
     }
     if let Some(bytes) = attachment.bytes(0x3701, BINARY) {
         let declared = attachment.text(0x370e);
-        page.part(&name, Some(declared.as_str()).filter(|media| !media.is_empty()), bytes);
+        sink.part(&name, Some(declared.as_str()).filter(|media| !media.is_empty()), bytes);
     }
 }
 
@@ -96,11 +96,11 @@ mod tests {
             ("__substg1.0_0E04001E", b"Bob; Cid"),
             ("__substg1.0_1000001F", &wide("plain words")),
         ]);
-        let page = extract("a.msg", &bytes);
-        assert_eq!(page.media_type, "application/vnd.ms-outlook");
-        assert_eq!(page.text, "From: Ann\nTo: Bob; Cid\nplain words");
+        let extracted = extract("a.msg", &bytes);
+        assert_eq!(extracted.media_type, "application/vnd.ms-outlook");
+        assert_eq!(extracted.text, "From: Ann\nTo: Bob; Cid\nplain words");
         assert_eq!(
-            (page.field("title"), page.field("created")),
+            (extracted.field("title"), extracted.field("created")),
             (Some("Hello"), Some("2024-01-31T12:00:00Z"))
         );
     }

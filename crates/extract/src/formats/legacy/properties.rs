@@ -5,7 +5,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::container::Storage;
 use super::{codepage, narrow, u16_at, u32_at, utf16};
 use crate::dates;
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Properties of one set.
 const PROPERTIES_MAX: usize = 512;
@@ -26,7 +26,7 @@ const SUMMARY: &[(u32, &str)] = &[
 const DOCUMENT: &[(u32, &str)] = &[(2, "category"), (14, "manager"), (15, "company")];
 
 /// Writes the fields of a storage.
-pub(super) fn read(storage: &Storage<'_>, page: &mut Page<'_>) {
+pub(super) fn read(storage: &Storage<'_>, sink: &mut TextSink<'_>) {
     for (stream, fields) in
         [("\u{5}SummaryInformation", SUMMARY), ("\u{5}DocumentSummaryInformation", DOCUMENT)]
     {
@@ -36,12 +36,12 @@ pub(super) fn read(storage: &Storage<'_>, page: &mut Page<'_>) {
             let at = u32_at(&bytes, 28 + set * 20 + 16) as usize;
             let Some(section) = bytes.get(at..) else { continue };
             // The second set of the second stream holds what people made up, with names.
-            write(section, if set == 0 { fields } else { &[] }, page);
+            write(section, if set == 0 { fields } else { &[] }, sink);
         }
     }
 }
 
-fn write(section: &[u8], fields: &[(u32, &str)], page: &mut Page<'_>) {
+fn write(section: &[u8], fields: &[(u32, &str)], sink: &mut TextSink<'_>) {
     let count = (u32_at(section, 4) as usize).min(PROPERTIES_MAX);
     let properties: Vec<(u32, &[u8])> = (0..count)
         .filter_map(|at| {
@@ -70,7 +70,7 @@ fn write(section: &[u8], fields: &[(u32, &str)], page: &mut Page<'_>) {
                 (None, None) => continue,
             };
         if let Some(text) = text(bytes, wide, encoding) {
-            page.field(field, &text);
+            sink.field(field, &text);
         }
     }
 }

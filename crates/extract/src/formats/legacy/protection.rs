@@ -5,7 +5,7 @@ pub(super) mod old;
 use crate::Options;
 use crate::cipher::{Aes, BLOCK_BYTES, Hash};
 use crate::decode::base64;
-use crate::page::Trouble;
+use crate::page::ParseError;
 use crate::xml::{self, Go, Met, Tag};
 
 use super::container::Storage;
@@ -29,7 +29,7 @@ pub(super) fn passwords(options: &Options) -> impl Iterator<Item = Vec<u8>> + '_
 }
 
 /// The package in a storage that protects one.
-pub(super) fn package(storage: &Storage<'_>, options: &Options) -> Result<Vec<u8>, Trouble> {
+pub(super) fn package(storage: &Storage<'_>, options: &Options) -> Result<Vec<u8>, ParseError> {
     let about = storage.stream("EncryptionInfo").unwrap_or_default();
     let package = storage.stream("EncryptedPackage").unwrap_or_default();
     let opens: fn(&[u8], &[u8], &[u8]) -> Option<Vec<u8>> = match u32_at(&about, 0) {

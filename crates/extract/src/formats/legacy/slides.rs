@@ -9,7 +9,7 @@ use ingather_model::limits;
 
 use super::container::Storage;
 use super::{narrow, u16_at, u32_at, utf16};
-use crate::page::{Expanding, Outcome, Page};
+use crate::page::{Expanding, Outcome, TextSink};
 
 /// Records inside each other.
 const DEPTH_MAX: usize = 64;
@@ -52,7 +52,7 @@ fn records(bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
 }
 
 /// Reads a presentation.
-pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], sink: &mut TextSink<'_>) -> Outcome {
     let current = storage.stream("Current User").unwrap_or_default();
     if u32_at(&current, 12) == 0xf3d1_c4df {
         return Err("unsupported: slides of PowerPoint before 2007 that a password protects".into());
@@ -62,7 +62,7 @@ pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> 
     let Some(document) = document.filter(|record| record.kind == DOCUMENT) else {
         // The way to the slides is damaged: whatever is found is better than nothing.
         for record in records(bytes) {
-            text(record, page, false, 0);
+            text(record, sink, false, 0);
         }
         return Err("its directory is damaged; deleted slides may be among the text".into());
     };
@@ -70,44 +70,44 @@ pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> 
     // Slides, then masters, then notes.
     for instance in [0, 1, 2] {
         for list in lists.iter().filter(|list| list.instance == instance) {
-            slides(bytes, &places, *list, page);
+            slides(bytes, &places, *list, sink);
         }
     }
     for footer in records(document.data).filter(|record| record.kind == FOOTERS) {
-        text(footer, page, false, 0);
+        text(footer, sink, false, 0);
     }
     let mut objects: Vec<usize> = places.into_values().collect();
     objects.sort_unstable();
     for object in
         objects.into_iter().filter_map(|at| record_at(bytes, at)).filter(|record| record.kind == OBJECT)
     {
-        embedded(object, page);
+        embedded(object, sink);
     }
     Ok(())
 }
 
 /// The slides of a list: their outline, then what else stands on them.
-fn slides(bytes: &[u8], places: &HashMap<u32, usize>, list: Record<'_>, page: &mut Page<'_>) {
+fn slides(bytes: &[u8], places: &HashMap<u32, usize>, list: Record<'_>, sink: &mut TextSink<'_>) {
     let (is_shown, masters) = (list.instance == 0, list.instance == 1);
     let mut slide: Option<Record<'_>> = None;
     let (mut number, mut title) = (0, false);
     for record in records(list.data) {
         if record.kind == SLIDE_PLACE {
             if let Some(slide) = slide.take() {
-                text(slide, page, masters, 0);
+                text(slide, sink, masters, 0);
             }
-            page.line_break();
+            sink.line_break();
             number += 1;
             if is_shown {
-                page.page_mark(number);
+                sink.page_mark(number);
             }
             slide = places.get(&u32_at(record.data, 0)).and_then(|at| record_at(bytes, *at));
         } else if !masters {
-            titled(record, &mut title, page, |page| text(record, page, false, 0));
+            titled(record, &mut title, sink, |sink| text(record, sink, false, 0));
         }
     }
     if let Some(slide) = slide {
-        text(slide, page, masters, 0);
+        text(slide, sink, masters, 0);
     }
 }
 
@@ -150,19 +150,19 @@ fn directory(bytes: &[u8], current: usize) -> (HashMap<u32, usize>, Option<u32>)
 }
 
 /// Writes all text in a record; of masters without the placeholders, which only say where text goes.
-fn text(record: Record<'_>, page: &mut Page<'_>, of_master: bool, depth: usize) {
-    if page.is_full() || depth > DEPTH_MAX {
+fn text(record: Record<'_>, sink: &mut TextSink<'_>, of_master: bool, depth: usize) {
+    if sink.is_full() || depth > DEPTH_MAX {
         return;
     }
     match record.kind {
-        TEXT_WIDE => write(&utf16(record.data), page),
-        TEXT_NARROW => write(&narrow(record.data, WINDOWS_1252), page),
-        STRING if depth > 0 => write(&utf16(record.data), page),
-        REMARK => remark(record.data, page),
+        TEXT_WIDE => write(&utf16(record.data), sink),
+        TEXT_NARROW => write(&narrow(record.data, WINDOWS_1252), sink),
+        STRING if depth > 0 => write(&utf16(record.data), sink),
+        REMARK => remark(record.data, sink),
         SHAPE if of_master && asks_for_text(record.data, 0) => {}
         FOOTERS => {
             for string in records(record.data).filter(|record| record.kind == STRING) {
-                write(&utf16(string.data), page);
+                write(&utf16(string.data), sink);
             }
         }
         // Names of programs, sounds, links and looks are no words of the slide.
@@ -170,13 +170,13 @@ fn text(record: Record<'_>, page: &mut Page<'_>, of_master: bool, depth: usize) 
         0x138b => {
             // Strings in here are names of tags; remarks are not.
             for inner in records(record.data).filter(|inner| inner.kind == REMARK) {
-                text(inner, page, of_master, depth + 1);
+                text(inner, sink, of_master, depth + 1);
             }
         }
         _ if record.container => {
             let mut title = false;
             for inner in records(record.data).filter(|inner| inner.kind != STRING) {
-                titled(inner, &mut title, page, |page| text(inner, page, of_master, depth + 1));
+                titled(inner, &mut title, sink, |sink| text(inner, sink, of_master, depth + 1));
             }
         }
         _ => {}
@@ -184,21 +184,26 @@ fn text(record: Record<'_>, page: &mut Page<'_>, of_master: bool, depth: usize) 
 }
 
 /// Writes a record of those that follow each other, as a title when the one before says so.
-fn titled<'b>(record: Record<'_>, title: &mut bool, page: &mut Page<'b>, text: impl FnOnce(&mut Page<'b>)) {
+fn titled<'b>(
+    record: Record<'_>,
+    title: &mut bool,
+    sink: &mut TextSink<'b>,
+    text: impl FnOnce(&mut TextSink<'b>),
+) {
     match record.kind {
         TEXT_HEAD => *title = matches!(u32_at(record.data, 0), 0 | 6),
-        TEXT_WIDE | TEXT_NARROW if *title && page.is_marked() => {
+        TEXT_WIDE | TEXT_NARROW if *title && sink.is_marked() => {
             let words = match record.kind {
                 TEXT_WIDE => utf16(record.data),
                 _ => narrow(record.data, WINDOWS_1252),
             };
-            page.title_line(2, words.replace(['\r', '\n', '\u{b}'], " ").trim_matches('*'));
+            sink.title_line(2, words.replace(['\r', '\n', '\u{b}'], " ").trim_matches('*'));
         }
         TEXT_WIDE | TEXT_NARROW => {
-            page.paragraph();
-            text(page);
+            sink.paragraph();
+            text(sink);
         }
-        _ => text(page),
+        _ => text(sink),
     }
 }
 
@@ -212,7 +217,7 @@ fn asks_for_text(data: &[u8], depth: usize) -> bool {
 }
 
 /// A remark: its author, its text.
-fn remark(data: &[u8], page: &mut Page<'_>) {
+fn remark(data: &[u8], sink: &mut TextSink<'_>) {
     let strings: Vec<(u16, String)> = records(data)
         .filter(|record| record.kind == STRING)
         .map(|record| (record.instance, utf16(record.data)))
@@ -220,40 +225,40 @@ fn remark(data: &[u8], page: &mut Page<'_>) {
     let of = |instance: u16| {
         strings.iter().find(|(known, _)| *known == instance).map_or("", |(_, text)| text.as_str())
     };
-    page.line(&format!("{}: {}", of(0), of(1)));
+    sink.line(&format!("{}: {}", of(0), of(1)));
 }
 
-fn write(text: &str, page: &mut Page<'_>) {
+fn write(text: &str, sink: &mut TextSink<'_>) {
     // A star stands where a number or date is filled in.
     if text != "*" {
-        page.line_break();
-        page.text(&text.replace(['\r', '\u{b}'], "\n"));
-        page.line_break();
+        sink.line_break();
+        sink.text(&text.replace(['\r', '\u{b}'], "\n"));
+        sink.line_break();
     }
 }
 
 /// Opens an embedded document, which may be packed.
-fn embedded(object: Record<'_>, page: &mut Page<'_>) {
+fn embedded(object: Record<'_>, sink: &mut TextSink<'_>) {
     let bytes = match object.instance {
         0 => object.data.to_vec(),
         _ => {
             let mut bytes = Vec::new();
             let packed = ZlibDecoder::new(object.data.get(4..).unwrap_or_default());
-            let outcome = Expanding::over(page.budget(), packed)
+            let outcome = Expanding::over(sink.budget(), packed)
                 .take(limits::EXTRACT_WHOLE_BYTES_MAX)
                 .read_to_end(&mut bytes);
             // Its length is told before it; some programs leave out the mark of its end.
             let is_whole = !bytes.is_empty() && bytes.len() >= u32_at(object.data, 0) as usize;
             match outcome {
-                Err(error) if !is_whole => return page.lost_part("", &format!("it is damaged: {error}")),
-                Ok(_) if bytes.is_empty() => return page.lost_part("", "it is damaged: nothing is in it"),
+                Err(error) if !is_whole => return sink.lost_part("", &format!("it is damaged: {error}")),
+                Ok(_) if bytes.is_empty() => return sink.lost_part("", "it is damaged: nothing is in it"),
                 _ => bytes,
             }
         }
     };
     // Settings of macros and controls come in the same way.
     if bytes.starts_with(&super::container::MAGIC) {
-        page.part("", None, bytes);
+        sink.part("", None, bytes);
     }
 }
 
@@ -345,9 +350,9 @@ mod tests {
                 .concat();
         let document = record(super::DOCUMENT, 0, true, &record(super::SLIDE_LIST, 0, true, &list));
         let (current, bytes) = presentation(&old, document, &[slide]);
-        let page =
+        let extracted =
             extract("a.ppt", &container(&[("Current User", &current), ("PowerPoint Document", &bytes)]));
-        assert_eq!(page.text, "outline\nПр");
+        assert_eq!(extracted.text, "outline\nПр");
         let lost = extract("a.ppt", &container(&[("PowerPoint Document", &bytes)]));
         assert!(lost.text.contains("old words") && lost.reason.is_some());
     }

@@ -12,7 +12,7 @@ use self::nodes::{Node, Nodes};
 use crate::Input;
 use crate::formats;
 use crate::formats::legacy::message::{self, BINARY, Properties};
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 
 /// Kinds of nodes, in the lower bits of their numbers.
 const KIND: u32 = 0x1f;
@@ -26,12 +26,12 @@ const DEPTH_MAX: usize = 64;
 const ROOT: u32 = 0x122;
 
 /// Reads a store.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let nodes = Nodes::open(input)?;
     page.series(|page| messages(&nodes, page))
 }
 
-fn messages(nodes: &Nodes, page: &mut Page<'_>) -> Outcome {
+fn messages(nodes: &Nodes, page: &mut TextSink<'_>) -> Outcome {
     let mut folders: HashMap<u32, (u32, String)> = HashMap::new();
     nodes.each(&mut |node| {
         if node.number & KIND == FOLDER && folders.len() < FOLDERS_MAX {
@@ -68,7 +68,7 @@ fn path(folders: &HashMap<u32, (u32, String)>, folder: u32) -> String {
 }
 
 /// Reads one message; whether it could be read.
-fn one(nodes: &Nodes, node: Node, path: &str, page: &mut Page<'_>) -> bool {
+fn one(nodes: &Nodes, node: Node, path: &str, page: &mut TextSink<'_>) -> bool {
     let Ok(bag) = Bag::open(nodes, node) else { return false };
     let subject = bag.text(0x0037);
     let subject = message::subject(&subject).replace('/', "_");
@@ -76,12 +76,12 @@ fn one(nodes: &Nodes, node: Node, path: &str, page: &mut Page<'_>) -> bool {
     page.part_by(&format!("{path}{}", name.trim()), |page| {
         page.set_media_type("application/vnd.ms-outlook");
         write(nodes, &bag, page);
-        page.settle();
+        page.note_if_empty();
     });
     true
 }
 
-fn write(nodes: &Nodes, bag: &Bag<'_>, page: &mut Page<'_>) {
+fn write(nodes: &Nodes, bag: &Bag<'_>, page: &mut TextSink<'_>) {
     message::write(bag, &[], page);
     for node in bag.below().iter().filter(|node| node.number & KIND == ATTACHMENT) {
         match Bag::open(nodes, *node) {
@@ -92,14 +92,14 @@ fn write(nodes: &Nodes, bag: &Bag<'_>, page: &mut Page<'_>) {
 }
 
 /// Opens what is attached to a message.
-fn attached(nodes: &Nodes, attachment: &Bag<'_>, page: &mut Page<'_>) {
+fn attached(nodes: &Nodes, attachment: &Bag<'_>, page: &mut TextSink<'_>) {
     let name = message::attachment_name(attachment);
     if let Some(inner) = attachment.object(0x3701) {
         match Bag::open(nodes, inner) {
             Ok(bag) => page.part_by(&name, |page| {
                 page.set_media_type("application/vnd.ms-outlook");
                 write(nodes, &bag, page);
-                page.settle();
+                page.note_if_empty();
             }),
             Err(error) => page.lost_part(&name, &error.to_string()),
         }

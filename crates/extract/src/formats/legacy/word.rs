@@ -10,7 +10,7 @@ use super::container::Storage;
 use super::protection::{self, old::Key};
 use super::{narrow, u16_at, u32_at, utf16};
 use crate::formats::rtf::charset;
-use crate::page::{Outcome, Page, Trouble};
+use crate::page::{Outcome, ParseError, TextSink};
 
 /// Version of the format from which on text may have sixteen bits (Word 97).
 const WORD_97: u16 = 0xc1;
@@ -24,7 +24,7 @@ struct Piece {
 }
 
 /// Reads a document.
-pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+pub(super) fn read(storage: &Storage<'_>, bytes: &[u8], page: &mut TextSink<'_>) -> Outcome {
     let flags = u16_at(bytes, 10);
     let modern = u16_at(bytes, 2) >= WORD_97;
     let table = storage.stream(if flags & 0x0200 != 0 { "1Table" } else { "0Table" }).unwrap_or_default();
@@ -49,7 +49,7 @@ const CLEAR_BYTES: usize = 68;
 const BLOCK_BYTES: usize = 512;
 
 /// Writes the text that is listed in a document and its table.
-fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut Page<'_>) -> Outcome {
+fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut TextSink<'_>) -> Outcome {
     let flags = u16_at(bytes, 10);
     let pieces = match modern {
         true => pieces(table, u32_at(bytes, 0x1a2), u32_at(bytes, 0x1a6), true),
@@ -78,7 +78,7 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut Page<'_>) -> Outcom
         let length = if piece.wide { characters.saturating_mul(2) } else { characters };
         let Some(rest) = bytes.get(piece.at..) else {
             write(&text, &ends, (bytes, table), page);
-            return Err(Trouble("the file is cut off".to_owned()));
+            return Err(ParseError("the file is cut off".to_owned()));
         };
         let raw = &rest[..length.min(rest.len())];
         if modern && page.is_marked() {
@@ -163,7 +163,7 @@ fn is_end(c: char) -> bool {
 }
 
 /// Writes text, with marks where they are wanted and the document says where its paragraphs end.
-fn write(text: &str, ends: &[usize], (bytes, table): (&[u8], &[u8]), page: &mut Page<'_>) {
+fn write(text: &str, ends: &[usize], (bytes, table): (&[u8], &[u8]), page: &mut TextSink<'_>) {
     if ends.is_empty() {
         let mut out = String::with_capacity(text.len());
         shown(text, &mut |c, _| out.push(plain(c)));

@@ -16,7 +16,7 @@ use super::{art, codepage, f64_at, u16_at, u32_at};
 use crate::Options;
 use crate::formats::office::number::{Format, builtin};
 use crate::formats::office::sheet_header;
-use crate::page::{Outcome, Page, Trouble};
+use crate::page::{Outcome, ParseError, TextSink};
 
 /// What holds for the whole book.
 struct Book<'r> {
@@ -34,10 +34,10 @@ struct Book<'r> {
 }
 
 /// Reads the stream of a workbook.
-pub(super) fn stream(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
-    match open(bytes, page.options())? {
-        Some(plain) => records(&plain, page),
-        None => records(bytes, page),
+pub(super) fn stream(bytes: &[u8], sink: &mut TextSink<'_>) -> Outcome {
+    match open(bytes, sink.options())? {
+        Some(plain) => records(&plain, sink),
+        None => records(bytes, sink),
     }
 }
 
@@ -47,7 +47,7 @@ const CLEAR: &[u16] = &[0x09, 0x209, 0x409, 0x809, 0x2f, 0xe1, 0x138, 0x194, 0x1
 const BLOCK_BYTES: usize = 1_024;
 
 /// The same stream without its protection; nothing when it has none.
-fn open(bytes: &[u8], options: &Options) -> Result<Option<Vec<u8>>, Trouble> {
+fn open(bytes: &[u8], options: &Options) -> Result<Option<Vec<u8>>, ParseError> {
     let found = Records::new(bytes).take(20).find(|(_, record)| record.kind == 0x2f);
     let Some((_, about)) = found.filter(|(_, record)| record.pieces[0].len() >= 4) else { return Ok(None) };
     let about = about.pieces[0];
@@ -79,7 +79,7 @@ fn open(bytes: &[u8], options: &Options) -> Result<Option<Vec<u8>>, Trouble> {
     Ok(Some(plain))
 }
 
-fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
+fn records(bytes: &[u8], sink: &mut TextSink<'_>) -> Outcome {
     let mut book = Book {
         modern: false,
         encoding: WINDOWS_1252,
@@ -92,7 +92,7 @@ fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
     };
     let mut depth = 0usize;
     let mut sheet = Sheet::default();
-    let hidden_too = page.options().hidden;
+    let hidden_too = sink.options().hidden;
     let mut shown = true;
     let mut drawings = Vec::new();
     for (at, record) in Records::new(bytes) {
@@ -103,28 +103,28 @@ fn records(bytes: &[u8], page: &mut Page<'_>) -> Outcome {
                 book.modern = record.kind == 0x809 && u16_at(data, 0) >= 0x600;
                 if let Some((_, name, hidden)) = book.sheets.iter().find(|(place, _, _)| *place == at) {
                     shown = hidden_too || !*hidden;
-                    sheet.grid.end(page);
+                    sheet.grid.end(sink);
                     sheet = Sheet::default();
                     if shown {
-                        page.title_line(2, name);
+                        sink.title_line(2, name);
                     }
                 }
             }
             0x0a => {
                 depth = depth.saturating_sub(1);
-                sheet.grid.end(page);
-                page.line_break();
+                sheet.grid.end(sink);
+                sink.line_break();
             }
             0xeb => record.pieces.iter().for_each(|piece| drawings.extend_from_slice(piece)),
-            _ if !global(&mut book, &record) && shown => sheet.record(&mut book, &record, page),
+            _ if !global(&mut book, &record) && shown => sheet.record(&mut book, &record, sink),
             _ => {}
         }
-        if page.is_full() {
+        if sink.is_full() {
             break;
         }
     }
-    sheet.grid.end(page);
-    art::drawings(&drawings, &mut HashSet::new(), page);
+    sheet.grid.end(sink);
+    art::drawings(&drawings, &mut HashSet::new(), sink);
     if depth > 0 { Err("the file is cut off".into()) } else { Ok(()) }
 }
 
@@ -186,65 +186,65 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn record(&mut self, book: &mut Book<'_>, record: &Record<'_>, page: &mut Page<'_>) {
+    fn record(&mut self, book: &mut Book<'_>, record: &Record<'_>, sink: &mut TextSink<'_>) {
         let data = record.pieces[0];
         let style = u16_at(data, 4);
         let rest = data.get(6..).unwrap_or_default();
         match record.kind {
-            0xfd => self.cell(data, &book.shared.get(u32_at(data, 6) as usize), page),
-            0x204 | 0xd6 => self.cell(data, &text(rest, book.modern, false, book.encoding), page),
+            0xfd => self.cell(data, &book.shared.get(u32_at(data, 6) as usize), sink),
+            0x204 | 0xd6 => self.cell(data, &text(rest, book.modern, false, book.encoding), sink),
             // Version 2 and charts have three bytes of looks before the value.
             0x04 => {
                 let label = text(data.get(7..).unwrap_or_default(), book.modern, true, book.encoding);
-                self.cell(data, &label, page);
+                self.cell(data, &label, sink);
                 if self.labels.len() < LABELS_MAX {
                     self.labels.insert(label);
                 }
             }
-            0x02 => self.cell(data, &u16_at(data, 7).to_string(), page),
+            0x02 => self.cell(data, &u16_at(data, 7).to_string(), sink),
             0x03 if data.len() >= 15 => {
                 let shown = crate::formats::office::number::general(f64_at(data, 7));
-                self.cell(data, &shown, page);
+                self.cell(data, &shown, sink);
             }
             0x203 if data.len() >= 14 => {
                 let shown = book.number(style, f64_at(data, 6));
-                self.cell(data, &shown, page);
+                self.cell(data, &shown, sink);
             }
             0x27e => {
                 let shown = book.number(style, packed_number(u32_at(data, 6)));
-                self.cell(data, &shown, page);
+                self.cell(data, &shown, sink);
             }
             0xbd => {
                 for (behind, at) in (0u16..).zip((4..data.len().saturating_sub(7)).step_by(6)) {
                     let shown = book.number(u16_at(data, at), packed_number(u32_at(data, at + 2)));
-                    self.cell_at(data, behind, &shown, page);
+                    self.cell_at(data, behind, &shown, sink);
                 }
             }
-            0x06 | 0x206 | 0x406 => self.formula(book, style, data, page),
+            0x06 | 0x206 | 0x406 => self.formula(book, style, data, sink),
             0x207 | 0x07 if self.formula => {
                 self.formula = false;
-                if !page.is_marked() {
-                    page.tab();
+                if !sink.is_marked() {
+                    sink.tab();
                 }
-                page.text(&text(data, book.modern, record.kind == 0x07, book.encoding));
+                sink.text(&text(data, book.modern, record.kind == 0x07, book.encoding));
             }
             0x205 if data.len() >= 8 && data[7] == 0 => {
-                self.cell(data, if data[6] == 0 { "FALSE" } else { "TRUE" }, page);
+                self.cell(data, if data[6] == 0 { "FALSE" } else { "TRUE" }, sink);
             }
-            0x1b6 => self.line(&strings::of_box(&record.pieces, book.encoding), page),
+            0x1b6 => self.line(&strings::of_box(&record.pieces, book.encoding), sink),
             0x1c if book.modern => {
-                self.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding), page);
+                self.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding), sink);
             }
-            0x1c => self.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding), page),
+            0x1c => self.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding), sink),
             0x14 | 0x15 => {
-                self.grid.end(page);
-                sheet_header(&text(data, book.modern, !book.modern, book.encoding), page);
+                self.grid.end(sink);
+                sheet_header(&text(data, book.modern, !book.modern, book.encoding), sink);
             }
             0x100d => {
                 // Charts keep the names of their series beside their table.
                 let name = text(data.get(2..).unwrap_or_default(), book.modern, true, book.encoding);
                 if self.labels.insert(name.clone()) {
-                    self.line(&name, page);
+                    self.line(&name, sink);
                 }
             }
             _ => {}
@@ -252,24 +252,24 @@ impl Sheet {
     }
 
     /// A cell of a row.
-    fn cell(&mut self, data: &[u8], shown: &str, page: &mut Page<'_>) {
-        self.cell_at(data, 0, shown, page);
+    fn cell(&mut self, data: &[u8], shown: &str, sink: &mut TextSink<'_>) {
+        self.cell_at(data, 0, shown, sink);
     }
 
     /// The same, so many columns behind the one that is told.
-    fn cell_at(&mut self, data: &[u8], behind: u16, shown: &str, page: &mut Page<'_>) {
+    fn cell_at(&mut self, data: &[u8], behind: u16, shown: &str, sink: &mut TextSink<'_>) {
         self.formula = false;
-        self.grid.cell(u16_at(data, 0), u16_at(data, 2).saturating_add(behind), page);
-        page.text(shown);
+        self.grid.cell(u16_at(data, 0), u16_at(data, 2).saturating_add(behind), sink);
+        sink.text(shown);
     }
 
     /// A line beside the cells.
-    fn line(&mut self, text: &str, page: &mut Page<'_>) {
-        self.grid.end(page);
-        page.line(text);
+    fn line(&mut self, text: &str, sink: &mut TextSink<'_>) {
+        self.grid.end(sink);
+        sink.line(text);
     }
 
-    fn formula(&mut self, book: &mut Book<'_>, style: u16, data: &[u8], page: &mut Page<'_>) {
+    fn formula(&mut self, book: &mut Book<'_>, style: u16, data: &[u8], sink: &mut TextSink<'_>) {
         // Version 2 has three bytes of looks and no style.
         let at = if book.styles.is_empty() && data.len() > 16 && u16_at(data, 13) != 0xffff && data.len() < 20
         {
@@ -279,12 +279,12 @@ impl Sheet {
         };
         if u16_at(data, at + 6) != 0xffff {
             let shown = book.number(style, f64_at(data, at));
-            return self.cell(data, &shown, page);
+            return self.cell(data, &shown, sink);
         }
         match data.get(at) {
-            Some(1) => self.cell(data, if data.get(at + 2) == Some(&0) { "FALSE" } else { "TRUE" }, page),
+            Some(1) => self.cell(data, if data.get(at + 2) == Some(&0) { "FALSE" } else { "TRUE" }, sink),
             Some(0) => {
-                self.cell(data, "", page);
+                self.cell(data, "", sink);
                 self.formula = true;
             }
             _ => {}
@@ -440,8 +440,8 @@ pub(super) mod tests {
         sheet.extend(record(0x06, &cell(2, 0, &[0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0])));
         sheet.extend(record(0x207, &[2, 0, 0, b'o', b'k']));
         sheet.extend(record(0x0a, &[]));
-        let page = extract("a.xls", &container(&[("Workbook", &[globals, sheet].concat())]));
-        assert_eq!(page.text, "S\none\ttwПр\n1.50\nok");
-        assert_eq!(page.reason, None);
+        let extracted = extract("a.xls", &container(&[("Workbook", &[globals, sheet].concat())]));
+        assert_eq!(extracted.text, "S\none\ttwПр\n1.50\nok");
+        assert_eq!(extracted.reason, None);
     }
 }

@@ -1,6 +1,6 @@
 //! What pictures say about themselves: size, camera, dates, words of people (JPEG, TIFF, PNG, GIF, WebP).
 
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Entries of one list of tags.
 const ENTRIES_MAX: usize = 1_000;
@@ -24,30 +24,30 @@ const TAGS: &[(u16, &str)] = &[
 ];
 
 /// Reads what a picture says.
-pub(super) fn read(bytes: &[u8], page: &mut Page<'_>) {
+pub(super) fn read(bytes: &[u8], sink: &mut TextSink<'_>) {
     match bytes {
-        [0xff, 0xd8, ..] => jpeg(bytes, page),
-        [0x89, b'P', b'N', b'G', ..] => png(bytes, page),
-        [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => tags(bytes, page),
+        [0xff, 0xd8, ..] => jpeg(bytes, sink),
+        [0x89, b'P', b'N', b'G', ..] => png(bytes, sink),
+        [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => tags(bytes, sink),
         [b'G', b'I', b'F', ..] if bytes.len() > 10 => {
             size(
-                page,
+                sink,
                 u32::from(bytes[6]) | u32::from(bytes[7]) << 8,
                 u32::from(bytes[8]) | u32::from(bytes[9]) << 8,
             );
         }
         [b'R', b'I', b'F', b'F', ..] => {
             if let Some(at) = bytes.windows(4).position(|four| four == b"EXIF") {
-                tags(bytes.get(at + 8..).unwrap_or_default(), page);
+                tags(bytes.get(at + 8..).unwrap_or_default(), sink);
             }
         }
         _ => {}
     }
 }
 
-fn size(page: &mut Page<'_>, width: u32, height: u32) {
-    page.field("width", &width.to_string());
-    page.field("height", &height.to_string());
+fn size(sink: &mut TextSink<'_>, width: u32, height: u32) {
+    sink.field("width", &width.to_string());
+    sink.field("height", &height.to_string());
 }
 
 fn big_u16(bytes: &[u8], at: usize) -> u16 {
@@ -58,7 +58,7 @@ fn big_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from(big_u16(bytes, at)) << 16 | u32::from(big_u16(bytes, at.saturating_add(2)))
 }
 
-fn jpeg(bytes: &[u8], page: &mut Page<'_>) {
+fn jpeg(bytes: &[u8], sink: &mut TextSink<'_>) {
     let mut at = 2;
     while bytes.get(at) == Some(&0xff) {
         let kind = bytes.get(at + 1).copied().unwrap_or(0xd9);
@@ -67,9 +67,9 @@ fn jpeg(bytes: &[u8], page: &mut Page<'_>) {
             break;
         };
         match kind {
-            0xe1 if segment.starts_with(b"Exif\0\0") => tags(&segment[6..], page),
-            0xfe => page.field("comment", &String::from_utf8_lossy(segment)),
-            0xc0..=0xc3 => size(page, u32::from(big_u16(segment, 3)), u32::from(big_u16(segment, 1))),
+            0xe1 if segment.starts_with(b"Exif\0\0") => tags(&segment[6..], sink),
+            0xfe => sink.field("comment", &String::from_utf8_lossy(segment)),
+            0xc0..=0xc3 => size(sink, u32::from(big_u16(segment, 3)), u32::from(big_u16(segment, 1))),
             0xd9 | 0xda => break,
             _ => {}
         }
@@ -77,15 +77,15 @@ fn jpeg(bytes: &[u8], page: &mut Page<'_>) {
     }
 }
 
-fn png(bytes: &[u8], page: &mut Page<'_>) {
+fn png(bytes: &[u8], sink: &mut TextSink<'_>) {
     let mut at = 8;
     while let Some(kind) = bytes.get(at + 4..at + 8) {
         let length = big_u32(bytes, at) as usize;
         let Some(chunk) = bytes.get(at + 8..).and_then(|rest| rest.get(..length)) else { break };
         match kind {
-            b"IHDR" => size(page, big_u32(chunk, 0), big_u32(chunk, 4)),
-            b"eXIf" => tags(chunk, page),
-            b"tEXt" | b"iTXt" => words(chunk, page),
+            b"IHDR" => size(sink, big_u32(chunk, 0), big_u32(chunk, 4)),
+            b"eXIf" => tags(chunk, sink),
+            b"tEXt" | b"iTXt" => words(chunk, sink),
             b"IEND" => break,
             _ => {}
         }
@@ -94,7 +94,7 @@ fn png(bytes: &[u8], page: &mut Page<'_>) {
 }
 
 /// A key and its value; in the international form the value comes after two more words, and may be packed.
-fn words(chunk: &[u8], page: &mut Page<'_>) {
+fn words(chunk: &[u8], sink: &mut TextSink<'_>) {
     let text = String::from_utf8_lossy(chunk);
     let mut pieces = text.split('\0');
     let (key, value) = (pieces.next().unwrap_or_default(), pieces.next_back().unwrap_or_default());
@@ -108,11 +108,11 @@ fn words(chunk: &[u8], page: &mut Page<'_>) {
         "Creation Time" => "created",
         _ => return,
     };
-    page.field(field, value);
+    sink.field(field, value);
 }
 
 /// Reads the lists of tags of a TIFF file or of the TIFF file inside a picture.
-fn tags(tiff: &[u8], page: &mut Page<'_>) {
+fn tags(tiff: &[u8], sink: &mut TextSink<'_>) {
     let big = tiff.starts_with(b"MM");
     let two = |at: usize| {
         let value = big_u16(tiff, at);
@@ -146,7 +146,7 @@ fn tags(tiff: &[u8], page: &mut Page<'_>) {
                 7 if raw.starts_with(b"ASCII\0\0\0") => crate::decode::whole(&raw[8..], None),
                 _ => continue,
             };
-            page.field(field, &text);
+            sink.field(field, &text);
         }
     }
 }
@@ -181,10 +181,13 @@ mod tests {
         bytes.extend(b"Exif\0\0");
         bytes.extend(exif);
         bytes.extend([0xff, 0xc0, 0, 8, 8, 0, 30, 0, 40, 0, 0xff, 0xd9]);
-        let page = extract("a.jpg", &bytes);
-        assert_eq!((page.field("camera"), page.field("author")), (Some("Camera X"), Some("Ann Author")));
-        assert_eq!((page.field("width"), page.field("height")), (Some("40"), Some("30")));
-        assert_eq!(page.reason.as_deref(), Some("a picture has no text"));
+        let extracted = extract("a.jpg", &bytes);
+        assert_eq!(
+            (extracted.field("camera"), extracted.field("author")),
+            (Some("Camera X"), Some("Ann Author"))
+        );
+        assert_eq!((extracted.field("width"), extracted.field("height")), (Some("40"), Some("30")));
+        assert_eq!(extracted.reason.as_deref(), Some("a picture has no text"));
     }
 
     #[test]

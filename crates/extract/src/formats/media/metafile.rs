@@ -1,6 +1,6 @@
 //! Text of Windows metafiles ([MS-EMF], [MS-WMF]), which label the icons of embedded files.
 
-use crate::page::Page;
+use crate::page::TextSink;
 
 fn u16_at(bytes: &[u8], at: usize) -> usize {
     bytes
@@ -23,11 +23,11 @@ fn narrow(bytes: &[u8]) -> Vec<u16> {
 }
 
 /// Writes the text of a drawing.
-pub(super) fn read(bytes: &[u8], page: &mut Page<'_>) {
+pub(super) fn read(bytes: &[u8], sink: &mut TextSink<'_>) {
     if bytes.starts_with(b"\x01\0\0\0") {
-        enhanced(bytes, page);
+        enhanced(bytes, sink);
     } else {
-        old(bytes, page);
+        old(bytes, sink);
     }
 }
 
@@ -60,14 +60,14 @@ struct Runs {
 }
 
 impl Runs {
-    fn add(&mut self, run: &Run, page: &mut Page<'_>) {
+    fn add(&mut self, run: &Run, sink: &mut TextSink<'_>) {
         let halves = |line: &[u16]| {
             matches!((line.last(), run.text.first()), (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)))
         };
         if halves(&self.line) {
             self.y = Some(run.y);
         } else if self.y != Some(run.y) {
-            self.write(page);
+            self.write(sink);
             self.y = Some(run.y);
         } else if !self.follows(run.x) {
             self.line.push(u16::from(b' '));
@@ -88,16 +88,16 @@ impl Runs {
     }
 
     /// Ends the line.
-    fn write(&mut self, page: &mut Page<'_>) {
+    fn write(&mut self, sink: &mut TextSink<'_>) {
         let line = std::mem::take(&mut self.line);
-        page.line(&String::from_utf16_lossy(&line));
+        sink.line(&String::from_utf16_lossy(&line));
         (self.end, self.letters, self.width) = (None, 0, 0);
     }
 }
 
-fn enhanced(bytes: &[u8], page: &mut Page<'_>) {
+fn enhanced(bytes: &[u8], sink: &mut TextSink<'_>) {
     let (mut rest, mut runs) = (bytes, Runs::default());
-    while rest.len() >= 8 && !page.is_full() {
+    while rest.len() >= 8 && !sink.is_full() {
         let (kind, size) = (u32_at(rest, 0), u32_at(rest, 4));
         let Some(record) = rest.get(..size).filter(|_| size >= 8) else { break };
         let run = match kind {
@@ -106,11 +106,11 @@ fn enhanced(bytes: &[u8], page: &mut Page<'_>) {
             _ => None,
         };
         if let Some(run) = run {
-            runs.add(&run, page);
+            runs.add(&run, sink);
         }
         rest = &rest[size..];
     }
-    runs.write(page);
+    runs.write(sink);
 }
 
 fn enhanced_run(record: &[u8], is_wide: bool) -> Option<Run> {
@@ -140,19 +140,19 @@ fn small_run(record: &[u8]) -> Option<Run> {
     })
 }
 
-fn old(bytes: &[u8], page: &mut Page<'_>) {
+fn old(bytes: &[u8], sink: &mut TextSink<'_>) {
     let start = if bytes.starts_with(b"\xd7\xcd\xc6\x9a") { 22 } else { 0 };
     let mut rest = bytes.get(start + 18..).unwrap_or_default();
     let mut runs = Runs::default();
-    while rest.len() >= 6 && !page.is_full() {
+    while rest.len() >= 6 && !sink.is_full() {
         let size = u32_at(rest, 0).saturating_mul(2);
         let Some(record) = rest.get(..size).filter(|_| size >= 6) else { break };
         if let Some(run) = old_run(record) {
-            runs.add(&run, page);
+            runs.add(&run, sink);
         }
         rest = &rest[size..];
     }
-    runs.write(page);
+    runs.write(sink);
 }
 
 fn old_run(record: &[u8]) -> Option<Run> {

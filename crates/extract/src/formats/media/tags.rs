@@ -3,18 +3,18 @@
 use encoding_rs::{UTF_16BE, UTF_16LE};
 
 use crate::decode;
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Tags of one file.
 const TAGS_MAX: usize = 1_000;
 
 /// Reads tags from the beginning of a file and its last 128 bytes.
-pub(super) fn read(head: &[u8], tail: &[u8], page: &mut Page<'_>) {
+pub(super) fn read(head: &[u8], tail: &[u8], sink: &mut TextSink<'_>) {
     match head {
-        [b'I', b'D', b'3', ..] => frames(head, page),
-        [b'f', b'L', b'a', b'C', ..] => flac(head, page),
-        [b'O', b'g', b'g', b'S', ..] => ogg(head, page),
-        _ if head.get(4..8) == Some(b"ftyp") => atoms(head, page, 0),
+        [b'I', b'D', b'3', ..] => frames(head, sink),
+        [b'f', b'L', b'a', b'C', ..] => flac(head, sink),
+        [b'O', b'g', b'g', b'S', ..] => ogg(head, sink),
+        _ if head.get(4..8) == Some(b"ftyp") => atoms(head, sink, 0),
         _ => {}
     }
     if let Some(old) = tail.strip_prefix(b"TAG").filter(|old| old.len() == 125) {
@@ -27,17 +27,17 @@ pub(super) fn read(head: &[u8], tail: &[u8], page: &mut Page<'_>) {
             ("album", text(60..90)),
             ("comment", text(94..122)),
         ] {
-            tag(field, &value, page);
+            tag(field, &value, sink);
         }
     }
 }
 
 /// A field, whose words are text too.
-fn tag(field: &str, value: &str, page: &mut Page<'_>) {
+fn tag(field: &str, value: &str, sink: &mut TextSink<'_>) {
     let value = value.trim_matches(['\0', ' ']);
-    if !value.is_empty() && !page.has_field(field) {
-        page.field(field, value);
-        page.line(value);
+    if !value.is_empty() && !sink.has_field(field) {
+        sink.field(field, value);
+        sink.line(value);
     }
 }
 
@@ -54,7 +54,7 @@ fn field_of(name: &str) -> Option<&'static str> {
     })
 }
 
-fn frames(head: &[u8], page: &mut Page<'_>) {
+fn frames(head: &[u8], sink: &mut TextSink<'_>) {
     let version = head.get(3).copied().unwrap_or(0);
     let seven = |bytes: &[u8]| bytes.iter().fold(0usize, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
     let eight = |bytes: &[u8]| bytes.iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
@@ -81,7 +81,7 @@ fn frames(head: &[u8], page: &mut Page<'_>) {
                 2 => decode::whole(text, Some(UTF_16BE)),
                 _ => decode::whole(text, None),
             };
-            tag(field, text.trim_matches(['\0', '\u{feff}']).rsplit('\0').next().unwrap_or_default(), page);
+            tag(field, text.trim_matches(['\0', '\u{feff}']).rsplit('\0').next().unwrap_or_default(), sink);
         }
         rest = &rest[head_length + size..];
     }
@@ -95,7 +95,7 @@ fn u32_at(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Lines of the form `TITLE=…`, each with its length.
-fn comments(bytes: &[u8], page: &mut Page<'_>) {
+fn comments(bytes: &[u8], sink: &mut TextSink<'_>) {
     let mut at = 4usize.saturating_add(u32_at(bytes, 0));
     let count = u32_at(bytes, at).min(TAGS_MAX);
     at = at.saturating_add(4);
@@ -105,18 +105,18 @@ fn comments(bytes: &[u8], page: &mut Page<'_>) {
         if let Some((name, value)) = String::from_utf8_lossy(line).split_once('=')
             && let Some(field) = field_of(name)
         {
-            tag(field, value, page);
+            tag(field, value, sink);
         }
         at += 4 + length;
     }
 }
 
-fn flac(head: &[u8], page: &mut Page<'_>) {
+fn flac(head: &[u8], sink: &mut TextSink<'_>) {
     let mut at = 4;
     while let Some(block) = head.get(at..at + 4) {
         let length = usize::from(block[1]) << 16 | usize::from(block[2]) << 8 | usize::from(block[3]);
         if block[0] & 0x7f == 4 {
-            comments(head.get(at + 4..).unwrap_or_default(), page);
+            comments(head.get(at + 4..).unwrap_or_default(), sink);
         }
         if block[0] & 0x80 != 0 {
             break;
@@ -125,16 +125,16 @@ fn flac(head: &[u8], page: &mut Page<'_>) {
     }
 }
 
-fn ogg(head: &[u8], page: &mut Page<'_>) {
+fn ogg(head: &[u8], sink: &mut TextSink<'_>) {
     for mark in [b"\x03vorbis".as_slice(), b"OpusTags"] {
         if let Some(at) = head.windows(mark.len()).take(64 << 10).position(|word| word == mark) {
-            comments(&head[at + mark.len()..], page);
+            comments(&head[at + mark.len()..], sink);
         }
     }
 }
 
 /// The atoms of an MP4 file, down to its tags.
-fn atoms(bytes: &[u8], page: &mut Page<'_>, depth: usize) {
+fn atoms(bytes: &[u8], sink: &mut TextSink<'_>, depth: usize) {
     let big = |bytes: &[u8]| bytes.iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
     let mut rest = bytes;
     for _ in 0..TAGS_MAX {
@@ -142,14 +142,14 @@ fn atoms(bytes: &[u8], page: &mut Page<'_>, depth: usize) {
         let size = big(&head[..4]);
         let Some(inside) = rest.get(8..size.min(rest.len())).filter(|_| size >= 8) else { break };
         match &head[4..] {
-            b"moov" | b"udta" | b"ilst" if depth < 8 => atoms(inside, page, depth + 1),
-            b"meta" if depth < 8 => atoms(inside.get(4..).unwrap_or_default(), page, depth + 1),
+            b"moov" | b"udta" | b"ilst" if depth < 8 => atoms(inside, sink, depth + 1),
+            b"meta" if depth < 8 => atoms(inside.get(4..).unwrap_or_default(), sink, depth + 1),
             name => {
                 let name: String = name.iter().map(|byte| char::from(*byte)).collect();
                 if let Some(field) = field_of(&name)
                     && inside.get(4..8) == Some(b"data")
                 {
-                    tag(field, &decode::whole(inside.get(16..).unwrap_or_default(), None), page);
+                    tag(field, &decode::whole(inside.get(16..).unwrap_or_default(), None), sink);
                 }
             }
         }
@@ -166,8 +166,8 @@ mod tests {
         let mut bytes = b"ID3\x03\0\0\0\0\0\x20TIT2\0\0\0\x06\0\0\0Songs".to_vec();
         bytes.extend(b"TPE1\0\0\0\x05\0\0\x01\xff\xfeA\0");
         bytes.extend([0; 200]);
-        let page = extract("a.mp3", &bytes);
-        assert_eq!((page.field("title"), page.field("artist")), (Some("Songs"), Some("A")));
+        let extracted = extract("a.mp3", &bytes);
+        assert_eq!((extracted.field("title"), extracted.field("artist")), (Some("Songs"), Some("A")));
         let comment = b"TITLE=Tune";
         let mut flac = b"fLaC\x84\0\0\x1a\x04\0\0\0test\x01\0\0\0".to_vec();
         flac.extend((comment.len() as u32).to_le_bytes());

@@ -8,7 +8,7 @@ use ingather_model::limits;
 use crate::cipher::{Aes, BLOCK_BYTES, Hash, derive};
 use crate::decode::base64;
 use crate::formats::archives::zip::Zip;
-use crate::page::{Expanding, Outcome, Page, Trouble};
+use crate::page::{Expanding, Outcome, ParseError, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// What is said when no password fits.
@@ -29,7 +29,7 @@ struct Member {
 }
 
 /// Opens all members that are protected, with the first password that fits.
-pub(super) fn open(zip: &mut Zip, manifest: &[u8], page: &Page<'_>) -> Outcome {
+pub(super) fn open(zip: &mut Zip, manifest: &[u8], page: &TextSink<'_>) -> Outcome {
     let members = members(manifest);
     if !members.iter().all(Member::is_known) {
         return Err("unsupported: a way of encryption that is not known".into());
@@ -54,7 +54,7 @@ impl Member {
     }
 
     /// What is in the member, by a password. A wrong one gives bytes that were never packed.
-    fn plain(&self, zip: &mut Zip, password: &str, page: &Page<'_>) -> Result<Vec<u8>, Trouble> {
+    fn plain(&self, zip: &mut Zip, password: &str, page: &TextSink<'_>) -> Result<Vec<u8>, ParseError> {
         let sealed = zip.find_read(&self.path, page.budget()).ok_or(PROTECTED)?;
         let start = self.start.map(|hash| hash.of(&[password.as_bytes()])).unwrap_or_default();
         let key = derive(&start, &self.salt, self.rounds, self.key_bytes);

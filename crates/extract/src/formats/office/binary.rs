@@ -9,7 +9,7 @@ use super::workbook::Book;
 use super::{drawing, sheet};
 use crate::formats::archives::zip::Zip;
 use crate::formats::legacy::{packed_number, u16_at, u32_at};
-use crate::page::{Outcome, Page, Trouble};
+use crate::page::{Outcome, ParseError, TextSink};
 
 /// Bytes of one record.
 const RECORD_BYTES_MAX: usize = 16 << 20;
@@ -30,12 +30,12 @@ const COMMENT: u32 = 635;
 const COMMENT_TEXT: u32 = 637;
 
 /// Reads a workbook.
-pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
-    let relations = Relations::of(zip, main, page.budget());
+pub(super) fn read(zip: &mut Zip, main: &str, sink: &mut TextSink<'_>) -> Outcome {
+    let relations = Relations::of(zip, main, sink.budget());
     let mut book = Book::default();
     let mut sheets = Vec::new();
-    let hidden_too = page.options().hidden;
-    records(zip, main, page, |kind, data, _| {
+    let hidden_too = sink.options().hidden;
+    records(zip, main, sink, |kind, data, _| {
         match kind {
             BOOK => book.since_1904 = u32_at(data, 0) & 1 == 1,
             SHEET => {
@@ -55,36 +55,36 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         Ok(())
     })?;
     for target in relations.targets("styles") {
-        styles(zip, &target, &mut book, page)?;
+        styles(zip, &target, &mut book, sink)?;
     }
     for target in relations.targets("sharedStrings") {
-        records(zip, &target, page, |kind, data, _| match kind {
+        records(zip, &target, sink, |kind, data, _| match kind {
             SHARED_STRING => book.add(&text(data, 1).0),
             _ => Ok(()),
         })?;
     }
     let mut drawn = HashSet::new();
     for (name, target) in sheets {
-        page.title_line(2, &name);
+        sink.title_line(2, &name);
         let Some(target) = target else { continue };
-        page.table_begin();
-        let outcome = cells(zip, &target, &book, page);
-        page.table_end();
+        sink.table_begin();
+        let outcome = cells(zip, &target, &book, sink);
+        sink.table_end();
         outcome?;
-        drawing::all_of(zip, &target, page, &mut drawn);
-        let relations = Relations::of(zip, &target, page.budget());
-        relations.links().for_each(|link| page.line(link));
+        drawing::all_of(zip, &target, sink, &mut drawn);
+        let relations = Relations::of(zip, &target, sink.budget());
+        relations.links().for_each(|link| sink.line(link));
         for comments in relations.targets("comments") {
-            remarks(zip, &comments, page)?;
+            remarks(zip, &comments, sink)?;
         }
     }
     Ok(())
 }
 
 /// The format of each style.
-fn styles(zip: &mut Zip, part: &str, book: &mut Book, page: &mut Page<'_>) -> Outcome {
+fn styles(zip: &mut Zip, part: &str, book: &mut Book, sink: &mut TextSink<'_>) -> Outcome {
     let (mut codes, mut of_cells) = (std::collections::HashMap::new(), false);
-    records(zip, part, page, |kind, data, _| {
+    records(zip, part, sink, |kind, data, _| {
         match kind {
             CODE => drop(codes.insert(u16_at(data, 0), text(data, 2).0)),
             STYLES_BEGIN => of_cells = true,
@@ -101,14 +101,14 @@ fn styles(zip: &mut Zip, part: &str, book: &mut Book, page: &mut Page<'_>) -> Ou
 }
 
 /// Writes the cells of a sheet.
-fn cells(zip: &mut Zip, part: &str, book: &Book, page: &mut Page<'_>) -> Outcome {
+fn cells(zip: &mut Zip, part: &str, book: &Book, sink: &mut TextSink<'_>) -> Outcome {
     let (mut next, mut rows) = (0, false);
-    records(zip, part, page, |kind, data, page| {
+    records(zip, part, sink, |kind, data, sink| {
         let style = (u32_at(data, 4) & 0xff_ffff) as usize;
         let shown = match kind {
             ROW => {
                 if std::mem::replace(&mut rows, true) {
-                    page.row_end();
+                    sink.row_end();
                 }
                 next = 0;
                 return Ok(());
@@ -123,39 +123,39 @@ fn cells(zip: &mut Zip, part: &str, book: &Book, page: &mut Page<'_>) -> Outcome
             7 => book.string(u32_at(data, 8) as usize).to_owned(),
             RICH_CELL => text(data, 9).0,
             HEADERS => {
-                page.row_end();
-                page.table_end();
+                sink.row_end();
+                sink.table_end();
                 let mut at = 2;
                 while at < data.len() {
                     let (header, length) = text(data, at);
-                    sheet::header_text(&header, page);
+                    sheet::header_text(&header, sink);
                     at += length;
                 }
                 return Ok(());
             }
             _ => return Ok(()),
         };
-        sheet::gap(Some(u32_at(data, 0) as usize), &mut next, page);
-        page.text(&shown);
-        if page.is_marked() {
-            page.cell_end();
+        sheet::gap(Some(u32_at(data, 0) as usize), &mut next, sink);
+        sink.text(&shown);
+        if sink.is_marked() {
+            sink.cell_end();
         }
         Ok(())
     })?;
-    page.row_end();
+    sink.row_end();
     Ok(())
 }
 
 /// Writes remarks, each after its author.
-fn remarks(zip: &mut Zip, part: &str, page: &mut Page<'_>) -> Outcome {
+fn remarks(zip: &mut Zip, part: &str, sink: &mut TextSink<'_>) -> Outcome {
     let (mut authors, mut author) = (Vec::new(), String::new());
-    records(zip, part, page, |kind, data, page| {
+    records(zip, part, sink, |kind, data, sink| {
         match kind {
             AUTHOR => authors.push(text(data, 0).0),
             COMMENT => author = authors.get(u32_at(data, 0) as usize).cloned().unwrap_or_default(),
             COMMENT_TEXT => {
                 let words = text(data, 1).0;
-                page.line(&if author.is_empty() { words } else { format!("{author}: {words}") });
+                sink.line(&if author.is_empty() { words } else { format!("{author}: {words}") });
             }
             _ => {}
         }
@@ -167,11 +167,11 @@ fn remarks(zip: &mut Zip, part: &str, page: &mut Page<'_>) -> Outcome {
 fn records(
     zip: &mut Zip,
     part: &str,
-    page: &mut Page<'_>,
-    mut met: impl FnMut(u32, &[u8], &mut Page<'_>) -> Outcome,
+    sink: &mut TextSink<'_>,
+    mut met: impl FnMut(u32, &[u8], &mut TextSink<'_>) -> Outcome,
 ) -> Outcome {
     let index = zip.find(part).ok_or("a part of the workbook is missing")?;
-    let budget = page.budget();
+    let budget = sink.budget();
     let mut stream = BufReader::new(zip.stream(index, budget)?);
     let mut data = Vec::new();
     while let Some(kind) = number(&mut stream, 2)? {
@@ -182,10 +182,10 @@ fn records(
         data.clear();
         stream.by_ref().take(length as u64).read_to_end(&mut data)?;
         if data.len() < length {
-            return Err(Trouble("a part of the workbook is cut off".to_owned()));
+            return Err(ParseError("a part of the workbook is cut off".to_owned()));
         }
-        met(kind, &data, page)?;
-        if page.is_full() {
+        met(kind, &data, sink)?;
+        if sink.is_full() {
             break;
         }
     }
@@ -311,14 +311,14 @@ mod tests {
 
     #[test]
     fn damaged_records_end_with_text_or_a_reason() {
-        let mut page = Vec::new();
+        let mut extracted = Vec::new();
         for kind in [0u32, 2, 5, 6, 7, 8, 19, 44, 47, 62, 153, 156, 479, 617, 632, 635, 637] {
-            page.extend(record(kind, &[0xff; 6]));
-            page.extend(record(kind, &[]));
+            extracted.extend(record(kind, &[0xff; 6]));
+            extracted.extend(record(kind, &[]));
         }
         let parts: Vec<(&str, &[u8])> = vec![
             ("[Content_Types].xml", b"<T><Override PartName='/xl/workbook.bin' ContentType='application/vnd.ms-excel.sheet.binary.macroEnabled.main'/></T>"),
-            ("xl/workbook.bin", &page),
+            ("xl/workbook.bin", &extracted),
         ];
         let found = extract("a.xlsb", &zip(&parts));
         assert!(found.reason.is_some(), "{found:?}");
@@ -327,9 +327,12 @@ mod tests {
 
     #[test]
     fn binary_sheets_are_read_as_others_are() {
-        let page = extract("a.xlsb", &book());
-        assert_eq!(page.text, "First\nПривет\t1.50\n2.50\tTRUE\tformula\ntop\nAnn: remark\nSecret\nhidden");
-        assert_eq!(page.media_type, "application/vnd.ms-excel.sheet.binary.macroenabled.12");
+        let extracted = extract("a.xlsb", &book());
+        assert_eq!(
+            extracted.text,
+            "First\nПривет\t1.50\n2.50\tTRUE\tformula\ntop\nAnn: remark\nSecret\nhidden"
+        );
+        assert_eq!(extracted.media_type, "application/vnd.ms-excel.sheet.binary.macroenabled.12");
         let mut request = crate::Request { name: "a.xlsb".to_owned(), ..crate::Request::default() };
         request.options.hidden = false;
         assert!(!crate::extract(&request, crate::Input::memory(book())).text.contains("Secret"));

@@ -7,14 +7,14 @@ use super::drawing;
 use super::lists::{Lists, Place};
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met, Tag};
 
 /// Kinds of relation that lead to more text, in the order in which it is written.
 const MORE: &[&str] = &["footnotes", "endnotes", "comments", "header", "footer"];
 
 /// Reads a document.
-pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
+pub(super) fn read(zip: &mut Zip, main: &str, page: &mut TextSink<'_>) -> Outcome {
     let relations = Relations::of(zip, main, page.budget());
     let index = zip.find(main).ok_or("its main part is missing")?;
     let budget = page.budget();
@@ -58,11 +58,11 @@ struct Walk<'l> {
 const SILENT: &[&str] = &["del", "moveFrom", "Fallback", "instrText", "delText", "binData"];
 
 /// Writes the text of one part whose styles and lists are not known.
-pub(super) fn body(source: impl Read, page: &mut Page<'_>) -> Outcome {
+pub(super) fn body(source: impl Read, page: &mut TextSink<'_>) -> Outcome {
     walk(source, &mut Lists::default(), page)
 }
 
-fn walk(source: impl Read, lists: &mut Lists, page: &mut Page<'_>) -> Outcome {
+fn walk(source: impl Read, lists: &mut Lists, page: &mut TextSink<'_>) -> Outcome {
     let mut walk = Walk {
         lists,
         words: 0,
@@ -86,7 +86,7 @@ fn walk(source: impl Read, lists: &mut Lists, page: &mut Page<'_>) -> Outcome {
 }
 
 impl Walk<'_> {
-    fn open(&mut self, tag: &Tag<'_>, page: &mut Page<'_>) {
+    fn open(&mut self, tag: &Tag<'_>, page: &mut TextSink<'_>) {
         let shown = self.properties == 0 && self.silent == 0;
         match tag.name() {
             "t" => self.words += 1,
@@ -118,7 +118,7 @@ impl Walk<'_> {
         }
     }
 
-    fn close(&mut self, name: &str, page: &mut Page<'_>) {
+    fn close(&mut self, name: &str, page: &mut TextSink<'_>) {
         match name {
             "t" => self.words = self.words.saturating_sub(1),
             "pPr" | "rPr" => self.properties = self.properties.saturating_sub(1),
@@ -132,7 +132,7 @@ impl Walk<'_> {
         }
     }
 
-    fn text(&mut self, text: &str, page: &mut Page<'_>) {
+    fn text(&mut self, text: &str, page: &mut TextSink<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.begin(page);
         }
@@ -140,7 +140,7 @@ impl Walk<'_> {
     }
 
     /// Begins a paragraph, a heading or an item of a list.
-    fn begin(&mut self, page: &mut Page<'_>) {
+    fn begin(&mut self, page: &mut TextSink<'_>) {
         if self.turned && !page.is_in_cell() {
             self.turned = false;
             self.pages += 1;

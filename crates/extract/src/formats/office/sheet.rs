@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::workbook::Book;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met, Tag};
 
 /// How the value of a cell is to be read.
@@ -38,7 +38,7 @@ fn column(place: &str) -> Option<usize> {
 }
 
 /// Writes the cells of a sheet.
-pub(super) fn read(source: impl Read, book: &Book, page: &mut Page<'_>) -> Outcome {
+pub(super) fn read(source: impl Read, book: &Book, sink: &mut TextSink<'_>) -> Outcome {
     let mut cell =
         Cell { kind: Kind::Number, style: 0, value: String::new(), open: false, column: None, next: 0 };
     let mut header = None;
@@ -53,19 +53,19 @@ pub(super) fn read(source: impl Read, book: &Book, page: &mut Page<'_>) -> Outco
             }
             Met::Close(name) => match name {
                 "v" | "t" => cell.open = false,
-                "c" => write(&mut cell, book, page),
+                "c" => write(&mut cell, book, sink),
                 "row" => {
                     cell.next = 0;
-                    page.row_end();
+                    sink.row_end();
                 }
-                "sheetData" => page.table_end(),
+                "sheetData" => sink.table_end(),
                 "oddHeader" | "oddFooter" | "evenHeader" | "evenFooter" | "firstHeader" | "firstFooter" => {
-                    header_text(&header.take().unwrap_or_default(), page);
+                    header_text(&header.take().unwrap_or_default(), sink);
                 }
                 _ => {}
             },
         }
-        if page.is_full() { Go::Stop } else { Go::On }
+        if sink.is_full() { Go::Stop } else { Go::On }
     })
 }
 
@@ -100,39 +100,39 @@ fn open(tag: &Tag<'_>, cell: &mut Cell, header: &mut Option<String>) {
     }
 }
 
-fn write(cell: &mut Cell, book: &Book, page: &mut Page<'_>) {
+fn write(cell: &mut Cell, book: &Book, sink: &mut TextSink<'_>) {
     if cell.value.is_empty() {
         return;
     }
-    gap(cell.column, &mut cell.next, page);
+    gap(cell.column, &mut cell.next, sink);
     match (cell.kind, cell.value.trim()) {
-        (Kind::Shared, value) => page.text(value.parse().map_or("", |index| book.string(index))),
-        (Kind::Flag, value) => page.text(if value == "1" { "TRUE" } else { "FALSE" }),
-        (Kind::Text, _) => page.text(&cell.value),
+        (Kind::Shared, value) => sink.text(value.parse().map_or("", |index| book.string(index))),
+        (Kind::Flag, value) => sink.text(if value == "1" { "TRUE" } else { "FALSE" }),
+        (Kind::Text, _) => sink.text(&cell.value),
         (Kind::Number, value) => match value.parse() {
-            Ok(number) => page.text(&book.number(cell.style, number)),
-            Err(_) => page.text(value),
+            Ok(number) => sink.text(&book.number(cell.style, number)),
+            Err(_) => sink.text(value),
         },
     }
-    if page.is_marked() {
-        page.cell_end();
+    if sink.is_marked() {
+        sink.cell_end();
     }
 }
 
 /// Sets a cell apart from the one before it; where marks are wanted, the empty ones in between are shown.
-pub(crate) fn gap(column: Option<usize>, next: &mut usize, page: &mut Page<'_>) {
-    if !page.is_marked() {
-        return page.tab();
+pub(crate) fn gap(column: Option<usize>, next: &mut usize, sink: &mut TextSink<'_>) {
+    if !sink.is_marked() {
+        return sink.tab();
     }
     let column = column.unwrap_or(*next);
     for _ in 0..column.saturating_sub(*next).min(EMPTY_MAX) {
-        page.cell_end();
+        sink.cell_end();
     }
     *next = column + 1;
 }
 
 /// Writes a header or footer without its codes: `&L`, `&P`, `&"Arial"`, `&12`.
-pub(crate) fn header_text(coded: &str, page: &mut Page<'_>) {
+pub(crate) fn header_text(coded: &str, sink: &mut TextSink<'_>) {
     let mut text = String::new();
     let mut chars = coded.chars().peekable();
     while let Some(c) = chars.next() {
@@ -160,12 +160,12 @@ pub(crate) fn header_text(coded: &str, page: &mut Page<'_>) {
         }
     }
     for line in text.lines() {
-        page.line(line);
+        sink.line(line);
     }
 }
 
 /// Writes the remarks about the cells of a sheet, each after its author.
-pub(super) fn comments(bytes: &[u8], page: &mut Page<'_>) {
+pub(super) fn comments(bytes: &[u8], sink: &mut TextSink<'_>) {
     let (mut authors, mut author, mut text) = (Vec::new(), String::new(), String::new());
     let mut open = false;
     let _ = xml::walk(bytes, |met| {
@@ -200,13 +200,13 @@ pub(super) fn comments(bytes: &[u8], page: &mut Page<'_>) {
                 "comment" | "threadedComment" => {
                     let words = std::mem::take(&mut text);
                     let line = if author.is_empty() { words } else { format!("{author}: {words}") };
-                    page.line(&line);
+                    sink.line(&line);
                     open = false;
                 }
                 _ => {}
             },
         }
-        if page.is_full() { Go::Stop } else { Go::On }
+        if sink.is_full() { Go::Stop } else { Go::On }
     });
 }
 

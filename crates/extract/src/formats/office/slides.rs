@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use super::drawing;
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Reads a presentation.
-pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
-    let relations = Relations::of(zip, main, page.budget());
-    let bytes = zip.find_read(main, page.budget()).ok_or("its main part is missing")?;
+pub(super) fn read(zip: &mut Zip, main: &str, sink: &mut TextSink<'_>) -> Outcome {
+    let relations = Relations::of(zip, main, sink.budget());
+    let bytes = zip.find_read(main, sink.budget()).ok_or("its main part is missing")?;
     let mut slides = Vec::new();
     xml::walk(bytes.as_slice(), |met| {
         if let Met::Open(tag) = met
@@ -21,50 +21,50 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         }
         Go::On
     })?;
-    let mut show = Show { authors: authors(zip, &relations, page), ..Show::default() };
+    let mut show = Show { authors: authors(zip, &relations, sink), ..Show::default() };
     for (number, slide) in slides.into_iter().enumerate() {
-        page.page_mark(number + 1);
-        one(zip, &slide, page, &mut show);
+        sink.page_mark(number + 1);
+        one(zip, &slide, sink, &mut show);
     }
     for kind in ["notesMaster", "handoutMaster"] {
         for target in relations.targets(kind) {
-            master(zip, &target, page, &mut show.masters);
+            master(zip, &target, sink, &mut show.masters);
         }
     }
     Ok(())
 }
 
 /// A slide with everything that belongs to it.
-fn one(zip: &mut Zip, slide: &str, page: &mut Page<'_>, show: &mut Show) {
-    let Some(bytes) = zip.find_read(slide, page.budget()) else { return };
-    if !shapes(&bytes, page, false) {
+fn one(zip: &mut Zip, slide: &str, sink: &mut TextSink<'_>, show: &mut Show) {
+    let Some(bytes) = zip.find_read(slide, sink.budget()) else { return };
+    if !shapes(&bytes, sink, false) {
         return;
     }
-    drawing::all_of(zip, slide, page, &mut show.drawn);
-    let relations = Relations::of(zip, slide, page.budget());
+    drawing::all_of(zip, slide, sink, &mut show.drawn);
+    let relations = Relations::of(zip, slide, sink.budget());
     for layout in relations.targets("slideLayout") {
-        master(zip, &layout, page, &mut show.masters);
-        for target in Relations::of(zip, &layout, page.budget()).targets("slideMaster") {
-            master(zip, &target, page, &mut show.masters);
+        master(zip, &layout, sink, &mut show.masters);
+        for target in Relations::of(zip, &layout, sink.budget()).targets("slideMaster") {
+            master(zip, &target, sink, &mut show.masters);
         }
     }
     for target in relations.targets("notesSlide") {
-        if let Some(bytes) = zip.find_read(&target, page.budget()) {
-            shapes(&bytes, page, false);
+        if let Some(bytes) = zip.find_read(&target, sink.budget()) {
+            shapes(&bytes, sink, false);
         }
     }
     for target in ["comments", "comment"].into_iter().flat_map(|kind| relations.targets(kind)) {
-        if let Some(bytes) = zip.find_read(&target, page.budget()) {
-            remarks(&bytes, &show.authors, page);
+        if let Some(bytes) = zip.find_read(&target, sink.budget()) {
+            remarks(&bytes, &show.authors, sink);
         }
     }
 }
 
 /// The names of those who remarked something, by number.
-fn authors(zip: &mut Zip, relations: &Relations, page: &Page<'_>) -> HashMap<String, String> {
+fn authors(zip: &mut Zip, relations: &Relations, sink: &TextSink<'_>) -> HashMap<String, String> {
     let mut authors = HashMap::new();
     for target in ["commentAuthors", "authors"].into_iter().flat_map(|kind| relations.targets(kind)) {
-        let bytes = zip.find_read(&target, page.budget()).unwrap_or_default();
+        let bytes = zip.find_read(&target, sink.budget()).unwrap_or_default();
         let _ = xml::walk(bytes.as_slice(), |met| {
             if let Met::Open(tag) = met
                 && let (Some(id), Some(name)) = (tag.attribute("id"), tag.attribute("name"))
@@ -78,7 +78,7 @@ fn authors(zip: &mut Zip, relations: &Relations, page: &Page<'_>) -> HashMap<Str
 }
 
 /// Writes remarks, each after its author; those of newer versions are paragraphs.
-fn remarks(bytes: &[u8], authors: &HashMap<String, String>, page: &mut Page<'_>) {
+fn remarks(bytes: &[u8], authors: &HashMap<String, String>, sink: &mut TextSink<'_>) {
     let (mut words, mut text, mut author) = (0usize, String::new(), String::new());
     // A broken part gives what comes before the damage.
     let _ = xml::walk(bytes, |met| {
@@ -86,7 +86,7 @@ fn remarks(bytes: &[u8], authors: &HashMap<String, String>, page: &mut Page<'_>)
             Met::Open(tag) => match tag.name() {
                 "cm" | "reply" => {
                     // A reply stands inside what it answers.
-                    page.line(&said(&author, &std::mem::take(&mut text)));
+                    sink.line(&said(&author, &std::mem::take(&mut text)));
                     let id = tag.attribute("authorId").unwrap_or_default();
                     author = authors.get(&id).cloned().unwrap_or_default();
                 }
@@ -96,13 +96,13 @@ fn remarks(bytes: &[u8], authors: &HashMap<String, String>, page: &mut Page<'_>)
             Met::Close(name) => match name {
                 "t" | "text" => words = words.saturating_sub(1),
                 "p" if !text.is_empty() => text.push('\n'),
-                "cm" | "reply" => page.line(&said(&author, &std::mem::take(&mut text))),
+                "cm" | "reply" => sink.line(&said(&author, &std::mem::take(&mut text))),
                 _ => {}
             },
             Met::Text(piece) if words > 0 => text.push_str(piece),
             Met::Text(_) => {}
         }
-        if page.is_full() { Go::Stop } else { Go::On }
+        if sink.is_full() { Go::Stop } else { Go::On }
     });
 }
 
@@ -124,20 +124,20 @@ struct Show {
 }
 
 /// What a layout or master writes on every slide; once.
-fn master(zip: &mut Zip, part: &str, page: &mut Page<'_>, met: &mut HashSet<String>) {
+fn master(zip: &mut Zip, part: &str, sink: &mut TextSink<'_>, met: &mut HashSet<String>) {
     if met.insert(part.to_owned())
-        && let Some(bytes) = zip.find_read(part, page.budget())
+        && let Some(bytes) = zip.find_read(part, sink.budget())
     {
-        shapes(&bytes, page, true);
+        shapes(&bytes, sink, true);
     }
 }
 
 /// Writes the text of shapes, of a master without its placeholders, which only say where text goes. Whether the slide
 /// is wanted: a hidden one may not be.
-fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
+fn shapes(bytes: &[u8], sink: &mut TextSink<'_>, of_master: bool) -> bool {
     let (mut words, mut fallback, mut wanted, mut placeholder) = (0, 0, true, false);
     let mut title = false;
-    let hidden = page.options().hidden;
+    let hidden = sink.options().hidden;
     // A broken part gives what comes before the damage.
     let _ = xml::walk(bytes, |met| {
         match met {
@@ -153,14 +153,14 @@ fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
                 "ph" => {
                     title = tag.attribute("type").is_some_and(|kind| kind == "title" || kind == "ctrTitle");
                 }
-                "tbl" => page.table_begin(),
+                "tbl" => sink.table_begin(),
                 // Paragraphs of a title are one heading.
                 "p" if title => {
-                    page.heading(2);
+                    sink.heading(2);
                     title = false;
                 }
                 "t" | "text" => words += 1,
-                "br" => page.line_break(),
+                "br" => sink.line_break(),
                 "Fallback" => fallback += 1,
                 _ => {}
             },
@@ -168,23 +168,23 @@ fn shapes(bytes: &[u8], page: &mut Page<'_>, of_master: bool) -> bool {
                 "t" | "text" => {
                     words -= 1;
                     if name == "text" {
-                        page.line_break();
+                        sink.line_break();
                     }
                 }
                 "sp" => placeholder = false,
-                "p" => page.line_break(),
-                "tc" => page.cell_end(),
-                "tr" => page.row_end(),
-                "tbl" => page.table_end(),
+                "p" => sink.line_break(),
+                "tc" => sink.cell_end(),
+                "tr" => sink.row_end(),
+                "tbl" => sink.table_end(),
                 "Fallback" => fallback -= 1,
                 _ => {}
             },
-            Met::Text(text) if words > 0 && fallback == 0 && !placeholder => page.text(text),
+            Met::Text(text) if words > 0 && fallback == 0 && !placeholder => sink.text(text),
             Met::Text(_) => {}
         }
-        if page.is_full() || !wanted { Go::Stop } else { Go::On }
+        if sink.is_full() || !wanted { Go::Stop } else { Go::On }
     });
-    page.line_break();
+    sink.line_break();
     wanted
 }
 

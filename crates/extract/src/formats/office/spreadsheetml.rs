@@ -1,23 +1,23 @@
 //! Workbooks as one XML file, of Excel 2003.
 
 use crate::Input;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Reads a workbook.
-pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let (mut data, mut number, mut value) = (0, false, String::new());
     let mut properties = 0;
     xml::walk(input, |met| {
         match met {
             Met::Open(tag) => match tag.name() {
-                "Worksheet" => page.line(&tag.attribute("Name").unwrap_or_default()),
+                "Worksheet" => sink.line(&tag.attribute("Name").unwrap_or_default()),
                 "Data" => {
                     data += 1;
                     number = tag.attribute("Type").is_some_and(|kind| kind == "Number");
                     value.clear();
                 }
-                "Cell" => page.tab(),
+                "Cell" => sink.tab(),
                 "DocumentProperties" => properties += 1,
                 _ if properties > 0 => value.clear(),
                 _ => {}
@@ -26,18 +26,18 @@ pub(crate) fn read(input: Input, page: &mut Page<'_>) -> Outcome {
                 "Data" => {
                     data -= 1;
                     let general = value.trim().parse().ok().filter(|_| number).map(super::number::general);
-                    page.text(general.as_deref().unwrap_or(&value));
+                    sink.text(general.as_deref().unwrap_or(&value));
                 }
-                "Row" => page.line_break(),
+                "Row" => sink.line_break(),
                 "DocumentProperties" => properties -= 1,
-                "Title" if properties > 0 => page.field("title", &value),
-                "Author" if properties > 0 => page.field("author", &value),
+                "Title" if properties > 0 => sink.field("title", &value),
+                "Author" if properties > 0 => sink.field("author", &value),
                 _ => {}
             },
             Met::Text(text) if data > 0 || properties > 0 => value.push_str(text),
             Met::Text(_) => {}
         }
-        if page.is_full() { Go::Stop } else { Go::On }
+        if sink.is_full() { Go::Stop } else { Go::On }
     })
 }
 
@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn sheets_rows_and_cells_are_read() {
-        let page = extract(
+        let extracted = extract(
             "a.xml",
             b"<?xml version='1.0'?><Workbook xmlns='urn:schemas-microsoft-com:office:spreadsheet'><Worksheet ss:Name='One'><Table>\
               <Row><Cell><Data ss:Type='String'>a</Data></Cell><Cell><Data ss:Type='Number'>1.1000000000000001</Data></Cell></Row>\
               </Table></Worksheet></Workbook>",
         );
-        assert_eq!(page.text, "One\na\t1.1");
+        assert_eq!(extracted.text, "One\na\t1.1");
     }
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met, Tag};
 
 /// The text of each shape of each master: by the number of the master, then of the shape; the outermost one is also 0.
 type Masters = HashMap<(String, String), String>;
 
 /// Reads a drawing.
-pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
+pub(super) fn read(zip: &mut Zip, main: &str, page: &mut TextSink<'_>) -> Outcome {
     let relations = Relations::of(zip, main, page.budget());
     let mut masters = Masters::new();
     for list in relations.targets("masters") {
@@ -54,8 +54,8 @@ fn listed(
     zip: &mut Zip,
     list: &str,
     element: &str,
-    page: &Page<'_>,
-) -> Result<Vec<(String, String, String)>, crate::page::Trouble> {
+    page: &TextSink<'_>,
+) -> Result<Vec<(String, String, String)>, crate::page::ParseError> {
     let relations = Relations::of(zip, list, page.budget());
     let bytes = zip.find_read(list, page.budget()).ok_or("a list of the drawing is missing")?;
     let (mut found, mut number, mut name) = (Vec::new(), String::new(), String::new());

@@ -2,11 +2,11 @@
 
 use super::document;
 use crate::Input;
-use crate::page::{Outcome, Page};
+use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Reads a document.
-pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
+pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut value = String::new();
     let mut inside = 0;
     // Properties come first; the body is read in a second pass.
@@ -29,7 +29,7 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
                     _ => "",
                 };
                 if !field.is_empty() {
-                    page.field(field, &value);
+                    sink.field(field, &value);
                 }
                 if matches!(name, "DocumentProperties" | "coreProperties") {
                     inside -= 1;
@@ -40,7 +40,7 @@ pub(crate) fn read(mut input: Input, page: &mut Page<'_>) -> Outcome {
         Go::On
     });
     input.head(0)?;
-    document::body(input, page)
+    document::body(input, sink)
 }
 
 #[cfg(test)]
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn properties_and_body_are_read() {
-        let page = extract(
+        let extracted = extract(
             "a.xml",
             b"<?xml version='1.0'?><?mso-application progid='Word.Document'?><w:wordDocument xmlns:w='x'>\
               <o:DocumentProperties><o:Title>T</o:Title></o:DocumentProperties><w:body><w:p><w:r><w:t>words</w:t></w:r></w:p></w:body></w:wordDocument>",
         );
-        assert_eq!(page.media_type, "application/vnd.ms-wordml");
-        assert_eq!((page.text.as_str(), page.field("title")), ("words", Some("T")));
+        assert_eq!(extracted.media_type, "application/vnd.ms-wordml");
+        assert_eq!((extracted.text.as_str(), extracted.field("title")), ("words", Some("T")));
     }
 }

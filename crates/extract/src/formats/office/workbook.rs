@@ -6,7 +6,7 @@ use super::number::{Format, builtin};
 use super::relations::Relations;
 use super::{drawing, sheet};
 use crate::formats::archives::zip::Zip;
-use crate::page::{Budget, Outcome, Page};
+use crate::page::{Budget, Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Bytes of strings that all sheets share.
@@ -58,11 +58,11 @@ impl Book {
 }
 
 /// Reads a workbook.
-pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
-    let relations = Relations::of(zip, main, page.budget());
-    let bytes = zip.find_read(main, page.budget()).ok_or("its main part is missing")?;
+pub(super) fn read(zip: &mut Zip, main: &str, sink: &mut TextSink<'_>) -> Outcome {
+    let relations = Relations::of(zip, main, sink.budget());
+    let bytes = zip.find_read(main, sink.budget()).ok_or("its main part is missing")?;
     let (mut sheets, mut book) = (Vec::new(), Book::default());
-    let hidden_too = page.options().hidden;
+    let hidden_too = sink.options().hidden;
     xml::walk(bytes.as_slice(), |met| {
         if let Met::Open(tag) = met {
             match tag.name() {
@@ -83,31 +83,31 @@ pub(super) fn read(zip: &mut Zip, main: &str, page: &mut Page<'_>) -> Outcome {
         Go::On
     })?;
     for target in relations.targets("styles") {
-        book.formats = formats(&zip.find_read(&target, page.budget()).unwrap_or_default());
+        book.formats = formats(&zip.find_read(&target, sink.budget()).unwrap_or_default());
     }
     for target in relations.targets("sharedStrings") {
         match zip.find(&target) {
-            Some(index) => strings(zip, index, page.budget(), &mut book)?,
-            None => page.reason("the strings that its cells share are missing"),
+            Some(index) => strings(zip, index, sink.budget(), &mut book)?,
+            None => sink.reason("the strings that its cells share are missing"),
         }
     }
     let mut drawn = HashSet::new();
     for (name, target) in sheets {
-        page.title_line(2, &name);
+        sink.title_line(2, &name);
         let Some(target) = target else { continue };
         if let Some(index) = zip.find(&target) {
-            let budget = page.budget();
-            page.table_begin();
-            let outcome = sheet::read(zip.stream(index, budget)?, &book, page);
-            page.table_end();
+            let budget = sink.budget();
+            sink.table_begin();
+            let outcome = sheet::read(zip.stream(index, budget)?, &book, sink);
+            sink.table_end();
             outcome?;
         }
-        drawing::all_of(zip, &target, page, &mut drawn);
-        let relations = Relations::of(zip, &target, page.budget());
-        relations.links().for_each(|link| page.line(link));
+        drawing::all_of(zip, &target, sink, &mut drawn);
+        let relations = Relations::of(zip, &target, sink.budget());
+        relations.links().for_each(|link| sink.line(link));
         for kind in ["comments", "threadedComment"] {
             for comments in relations.targets(kind) {
-                sheet::comments(&zip.find_read(&comments, page.budget()).unwrap_or_default(), page);
+                sheet::comments(&zip.find_read(&comments, sink.budget()).unwrap_or_default(), sink);
             }
         }
     }
@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn cells_are_shown_as_people_see_them() {
-        let page = extract("a.xlsx", &book());
+        let extracted = extract("a.xlsx", &book());
         assert_eq!(
-            page.text,
+            extracted.text,
             "First\none\tinline\n1/31/24\t1.5\tTRUE\ttext\nLeft\nMiddle\nbox\nAnn: remark\nSecret\n7"
         );
     }

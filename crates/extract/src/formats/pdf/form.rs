@@ -3,10 +3,10 @@
 use hayro_syntax::object::{Array, Dict, Name, Object};
 
 use super::{DEPTH_MAX, ITEMS_MAX, text_of, words};
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Writes the fields of a form as `name: value`.
-pub(super) fn read(catalog: &Dict<'_>, page: &mut Page<'_>) {
+pub(super) fn read(catalog: &Dict<'_>, page: &mut TextSink<'_>) {
     let Some(form) = catalog.get::<Dict<'_>>("AcroForm") else { return };
     let Some(fields) = form.get::<Array<'_>>("Fields") else { return };
     let mut open: Vec<(Dict<'_>, usize)> =
@@ -28,7 +28,7 @@ pub(super) fn read(catalog: &Dict<'_>, page: &mut Page<'_>) {
     }
 }
 
-fn write(field: &Dict<'_>, page: &mut Page<'_>) {
+fn write(field: &Dict<'_>, page: &mut TextSink<'_>) {
     let value = match field.get::<Object<'_>>("V") {
         Some(Object::String(value)) => words(value.as_bytes()),
         Some(Object::Name(value)) => words(name_bytes(&value)),

@@ -1,7 +1,7 @@
 //! Lines of a page become its text: words that a line cuts are joined, and where marks are wanted, larger lines are headings.
 
 use super::lines::Row;
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// A line is a heading when its font is larger than that of most letters by these factors; each is the next lower level.
 const HEADINGS: &[(f64, u8)] = &[(1.8, 1), (1.4, 2), (1.15, 3)];
@@ -15,7 +15,7 @@ const PARAGRAPH_STEP: f64 = 1.7;
 const HEADING_STEP: f64 = 1.4;
 
 /// Writes the lines of a page.
-pub(super) fn write(rows: &[Row], page: &mut Page<'_>) {
+pub(super) fn write(rows: &[Row], page: &mut TextSink<'_>) {
     if !page.is_marked() {
         let mut text = String::new();
         rows.iter().for_each(|row| join(&mut text, row.text.trim_end()));

@@ -6,11 +6,11 @@ use hayro_syntax::object::{DateTime, Dict, Stream};
 
 use super::words;
 use crate::dates;
-use crate::page::Page;
+use crate::page::TextSink;
 use crate::xml::{self, Go, Met};
 
 /// Writes the fields of a file.
-pub(super) fn read(pdf: &Pdf, catalog: &Dict<'_>, page: &mut Page<'_>) {
+pub(super) fn read(pdf: &Pdf, catalog: &Dict<'_>, page: &mut TextSink<'_>) {
     let metadata: &Metadata = pdf.metadata();
     let fields = [
         ("title", &metadata.title),
@@ -51,7 +51,7 @@ fn date_text(date: &DateTime) -> Option<String> {
 }
 
 /// What the packet says: each field's list of values, only where the information said nothing, but all authors.
-fn xmp(packet: &[u8], page: &mut Page<'_>) {
+fn xmp(packet: &[u8], page: &mut TextSink<'_>) {
     let (mut field, mut value) = (None, String::new());
     let _ = xml::walk(packet, |met| {
         match met {

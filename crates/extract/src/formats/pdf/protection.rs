@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 
-use crate::page::{Page, Trouble};
+use crate::page::{ParseError, TextSink};
 
 /// What is said of a file that a password protects.
 const PROTECTED: &str = "it is protected by a password";
 
 /// Opens a file. One that protects its attachments alone is opened without them.
-pub(super) fn open(bytes: Vec<u8>, page: &mut Page<'_>) -> Result<Pdf, Trouble> {
+pub(super) fn open(bytes: Vec<u8>, page: &mut TextSink<'_>) -> Result<Pdf, ParseError> {
     let bytes = Arc::new(bytes);
     let first = Pdf::new(bytes.clone());
     let protected = match &first {

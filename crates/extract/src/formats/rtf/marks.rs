@@ -1,6 +1,6 @@
 //! Where rich text stands, for marks: paragraphs with their levels, items of lists, rows of tables.
 
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Levels of headings; the next one is that of the body.
 const LEVELS: i32 = 9;
@@ -39,14 +39,14 @@ impl Marks {
     }
 
     /// Takes the ends of paragraphs, cells and rows; whether the word was one of these.
-    pub(super) fn end(&mut self, name: &str, page: &mut Page<'_>) -> bool {
+    pub(super) fn end(&mut self, name: &str, sink: &mut TextSink<'_>) -> bool {
         match name {
-            "par" | "sect" | "page" | "nestcell" => page.line_break(),
+            "par" | "sect" | "page" | "nestcell" => sink.line_break(),
             "cell" => {
-                self.table(true, page);
-                page.cell_end();
+                self.table(true, sink);
+                sink.cell_end();
             }
-            "row" => page.row_end(),
+            "row" => sink.row_end(),
             _ => return false,
         }
         self.begun = false;
@@ -60,7 +60,7 @@ impl Marks {
     }
 
     /// Begins a paragraph, unless it has begun; whether `text` is to be written.
-    pub(super) fn begin(&mut self, text: &str, page: &mut Page<'_>) -> bool {
+    pub(super) fn begin(&mut self, text: &str, sink: &mut TextSink<'_>) -> bool {
         if self.begun {
             return true;
         }
@@ -68,28 +68,28 @@ impl Marks {
             return false;
         }
         self.begun = true;
-        self.table(self.in_cell, page);
+        self.table(self.in_cell, sink);
         let label = std::mem::take(&mut self.label);
         match (self.level, label.trim()) {
             (Some(level), label) => {
-                page.heading(level + 1);
+                sink.heading(level + 1);
                 if label.chars().any(char::is_alphanumeric) {
-                    page.text(&format!("{label} "));
+                    sink.text(&format!("{label} "));
                 }
             }
-            (None, "") => page.paragraph(),
+            (None, "") => sink.paragraph(),
             // A sign has no name.
-            (None, label) if !label.chars().any(char::is_alphanumeric) => page.item(self.depth, ""),
-            (None, label) => page.item(self.depth, label),
+            (None, label) if !label.chars().any(char::is_alphanumeric) => sink.item(self.depth, ""),
+            (None, label) => sink.item(self.depth, label),
         }
         true
     }
 
     /// Goes into a table, or out of it.
-    pub(super) fn table(&mut self, inside: bool, page: &mut Page<'_>) {
+    pub(super) fn table(&mut self, inside: bool, sink: &mut TextSink<'_>) {
         match std::mem::replace(&mut self.table, inside) {
-            false if inside => page.table_begin(),
-            true if !inside => page.table_end(),
+            false if inside => sink.table_begin(),
+            true if !inside => sink.table_end(),
             _ => {}
         }
     }

@@ -11,7 +11,7 @@ use flate2::read::ZlibDecoder;
 use super::scramble;
 use crate::Input;
 use crate::formats::legacy::{u16_at, u32_at};
-use crate::page::Trouble;
+use crate::page::ParseError;
 
 /// Pages that are kept: the upper ones of both trees are asked for again and again.
 const PAGES_KEPT: usize = 512;
@@ -51,13 +51,13 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl Nodes {
-    pub(super) fn open(mut input: Input) -> Result<Self, Trouble> {
+    pub(super) fn open(mut input: Input) -> Result<Self, ParseError> {
         let head = input.range(0, 564.min(usize::try_from(input.len()).unwrap_or(564)))?;
         let version = u16_at(&head, 10);
         let wide = match version {
             14 | 15 => false,
             21.. => true,
-            _ => return Err(Trouble(format!("unsupported: version {version} of a store of Outlook"))),
+            _ => return Err(ParseError(format!("unsupported: version {version} of a store of Outlook"))),
         };
         if head.len() < 564 {
             return Err("the file is cut off".into());
@@ -112,7 +112,7 @@ impl Nodes {
     }
 
     /// Hands out all nodes in the order of their numbers.
-    pub(super) fn each(&self, met: &mut dyn FnMut(Node) -> bool) -> Result<(), Trouble> {
+    pub(super) fn each(&self, met: &mut dyn FnMut(Node) -> bool) -> Result<(), ParseError> {
         let most = self.input.borrow().len() / 512 + 1;
         let mut left = most;
         let mut open = vec![(self.nodes_at, 0)];

@@ -1,7 +1,7 @@
 //! What Word says about paragraphs ([MS-DOC] 2.4.6.1): which are headings, items of lists, and cells of tables.
 
 use super::{u16_at, u32_at};
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// Runs of one page of runs, by its last byte, and bytes of such a page.
 const PAGE_BYTES: usize = 512;
@@ -107,7 +107,7 @@ impl Writer {
     }
 
     /// Ends a paragraph, or a cell.
-    pub(super) fn end(&mut self, look: Look, is_cell: bool, page: &mut Page<'_>) {
+    pub(super) fn end(&mut self, look: Look, is_cell: bool, page: &mut TextSink<'_>) {
         let text = std::mem::take(&mut self.text);
         self.table(look.in_table || look.row_end, page);
         if look.row_end {
@@ -128,11 +128,11 @@ impl Writer {
     }
 
     /// Ends the text.
-    pub(super) fn finish(mut self, page: &mut Page<'_>) {
+    pub(super) fn finish(mut self, page: &mut TextSink<'_>) {
         self.end(Look::default(), false, page);
     }
 
-    fn table(&mut self, inside: bool, page: &mut Page<'_>) {
+    fn table(&mut self, inside: bool, page: &mut TextSink<'_>) {
         match std::mem::replace(&mut self.in_table, inside) {
             false if inside => page.table_begin(),
             true if !inside => page.table_end(),

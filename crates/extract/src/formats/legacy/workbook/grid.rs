@@ -1,7 +1,7 @@
 //! Where a sheet stands: rows of cells, and lines beside them.
 
 use crate::formats::office;
-use crate::page::Page;
+use crate::page::TextSink;
 
 /// The cells of a sheet as they come.
 #[derive(Default)]
@@ -17,41 +17,41 @@ pub(super) struct Grid {
 
 impl Grid {
     /// Begins a cell; another row is another line.
-    pub(super) fn cell(&mut self, row: u16, column: u16, page: &mut Page<'_>) {
+    pub(super) fn cell(&mut self, row: u16, column: u16, sink: &mut TextSink<'_>) {
         let turns = self.row.replace(row) != Some(row);
-        if !page.is_marked() {
+        if !sink.is_marked() {
             if turns {
-                page.line_break();
+                sink.line_break();
             }
-            return page.tab();
+            return sink.tab();
         }
-        self.end_cell(page);
+        self.end_cell(sink);
         if !std::mem::replace(&mut self.begun, true) {
-            page.table_begin();
+            sink.table_begin();
         } else if turns {
-            page.row_end();
+            sink.row_end();
         }
         if turns {
             self.next = 0;
         }
-        office::gap(Some(usize::from(column)), &mut self.next, page);
+        office::gap(Some(usize::from(column)), &mut self.next, sink);
         self.open = true;
     }
 
     /// Ends the table, if there is one: what follows stands beside it.
-    pub(super) fn end(&mut self, page: &mut Page<'_>) {
-        self.end_cell(page);
+    pub(super) fn end(&mut self, sink: &mut TextSink<'_>) {
+        self.end_cell(sink);
         if self.begun {
-            page.row_end();
-            page.table_end();
-            page.paragraph();
+            sink.row_end();
+            sink.table_end();
+            sink.paragraph();
             *self = Grid::default();
         }
     }
 
-    fn end_cell(&mut self, page: &mut Page<'_>) {
+    fn end_cell(&mut self, sink: &mut TextSink<'_>) {
         if std::mem::take(&mut self.open) {
-            page.cell_end();
+            sink.cell_end();
         }
     }
 }
