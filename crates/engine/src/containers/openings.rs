@@ -86,7 +86,7 @@ fn take_over(
     if others.is_empty() || failpoint(Failpoint::SilentJobKeepsClosed) {
         return Ok(());
     }
-    let mut after = DocumentKey { parent: i64::MIN, own: i64::MIN };
+    let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     loop {
         let page = documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS)?;
         let Some((last, _)) = page.last() else { return Ok(()) };

@@ -49,7 +49,7 @@ impl<'r> Visitor<'r> {
         let item = WorkItem {
             id: known.id.0,
             name,
-            own: known.own,
+            key_hash: known.key_hash,
             known: Some(known),
             container: known.container,
             reason: VisitReason::Access,
