@@ -113,6 +113,7 @@ fn ingather(collection: &Collection) -> Result<Ask> {
             offset: 0,
             sort: None,
             facets: false,
+            explain: false,
             job: None,
         };
         // What is refused finds nothing.

@@ -91,8 +91,16 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     let ask = |query: &str, permitted: &Arc<Permitted>| -> Result<f64> {
         let begun = milliseconds();
         let permitted = permitted.clone();
-        let request =
-            SearchRequest { query, permitted, limit: 10, offset: 0, sort: None, facets: false, job: None };
+        let request = SearchRequest {
+            query,
+            permitted,
+            limit: 10,
+            offset: 0,
+            sort: None,
+            facets: false,
+            explain: false,
+            job: None,
+        };
         searcher.search(&request)?;
         Ok(milliseconds() - begun)
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ingather_connector::model::access::Tokens;
 use ingather_connector::permitted::Permitted;
-use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
+use ingather_connectors::index::{Hit, SearchRequest, SearchResults, Searcher, Sort, WordScore};
 use ingather_engine::outputs::{Misfit, misfit};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
@@ -28,25 +28,26 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
     let (searcher, permitted) = look_up(&data, &reader, tokens(search)?.as_ref())?;
     let found = searcher.search(&SearchRequest {
-        query: &search.query,
+        query: &search.query.join(" "),
         permitted: Arc::new(permitted),
         limit: search.limit as usize,
         offset: search.offset as usize,
         sort: sort.flatten(),
         facets: search.facets,
+        explain: search.explain_score,
         job: None,
     })?;
     tell_unfinished(global, &data, &reader)?;
+    if !global.quiet {
+        found.notes.iter().for_each(|note| show::stderr(note));
+    }
     if global.json {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
     found.hits.iter().for_each(tell);
     if !global.quiet {
-        show::stderr(&match found.total {
-            0 => "nothing found".to_owned(),
-            total => format!("{} of {} found", found.hits.len(), show::number(total as u64)),
-        });
+        show::stderr(&summary(&found));
     }
     super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
@@ -57,6 +58,18 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
     }
     Ok(exit::DONE)
+}
+
+/// How many hits there are, and how many of them have all words.
+fn summary(found: &SearchResults) -> String {
+    let number = |count: usize| show::number(count as u64);
+    let shown = format!("{} of {} found", found.hits.len(), number(found.total));
+    match found.complete {
+        _ if found.total == 0 => "nothing found".to_owned(),
+        all if all == found.total => shown,
+        0 => format!("{shown}; none with all words"),
+        all => format!("{shown}: {} with all words, {} with some", number(all), number(found.total - all)),
+    }
 }
 
 /// Says which jobs have not been read to their end yet: nothing found does not mean that there is nothing.
@@ -137,13 +150,43 @@ fn tokens(search: &Search) -> Result<Option<Tokens>> {
 }
 
 fn json_line(hit: &Hit) {
-    show::json(&json!({
+    let mut line = json!({
         "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
         "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
         "media_type": hit.media_type, "language": hit.language, "author": hit.author,
         "modified": hit.modified, "size": hit.size,
         "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
-    }));
+        "all_words": hit.has_all_words,
+    });
+    if !hit.explanation.is_empty() {
+        line["explanation"] = hit.explanation.iter().map(explained).collect();
+    }
+    show::json(&line);
+}
+
+fn explained(word: &WordScore) -> serde_json::Value {
+    let [title, text, name] = word.occurrences;
+    json!({
+        "word": word.word, "times": word.times, "entries": word.entries, "of": word.of,
+        "occurrences": {"title": title, "text": text, "name": name}, "score": word.score,
+    })
+}
+
+/// What each word adds to the score, a line each.
+fn tell_explanation(hit: &Hit) {
+    if !hit.explanation.is_empty() {
+        show::line(&format!("  score {:.3}", hit.score));
+    }
+    for word in &hit.explanation {
+        let [title, text, name] = word.occurrences;
+        show::line(&format!(
+            "  {:>10.3}  {}: {title} in the title, {text} in the text, {name} in the name; in {} of {}",
+            word.score,
+            word.word,
+            show::number(word.entries),
+            show::counted(word.of, "entry"),
+        ));
+    }
 }
 
 fn tell(hit: &Hit) {
@@ -166,6 +209,7 @@ fn tell(hit: &Hit) {
     if !text.is_empty() {
         show::pieces(&pieces);
     }
+    tell_explanation(hit);
 }
 
 fn tell_facets<'f>(heading: &str, facets: impl Iterator<Item = (&'f str, usize)>) {

@@ -2,30 +2,30 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::output::Generation;
 use ingather_connector::permitted::Permitted;
-use tantivy::collector::{Count, TopDocs};
-use tantivy::query::Query;
 use tantivy::schema::Value;
-use tantivy::{DocAddress, Index, IndexReader, Order, ReloadPolicy, TantivyDocument};
+use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument};
 
-use super::build::{Builder, Highlights, nothing};
+use super::build::Highlights;
 use super::entry::{Columns, Stored};
-use super::facets::FacetCounts;
-use super::filter::{Filtered, Rule};
+use super::filter::Rule;
 use super::home::{self, Home, Payload};
 use super::lookup::Snapshot;
+use super::plan::{Phrases, Plan};
+use super::rank::{self, Page, Ranked, Rarity};
 use super::schema::{FORMAT, Fields, schema};
-use super::tongue::Tongue;
-use super::{query, snippet, trouble};
+use super::visible::Visible;
+use super::{explain, query, snippet, trouble};
 
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 
+pub use super::explain::WordScore;
 pub use super::facets::{Facet, Facets};
 
 /// What is asked.
@@ -43,6 +43,8 @@ pub struct SearchRequest<'a> {
     pub sort: Option<Sort>,
     /// Whether to count by media type and by job.
     pub facets: bool,
+    /// Whether to tell what makes up each score.
+    pub explain: bool,
     /// Only entries that this job sent.
     pub job: Option<i64>,
 }
@@ -96,8 +98,12 @@ impl Sort {
 pub struct SearchResults {
     /// The page that was asked for.
     pub hits: Vec<Hit>,
-    /// How many entries match and may be seen.
+    /// How many entries match and may be seen, in both parts.
     pub total: usize,
+    /// How many of them have all bare words of the query: they come first.
+    pub complete: usize,
+    /// How the query was understood, where that may surprise; a sentence each.
+    pub notes: Vec<String>,
     /// Counts of all of them, when asked for.
     pub facets: Option<Facets>,
 }
@@ -117,8 +123,12 @@ pub struct Hit {
     pub uri: String,
     /// Title, or the file name when it has none.
     pub title: String,
-    /// How well it matches; 0 when hits are ordered by something else.
+    /// How well it matches.
     pub score: f32,
+    /// Whether it has all bare words of the query.
+    pub has_all_words: bool,
+    /// What each word adds to the score, when asked for.
+    pub explanation: Vec<WordScore>,
     /// A piece of the body around what matched.
     pub snippet: Snippet,
     /// Media type.
@@ -165,7 +175,8 @@ pub struct Searcher {
     reader: IndexReader,
     fields: Fields,
     payload: Payload,
-    tongues: Vec<Tongue>,
+    /// What the last users saw of this commit.
+    visible: Mutex<Vec<Arc<Visible>>>,
 }
 
 impl Searcher {
@@ -208,8 +219,7 @@ impl Searcher {
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let fields = schema().1;
-        let tongues = tongues(&reader, &fields).map_err(fault)?;
-        Ok(Searcher { home: home.clone(), index, reader, fields, payload, tongues })
+        Ok(Searcher { home: home.clone(), index, reader, fields, payload, visible: Mutex::default() })
     }
 
     /// The commit that is seen, for lookups.
@@ -245,7 +255,7 @@ impl Searcher {
             return Ok(());
         }
         self.reader.reload().map_err(|error| self.fault(error))?;
-        self.tongues = tongues(&self.reader, &self.fields).map_err(|error| self.fault(error))?;
+        self.visible = Mutex::default();
         self.payload = payload;
         Ok(())
     }
@@ -270,36 +280,70 @@ impl Searcher {
                 format!("a search reaches the first {} hits; narrow the query", limits::SEARCH_HITS_MAX);
             return Err(Fault::refused("query", message));
         }
-        let tree = query::parse(request.query)?;
-        let mut builder = Builder::new(&self.fields, &self.tongues);
-        let inner = builder.build(&tree).unwrap_or_else(nothing);
-        let rule = Rule { permitted: Arc::clone(&request.permitted), job: request.job };
-        let filtered = Filtered { inner: Arc::from(inner), rule };
+        let query::Parsed { node, mut notes } = query::parse(request.query)?;
         let searcher = self.reader.searcher();
-        let run = || -> tantivy::Result<_> {
-            let (total, facets) = if request.facets {
-                let facets = searcher.search(&filtered, &FacetCounts)?;
-                (facets.total(), Some(facets))
-            } else {
-                (searcher.search(&filtered, &Count)?, None)
-            };
-            Ok((total, facets, top(&searcher, &filtered, request)?))
+        let visible = self.visible(&searcher, request)?;
+        let page = Page {
+            offset: request.offset,
+            limit: request.limit,
+            order: request.sort,
+            facets: request.facets,
         };
-        let (total, facets, top) = run().map_err(|error| self.fault(error))?;
-        let mut columns = HashMap::new();
-        let mut hits = Vec::with_capacity(top.len());
-        for (score, at) in top {
-            hits.push(self.hit(&searcher, &mut columns, at, score, &builder.highlights)?);
+        let fault = |error| self.fault(error);
+        let ask = |phrases| {
+            let plan = Plan::of(&node, (&searcher, &self.fields), &visible, phrases)?;
+            let rarity = Rarity::of(&searcher, &visible, &plan.leaves).map_err(fault)?;
+            let ranked = rank::rank(&searcher, &visible, &plan.wanted(), &rarity, &page).map_err(fault)?;
+            Ok::<_, Fault>((plan, rarity, ranked))
+        };
+        let (mut plan, mut rarity, mut ranked) = ask(Phrases::Strict)?;
+        if ranked.total == 0 && plan.has_phrases {
+            (plan, rarity, ranked) = ask(Phrases::AsWords)?;
+            notes.push(
+                "nothing has the words in quotes next to each other, so that they are searched as words"
+                    .to_owned(),
+            );
         }
-        Ok(SearchResults { hits, total, facets })
+        let mut columns = HashMap::new();
+        let mut hits = Vec::with_capacity(ranked.hits.len());
+        for ranked in ranked.hits {
+            let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
+            if request.explain {
+                let words = explain::explain(&searcher, &visible, &plan.leaves, &rarity, ranked.at);
+                hit.explanation = words.map_err(fault)?;
+            }
+            hits.push(hit);
+        }
+        notes.extend(plan.notes);
+        let (total, complete, facets) = (ranked.total, ranked.complete, ranked.facets);
+        Ok(SearchResults { hits, total, complete, notes, facets })
+    }
+
+    /// What the user sees, which is kept for the next search of the same user.
+    fn visible(
+        &self,
+        searcher: &tantivy::Searcher,
+        request: &SearchRequest<'_>,
+    ) -> Result<Arc<Visible>, Fault> {
+        let mut kept = self.visible.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| known.is_of(&request.permitted, request.job)) {
+            return Ok(Arc::clone(known));
+        }
+        let rule = Rule { permitted: Arc::clone(&request.permitted), job: request.job };
+        let new = Visible::of(searcher, &self.fields, rule).map_err(|error| self.fault(error))?;
+        let new = Arc::new(new);
+        if kept.len() >= limits::SEARCH_USERS_KEPT {
+            kept.remove(0);
+        }
+        kept.push(Arc::clone(&new));
+        Ok(new)
     }
 
     fn hit(
         &self,
         searcher: &tantivy::Searcher,
         columns: &mut HashMap<u32, Columns>,
-        at: DocAddress,
-        score: f32,
+        Ranked { at, score, is_complete }: Ranked,
         highlights: &Highlights,
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
@@ -321,6 +365,8 @@ impl Searcher {
             uri: kept.uri().to_owned(),
             title: title.to_owned(),
             score,
+            has_all_words: is_complete,
+            explanation: Vec::new(),
             snippet: snippet::of(
                 body.as_ref().and_then(|body| body.as_str()).unwrap_or_default(),
                 highlights,
@@ -338,47 +384,4 @@ impl Searcher {
     fn fault(&self, error: tantivy::TantivyError) -> Fault {
         trouble::fault(error, &self.home.path)
     }
-}
-
-fn top(
-    searcher: &tantivy::Searcher,
-    filtered: &dyn Query,
-    request: &SearchRequest<'_>,
-) -> tantivy::Result<Vec<(f32, DocAddress)>> {
-    if request.limit == 0 {
-        return Ok(Vec::new());
-    }
-    let page = TopDocs::with_limit(request.limit).and_offset(request.offset);
-    let Some(sort) = request.sort else { return searcher.search(filtered, &page.order_by_score()) };
-    let order = if sort.ascending { Order::Asc } else { Order::Desc };
-    let found: Vec<DocAddress> = match sort.by {
-        SortBy::Size => by_column::<u64>(searcher, filtered, page, "size", order)?,
-        SortBy::Modified => by_column::<i64>(searcher, filtered, page, "modified", order)?,
-        SortBy::Created => by_column::<i64>(searcher, filtered, page, "created", order)?,
-    };
-    Ok(found.into_iter().map(|at| (0.0, at)).collect())
-}
-
-fn by_column<T: tantivy::fastfield::FastValue>(
-    searcher: &tantivy::Searcher,
-    filtered: &dyn Query,
-    page: TopDocs,
-    column: &str,
-    order: Order,
-) -> tantivy::Result<Vec<DocAddress>> {
-    let found = searcher.search(filtered, &page.order_by_fast_field::<T>(column, order))?;
-    Ok(found.into_iter().map(|(_, at)| at).collect())
-}
-
-/// The tongues of the entries of a commit; a query is stemmed in these only.
-fn tongues(reader: &IndexReader, fields: &Fields) -> tantivy::Result<Vec<Tongue>> {
-    let mut found = std::collections::BTreeSet::new();
-    for segment in reader.searcher().segment_readers() {
-        let index = segment.inverted_index(fields.lang)?;
-        let mut codes = index.terms().stream()?;
-        while codes.advance() {
-            found.extend(std::str::from_utf8(codes.key()).map(Tongue::of_code));
-        }
-    }
-    Ok(found.into_iter().collect())
 }

@@ -72,7 +72,16 @@ pub(super) fn filled(batch: &[Change]) -> (TempDir, Opened) {
 
 pub(super) fn request(query: &str, permitted: Permitted) -> SearchRequest<'_> {
     let permitted = Arc::new(permitted);
-    SearchRequest { query, permitted, limit: 100, offset: 0, sort: None, facets: true, job: None }
+    SearchRequest {
+        query,
+        permitted,
+        limit: 100,
+        offset: 0,
+        sort: None,
+        facets: true,
+        explain: false,
+        job: None,
+    }
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
@@ -84,7 +93,7 @@ pub(super) fn found(data: &Path, query: &str) -> Vec<String> {
     names(&results(data, &request(query, Permitted::All)))
 }
 
-fn names(results: &SearchResults) -> Vec<String> {
+pub(super) fn names(results: &SearchResults) -> Vec<String> {
     let mut names: Vec<String> = results.hits.iter().map(|hit| hit.document.clone()).collect();
     names.sort();
     names
@@ -143,6 +152,7 @@ fn what_is_put_is_found_with_everything_that_was_told_of_it() {
         "modified:2024-02-29",
         "modified:>=2024-02 modified:<2024-03",
         "revenue -missing",
+        "revenue missing",
         "costs NOT missing",
         "(missing OR revenue) costs",
         "report",
@@ -360,7 +370,7 @@ fn a_search_sees_commits_while_the_writer_works() {
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
-    let refused = searcher.search(&request("title:", Permitted::All)).unwrap_err();
+    let refused = searcher.search(&request("(x", Permitted::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
     let far = SearchRequest { offset: usize::MAX, ..request("*", Permitted::All) };
     assert_eq!(searcher.search(&far).unwrap_err().reason().code, "query");
