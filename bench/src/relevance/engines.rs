@@ -9,7 +9,7 @@ use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
 use ingather_connector::output::{Change, Op, OutputPlace};
 use ingather_connector::permitted::Permitted;
-use ingather_connectors::index::{OUTPUT, SearchRequest, Searcher};
+use ingather_connectors::index::{OUTPUT, SearchRequest, Searcher, Zone};
 use serde_json::json;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Query, TermQuery};
@@ -114,6 +114,7 @@ fn ingather(collection: &Collection) -> Result<Ask> {
             sort: None,
             facets: false,
             explain: false,
+            zone: Zone::utc(0),
             job: None,
         };
         // What is refused finds nothing.

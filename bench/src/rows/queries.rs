@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingather_connector::model::access::{Tokens, unix_group};
 use ingather_connector::permitted::Permitted;
-use ingather_connectors::index::{SearchRequest, Searcher};
+use ingather_connectors::index::{SearchRequest, Searcher, Zone};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
@@ -99,6 +99,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
             sort: None,
             facets: false,
             explain: false,
+            zone: Zone::utc(0),
             job: None,
         };
         searcher.search(&request)?;

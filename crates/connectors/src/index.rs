@@ -39,6 +39,7 @@ mod schema;
 mod search;
 mod snapshot;
 mod snippet;
+mod spelling;
 mod stop_words;
 mod tongue;
 mod trouble;
@@ -55,7 +56,8 @@ use schema::Fields;
 use tongue::Tongue;
 
 pub use search::{
-    Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy, WordScore,
+    Correction, Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy, WordScore,
+    Zone,
 };
 pub use snapshot::snapshot;
 pub use trouble::catches_panics_here;

@@ -147,6 +147,8 @@ pub const QUERY_BYTES_MAX: usize = 16_384;
 pub const QUERY_CLAUSES_MAX: usize = 64;
 /// Different bare words of one query that are searched.
 pub const QUERY_WORDS_MAX: usize = 512;
+/// Words of one query that are corrected: each costs a walk over all words of the index.
+pub const QUERY_CORRECTIONS_MAX: usize = 8;
 /// Parentheses and negations inside each other in one query.
 pub const QUERY_DEPTH_MAX: usize = 16;
 /// Hits that one search can reach, first pages included; it holds as many in memory.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ingather_connector::model::access::Tokens;
 use ingather_connector::permitted::Permitted;
-use ingather_connectors::index::{Hit, SearchRequest, SearchResults, Searcher, Sort, WordScore};
+use ingather_connectors::index::{
+    Correction, Facets, Hit, SearchRequest, SearchResults, Searcher, Sort, WordScore,
+};
 use ingather_engine::outputs::{Misfit, misfit};
 use ingather_engine::who;
 use ingather_store::connections::{self, Role};
@@ -17,6 +19,7 @@ use crate::arguments::{Global, Search};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::show::{self, Look};
+use crate::wiring::now;
 
 /// Times that an index is opened again because the inventory knows a later commit.
 const ATTEMPTS_MAX: usize = 5;
@@ -27,35 +30,47 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
     let (searcher, permitted) = look_up(&data, &reader, tokens(search)?.as_ref())?;
+    let query = search.query.join(" ");
     let found = searcher.search(&SearchRequest {
-        query: &search.query.join(" "),
+        query: &query,
         permitted: Arc::new(permitted),
         limit: search.limit as usize,
         offset: search.offset as usize,
         sort: sort.flatten(),
         facets: search.facets,
         explain: search.explain_score,
+        zone: show::zone(now()),
         job: None,
     })?;
     tell_unfinished(global, &data, &reader)?;
     if !global.quiet {
         found.notes.iter().for_each(|note| show::stderr(note));
+        for Correction { typed, used } in &found.corrections {
+            show::stderr(&format!("nothing has `{typed}`: searched for `{used}`"));
+        }
     }
     if global.json {
+        if let Some(facets) = &found.facets {
+            envelope(&found, facets, search.offset, &reader.read(jobs::list)?);
+        }
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
     found.hits.iter().for_each(tell);
     if !global.quiet {
         show::stderr(&summary(&found));
+        if let Some(literal) = found.literal(&query) {
+            show::stderr(&format!(
+                "search for exactly what was typed with: ingather search {}",
+                show::argument(&literal)
+            ));
+        }
     }
     super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
         let jobs = reader.read(jobs::list)?;
-        let name =
-            |id: i64| jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str());
         tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
-        tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
+        tell_facets("by job", facets.jobs.iter().map(|f| (job_name(&jobs, f.value), f.count)));
     }
     Ok(exit::DONE)
 }
@@ -147,6 +162,25 @@ fn tokens(search: &Search) -> Result<Option<Tokens>> {
         None => Some(ingather_connectors::unix::calling_user()?),
         Some(user) => Some(why::tokens_of(user)?),
     })
+}
+
+fn job_name(jobs: &[Job], id: i64) -> &str {
+    jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str())
+}
+
+/// What is said of all hits, in a line before them.
+fn envelope(found: &SearchResults, facets: &Facets, offset: u32, jobs: &[Job]) {
+    let counted = |value: &str, count: usize| json!({"value": value, "count": count});
+    let corrections = found.corrections.iter();
+    show::json(&json!({
+        "total": found.total, "all_words": found.complete, "offset": offset, "hits": found.hits.len(),
+        "facets": {
+            "types": facets.media_types.iter().map(|f| counted(&f.value, f.count)).collect::<Vec<_>>(),
+            "jobs": facets.jobs.iter().map(|f| counted(job_name(jobs, f.value), f.count)).collect::<Vec<_>>(),
+        },
+        "notes": found.notes,
+        "corrections": corrections.map(|one| json!({"typed": one.typed, "used": one.used})).collect::<Vec<_>>(),
+    }));
 }
 
 fn json_line(hit: &Hit) {

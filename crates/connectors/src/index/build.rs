@@ -18,6 +18,10 @@ use super::schema::Fields;
 use super::tongue::Tongue;
 use super::words;
 
+/// First parts of media types.
+const FAMILIES: &[&str] =
+    &["application", "audio", "font", "image", "message", "model", "multipart", "text", "video"];
+
 /// Terms that made entries match, for snippets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Highlights {
@@ -113,15 +117,28 @@ impl<'a> Builder<'a> {
                 Some(Base::meta(fields.meta, name).beginning(""))
             }
             TextField::Meta(name) => self.words(&Base::meta(fields.meta, name), false, text, prefix),
+            TextField::MediaType if !prefix && !text.contains('/') => any(self.kinds(&text.to_lowercase())),
             TextField::MediaType => Some(whole(fields.media_type, &text.to_lowercase(), prefix)),
             TextField::Lang => Some(whole(fields.lang, &text.to_lowercase(), prefix)),
-            TextField::Ext => Some(whole(fields.ext, &text.to_lowercase(), prefix)),
+            TextField::Ext => {
+                let ending = text.strip_prefix('.').unwrap_or(text);
+                Some(whole(fields.ext, &ending.to_lowercase(), prefix))
+            }
             TextField::Uri if prefix => Some(whole(fields.id, text, true)),
             // Components of a document share its URI.
             TextField::Uri => {
                 any(vec![whole(fields.id, text, false), whole(fields.id, &format!("{text}#"), true)])
             }
         }
+    }
+
+    /// What people mean by a kind without a slash: the first or the second part of a media type, or the ending of the name.
+    fn kinds(&self, text: &str) -> Vec<Box<dyn Query>> {
+        let second =
+            FAMILIES.iter().map(|first| whole(self.fields.media_type, &format!("{first}/{text}"), false));
+        let first = whole(self.fields.media_type, &format!("{text}/"), true);
+        let ending = whole(self.fields.ext, text.strip_prefix('.').unwrap_or(text), false);
+        second.chain([first, ending]).collect()
     }
 
     /// The words of a text with their forms: as they are, and their stem in every tongue.

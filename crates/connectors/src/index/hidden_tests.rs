@@ -82,7 +82,7 @@ fn answers(shown: &[Made], hidden: &[Made], queries: &[String]) -> Vec<String> {
     // Hidden entries stand before and between the others, in segments of their own and in common ones.
     let mut all: Vec<Change> = hidden.chain(shown).collect();
     all.sort_by_key(|change| change.address);
-    for batch in all.chunks(9) {
+    for batch in all.chunks(19) {
         apply(&mut index, batch);
         index.commit(&call()).unwrap();
     }
@@ -95,7 +95,7 @@ fn answers(shown: &[Made], hidden: &[Made], queries: &[String]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..ProptestConfig::with_cases(12) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..ProptestConfig::with_cases(8) })]
     #[test]
     fn indexes_that_differ_in_hidden_entries_answer_the_same(
         shown in proptest::collection::vec(made(), 1..16),

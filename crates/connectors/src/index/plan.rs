@@ -9,8 +9,9 @@ use tantivy::{Searcher, Term};
 use super::build::{Builder, Forms, Highlights, is_one_unspaced};
 use super::condition::Condition;
 use super::query::{Node, TextField};
-use super::rank::{Leaf, Source, Wanted};
+use super::rank::{Leaf, Rarity, Source, Wanted};
 use super::schema::Fields;
+use super::spelling::Corrections;
 use super::stop_words;
 use super::visible::{SCORED, Visible, scored};
 
@@ -28,13 +29,13 @@ pub(super) struct Plan {
     pub(super) notes: Vec<String>,
 }
 
-/// How phrases beside bare words are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phrases {
-    /// Every hit has them.
-    Strict,
-    /// As bare words: nothing has them.
-    AsWords,
+/// How a query is read when it finds nothing as it stands.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Phrases beside bare words are bare words, too: nothing has them.
+    pub(super) phrases_are_words: bool,
+    /// What is searched instead of bare words that nothing has.
+    pub(super) corrections: Corrections,
 }
 
 impl Plan {
@@ -46,14 +47,14 @@ impl Plan {
         node: &Node,
         (searcher, fields): (&Searcher, &Fields),
         visible: &Visible,
-        phrases: Phrases,
+        reading: &Reading,
     ) -> Result<Plan, Fault> {
         let mut parts = Vec::new();
         flatten(node, &mut parts);
         let (mut bare, mut strict): (Vec<&Node>, Vec<&Node>) =
             parts.into_iter().partition(|part| matches!(part, Node::Text { bare: true, .. }));
         let has_phrases = !bare.is_empty() && strict.iter().any(|part| is_phrase(part));
-        if phrases == Phrases::AsWords {
+        if reading.phrases_are_words {
             bare.extend(strict.extract_if(.., |part| is_phrase(part)));
         }
         if strict.iter().map(|part| size(part)).sum::<usize>() > limits::QUERY_CLAUSES_MAX {
@@ -70,7 +71,7 @@ impl Plan {
             known: HashMap::new(),
             notes: Vec::new(),
         };
-        planner.bare(&bare, visible);
+        planner.bare(&bare, visible, &reading.corrections);
         let has_bare = !planner.leaves.is_empty();
         let mut is_word_required = false;
         for part in &strict {
@@ -91,6 +92,15 @@ impl Plan {
             highlights: planner.builder.highlights,
             notes: planner.notes,
         })
+    }
+
+    /// Bare words that no visible entry has.
+    pub(super) fn unknown<'p>(&'p self, rarity: &'p Rarity) -> impl Iterator<Item = &'p str> {
+        let leaves = self.leaves.iter().zip(&rarity.entries);
+        let unknown = leaves.filter(|(leaf, entries)| {
+            leaf.is_bare && **entries == 0 && matches!(leaf.source, Source::Terms(_))
+        });
+        unknown.map(|(leaf, _)| leaf.written.as_str())
     }
 
     /// The same for ranking.
@@ -133,7 +143,7 @@ struct Planner<'a> {
 const EVERYWHERE: [bool; SCORED] = [true; SCORED];
 
 impl Planner<'_> {
-    fn bare(&mut self, parts: &[&Node], visible: &Visible) {
+    fn bare(&mut self, parts: &[&Node], visible: &Visible, corrections: &Corrections) {
         let mut words = Vec::new();
         let mut beginnings = Vec::new();
         for part in parts {
@@ -151,6 +161,8 @@ impl Planner<'_> {
         };
         let kept = words.into_iter().zip(left_out).filter(|(_, left_out)| !left_out);
         for (word, _) in kept {
+            let used = corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
+            let word = used.unwrap_or(word);
             self.builder.highlights.terms.extend(word.stems.iter().cloned());
             self.word(word, EVERYWHERE, true);
         }
@@ -200,7 +212,13 @@ impl Planner<'_> {
         let mut terms = [stems(title), stems(body), vec![Term::from_field_text(name, &word.plain)]];
         terms.iter_mut().zip(places).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
         self.known.insert((word.plain.clone(), places, is_bare), self.leaves.len());
-        self.leaves.push(Leaf { word: word.plain, is_bare, times: 1, source: Source::Terms(terms) });
+        self.leaves.push(Leaf {
+            word: word.plain,
+            written: word.written,
+            is_bare,
+            times: 1,
+            source: Source::Terms(terms),
+        });
     }
 
     fn beginning(&mut self, field: &TextField, plain: String, places: [bool; SCORED], is_bare: bool) {
@@ -211,6 +229,7 @@ impl Planner<'_> {
             self.known.insert(key.clone(), self.leaves.len());
             self.leaves.push(Leaf {
                 word: key.0,
+                written: plain,
                 is_bare,
                 times: 1,
                 source: Source::Set(Condition::Query(query)),

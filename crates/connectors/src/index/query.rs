@@ -94,14 +94,14 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// `Refused` with code `query` and one sentence that names the character where it cannot be understood.
-pub(super) fn parse(query: &str) -> Result<Parsed, Fault> {
+pub(super) fn parse(query: &str, zone: Zone) -> Result<Parsed, Fault> {
     if query.len() > limits::QUERY_BYTES_MAX {
         return Err(Fault::refused(
             "query",
             format!("the query is longer than {} bytes", limits::QUERY_BYTES_MAX),
         ));
     }
-    let mut parser = Parser { text: query, at: 0, notes: Vec::new() };
+    let mut parser = Parser { text: query, at: 0, zone, notes: Vec::new() };
     let node = parser.any_of(0)?;
     parser.space();
     match parser.peek() {
@@ -111,6 +111,32 @@ pub(super) fn parse(query: &str) -> Result<Parsed, Fault> {
         }
         // Only a closing parenthesis ends a list before the end of the text.
         Some(_) => Err(parser.wrong(parser.at, "this `)` closes nothing")),
+    }
+}
+
+/// In which zone dates are asked, and what time it is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Zone {
+    /// Milliseconds from 1970 to now by a clock on the wall there.
+    pub now: i64,
+    /// Milliseconds since 1970 UTC when such a clock shows so many.
+    pub to_utc: fn(i64) -> i64,
+}
+
+impl Zone {
+    /// The zone of UTC.
+    pub const fn utc(now: i64) -> Zone {
+        Zone { now, to_utc: |wall| wall }
+    }
+
+    /// A date or moment, as milliseconds since 1970 UTC; one that ends in `Z` is UTC already.
+    fn date(&self, text: &str) -> Option<Range<i64>> {
+        let wall = literal::moment(text, self.now).or_else(|| literal::date(text))?;
+        let is_utc = text.ends_with(['Z', 'z']);
+        let utc = |at| if is_utc { at } else { (self.to_utc)(at) };
+        let from = utc(wall.start);
+        // A moment stays one also where clocks are turned back.
+        Some(from..if wall.end - wall.start == 1 { from + 1 } else { utc(wall.end) })
     }
 }
 
@@ -133,6 +159,7 @@ fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n s
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    zone: Zone,
     notes: Vec<String>,
 }
 
@@ -337,14 +364,15 @@ impl<'a> Parser<'a> {
 
     fn number_node(&self, field: NumberField, value: Range<usize>) -> Result<Node, Fault> {
         let text = &self.text[value.clone()];
-        let literal: fn(&str) -> Option<Range<i64>> = match field {
-            NumberField::Size => literal::size,
-            NumberField::Modified | NumberField::Created => literal::date,
+        let literal = |text: &str| match field {
+            NumberField::Size => literal::size(text),
+            NumberField::Modified | NumberField::Created => self.zone.date(text),
         };
         let form = match field {
             NumberField::Size => "write a size such as `>10kb`, `<=2mb` or `1kb..2mb`",
             _ => {
-                "write a date such as `2024`, `>2024-01`, `<=2024-01-31` or `2024-01..2024-03`, or `2024-01-31T12:00`"
+                "write a date such as `2024`, `>2024-01`, `<=2024-01-31`, `2024-01..2024-03`, `2024-01-31T12:00`, \
+                 `today` or `>7d`"
             }
         };
         let read = |text: &str| literal(text).ok_or_else(|| self.wrong(value.start, form));
@@ -365,7 +393,9 @@ impl<'a> Parser<'a> {
             (None, Some(read(rest)?.start))
         } else {
             let range = read(text)?;
-            (Some(range.start), Some(range.end))
+            // One moment before now, such as `7d`, means since then.
+            let is_moment = range.end - range.start == 1 && field != NumberField::Size;
+            (Some(range.start), (!is_moment).then_some(range.end))
         };
         Ok(Node::Number { field, from, to })
     }

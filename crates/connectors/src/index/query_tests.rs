@@ -15,6 +15,10 @@ fn must(text: &str) -> Node {
     word(text).must()
 }
 
+fn parse(query: &str) -> Result<Parsed, Fault> {
+    super::parse(query, Zone::utc(1_709_210_096_000))
+}
+
 fn read(query: &str) -> Node {
     parse(query).unwrap().node
 }
@@ -105,6 +109,26 @@ fn signs_of_prose_are_words_with_a_note() {
     assert_eq!(read("don't"), word("don't"));
     let Node::And(words) = read(&"word ".repeat(200)) else { panic!("200 words are one question") };
     assert_eq!(words.len(), 200);
+}
+
+#[test]
+fn dates_are_asked_in_the_zone_of_the_asker() {
+    const HOUR: i64 = 3_600_000;
+    let zone = Zone { now: 1_709_210_096_000, to_utc: |wall| wall - HOUR };
+    let range = |query: &str| match super::parse(query, zone).unwrap().node {
+        Node::Number { from, to, .. } => (from, to),
+        other => panic!("{other:?}"),
+    };
+    // 2024-02-29, begun an hour before UTC did.
+    let day = (Some(1_709_164_800_000 - HOUR), Some(1_709_251_200_000 - HOUR));
+    assert_eq!(range("modified:2024-02-29"), day);
+    assert_eq!(range("modified:today"), day);
+    assert_eq!(range("modified:2024-02-29T00:00Z").0, Some(1_709_164_800_000));
+    let week = Some(1_709_210_096_000 - 7 * 24 * HOUR - HOUR);
+    assert_eq!(range("modified:7d"), (week, None));
+    assert_eq!(range("modified:>=1w"), (week, None));
+    assert_eq!(range("modified:<7d"), (None, week));
+    assert!(wrong("modified:7y").contains("`today` or `>7d`"));
 }
 
 proptest! {

@@ -30,8 +30,10 @@ const WINDOW: u32 = 1 << 14;
 
 /// A word that entries are ordered by.
 pub(super) struct Leaf {
-    /// The word, folded.
+    /// The word, folded; with `*` for all that begin so.
     pub(super) word: String,
+    /// As it was written, in lower case.
+    pub(super) written: String,
     /// Entries that have it may be hits because of it, and those that have all such ones come first.
     pub(super) is_bare: bool,
     /// How often it was asked for.

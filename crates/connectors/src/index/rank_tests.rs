@@ -162,3 +162,32 @@ fn order_by_a_number_keeps_entries_with_all_words_first() {
     assert_eq!((names, found.total, found.complete), (vec!["mid", "old", "new"], 3, 2));
     assert_eq!(found.facets.unwrap().jobs[0].count, 3, "facets count both parts");
 }
+
+#[test]
+fn a_word_that_nothing_has_is_corrected_to_the_nearest_then_most_frequent_visible_one() {
+    let hidden = |id: &str, body: &str| put_as(id, 1, (Some(2), Some(1)), text(body));
+    let (data, _index) = filled(&[
+        put("d/one", 1, "The amplifiers were built by people who had been there and it was told of them."),
+        put("d/two", 2, "a plane"),
+        put("d/three", 3, "a plate"),
+        put("d/four", 4, "a plate again"),
+        hidden("d/hidden", "zeppelin amplifeir plabe plabe"),
+    ]);
+    let asked = |query: &str, permitted: Permitted| {
+        let found = results(data.path(), &request(query, permitted));
+        let used =
+            found.corrections.iter().map(|correction| (correction.typed.clone(), correction.used.clone()));
+        (found.literal(query), super::tests::names(&found), used.collect::<Vec<_>>())
+    };
+    let seen = |query: &str| asked(query, only(&[1], &[1]));
+    let corrected = |typed: &str, used: &str| vec![(typed.to_owned(), used.to_owned())];
+    let exactly = Some("\"amplifeirs\"".to_owned());
+    assert_eq!(seen("amplifeirs"), (exactly, vec!["one".into()], corrected("amplifeirs", "amplifiers")));
+    assert_eq!(seen("Plabe").2, corrected("plabe", "plate"), "of two equally near ones the more frequent");
+    assert_eq!(seen("planeetx").2, [], "too far");
+    assert_eq!(seen("zeplin").2, [], "only a hidden entry has the word");
+    assert_eq!(asked("zeplin", Permitted::All).2, corrected("zeplin", "zeppelin"));
+    for literal in ["\"plabe\"", "+plabe", "plabe*", "plb", "plate2", "title:plabe"] {
+        assert_eq!(seen(literal).2, [], "{literal} is not a bare word that could be mistyped");
+    }
+}

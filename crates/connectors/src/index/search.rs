@@ -16,9 +16,10 @@ use super::entry::{Columns, Stored};
 use super::filter::Rule;
 use super::home::{self, Home, Payload};
 use super::lookup::Snapshot;
-use super::plan::{Phrases, Plan};
-use super::rank::{self, Page, Ranked, Rarity};
+use super::plan::{Plan, Reading};
+use super::rank::{self, Page, Ranked, Ranking, Rarity};
 use super::schema::{FORMAT, Fields, schema};
+use super::spelling::{self, Speller};
 use super::visible::Visible;
 use super::{explain, query, snippet, trouble};
 
@@ -27,6 +28,8 @@ const ATTEMPTS_MAX: usize = 100;
 
 pub use super::explain::WordScore;
 pub use super::facets::{Facet, Facets};
+pub use super::query::Zone;
+pub use super::spelling::Correction;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -45,6 +48,8 @@ pub struct SearchRequest<'a> {
     pub facets: bool,
     /// Whether to tell what makes up each score.
     pub explain: bool,
+    /// In which zone dates are asked.
+    pub zone: Zone,
     /// Only entries that this job sent.
     pub job: Option<i64>,
 }
@@ -104,6 +109,8 @@ pub struct SearchResults {
     pub complete: usize,
     /// How the query was understood, where that may surprise; a sentence each.
     pub notes: Vec<String>,
+    /// Words that no visible entry has, and what was searched instead.
+    pub corrections: Vec<Correction>,
     /// Counts of all of them, when asked for.
     pub facets: Option<Facets>,
 }
@@ -152,6 +159,13 @@ pub struct Snippet {
     pub text: String,
     /// What matched.
     pub highlights: Vec<std::ops::Range<usize>>,
+}
+
+impl SearchResults {
+    /// The query with its corrected words in quotes, which searches for exactly them; none when nothing was corrected.
+    pub fn literal(&self, query: &str) -> Option<String> {
+        (!self.corrections.is_empty()).then(|| spelling::literal(query, &self.corrections))
+    }
 }
 
 impl Snippet {
@@ -280,7 +294,7 @@ impl Searcher {
                 format!("a search reaches the first {} hits; narrow the query", limits::SEARCH_HITS_MAX);
             return Err(Fault::refused("query", message));
         }
-        let query::Parsed { node, mut notes } = query::parse(request.query)?;
+        let query::Parsed { node, mut notes } = query::parse(request.query, request.zone)?;
         let searcher = self.reader.searcher();
         let visible = self.visible(&searcher, request)?;
         let page = Page {
@@ -290,20 +304,17 @@ impl Searcher {
             facets: request.facets,
         };
         let fault = |error| self.fault(error);
-        let ask = |phrases| {
-            let plan = Plan::of(&node, (&searcher, &self.fields), &visible, phrases)?;
-            let rarity = Rarity::of(&searcher, &visible, &plan.leaves).map_err(fault)?;
-            let ranked = rank::rank(&searcher, &visible, &plan.wanted(), &rarity, &page).map_err(fault)?;
-            Ok::<_, Fault>((plan, rarity, ranked))
-        };
-        let (mut plan, mut rarity, mut ranked) = ask(Phrases::Strict)?;
-        if ranked.total == 0 && plan.has_phrases {
-            (plan, rarity, ranked) = ask(Phrases::AsWords)?;
+        let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
+        let mut asked = view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.home.path))?;
+        if asked.ranked.total == 0 && asked.plan.has_phrases {
+            let reading = Reading { phrases_are_words: true, ..asked.reading };
+            asked = view.ask(&node, reading).map_err(|error| error.fault(&self.home.path))?;
             notes.push(
                 "nothing has the words in quotes next to each other, so that they are searched as words"
                     .to_owned(),
             );
         }
+        let Asked { reading, plan, rarity, ranked } = asked;
         let mut columns = HashMap::new();
         let mut hits = Vec::with_capacity(ranked.hits.len());
         for ranked in ranked.hits {
@@ -316,7 +327,8 @@ impl Searcher {
         }
         notes.extend(plan.notes);
         let (total, complete, facets) = (ranked.total, ranked.complete, ranked.facets);
-        Ok(SearchResults { hits, total, complete, notes, facets })
+        let corrections = reading.corrections.into_iter().map(|(typed, used)| Correction { typed, used });
+        Ok(SearchResults { hits, total, complete, notes, corrections: corrections.collect(), facets })
     }
 
     /// What the user sees, which is kept for the next search of the same user.
@@ -383,5 +395,70 @@ impl Searcher {
 
     fn fault(&self, error: tantivy::TantivyError) -> Fault {
         trouble::fault(error, &self.home.path)
+    }
+}
+
+/// A commit as one user asks it.
+struct View<'a> {
+    searcher: &'a tantivy::Searcher,
+    fields: &'a Fields,
+    visible: &'a Visible,
+    page: &'a Page,
+}
+
+/// What came of a query.
+struct Asked {
+    reading: Reading,
+    plan: Plan,
+    rarity: Rarity,
+    ranked: Ranking,
+}
+
+impl View<'_> {
+    /// Asks a query, with what is nearest in the place of bare words that nothing has.
+    fn ask(&self, node: &query::Node, mut reading: Reading) -> Result<Asked, Unanswered> {
+        let View { searcher, fields, visible, page } = *self;
+        let mut plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+        let mut rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+        // What stands in quotes is meant as it is.
+        if reading.corrections.is_empty() && !reading.phrases_are_words {
+            let speller = Speller { searcher, fields, visible };
+            reading.corrections = spelling::corrections(&speller, plan.unknown(&rarity))?;
+            if !reading.corrections.is_empty() {
+                plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+                rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+            }
+        }
+        let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
+        Ok(Asked { reading, plan, rarity, ranked })
+    }
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    /// The query is refused.
+    Refused(Fault),
+    /// The index cannot be read.
+    Library(tantivy::TantivyError),
+}
+
+impl Unanswered {
+    fn fault(self, path: &Path) -> Fault {
+        match self {
+            Unanswered::Refused(fault) => fault,
+            Unanswered::Library(error) => trouble::fault(error, path),
+        }
+    }
+}
+
+impl From<Fault> for Unanswered {
+    fn from(fault: Fault) -> Unanswered {
+        Unanswered::Refused(fault)
+    }
+}
+
+impl From<tantivy::TantivyError> for Unanswered {
+    fn from(error: tantivy::TantivyError) -> Unanswered {
+        Unanswered::Library(error)
     }
 }

@@ -80,6 +80,7 @@ pub(super) fn request(query: &str, permitted: Permitted) -> SearchRequest<'_> {
         sort: None,
         facets: true,
         explain: false,
+        zone: Zone::utc(0),
         job: None,
     }
 }
@@ -139,6 +140,9 @@ fn what_is_put_is_found_with_everything_that_was_told_of_it() {
         "author:hopper",
         "author:\"grace hopper\"",
         "ext:pdf",
+        "ext:.PDF",
+        "type:pdf",
+        "type:application",
         "name:2024",
         "path:finance",
         "path:\"finance report\"",

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::people::ORDINARY;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, finish};
 
 fn filled() -> Sandbox {
     let sandbox = Sandbox::sqlite();
@@ -53,6 +53,59 @@ fn signs_of_prose_are_noted_and_searched() {
     assert_eq!(sandbox.run(&["search", question, "--all", "--json"]).exits(0).documents().len(), 2);
     let quiet = sandbox.run(&["search", question, "--all", "-q"]).exits(0);
     assert_eq!(quiet.err, "");
+}
+
+#[test]
+fn a_slip_is_corrected_and_the_literal_query_offered() {
+    let sandbox = filled();
+    let answer = sandbox.run(&["search", "travle", "costs", "--all"]).exits(0);
+    for words in [
+        "nothing has `travle`: searched for `travel`",
+        "ingather search '\"travle\" costs'",
+        "2 of 2 found: 1 with all",
+    ] {
+        assert!(answer.err.contains(words), "{answer:?}");
+    }
+    let literal = sandbox.run(&["search", "\"travle\" costs", "--all", "--json"]).exits(0);
+    assert_eq!(literal.documents(), ["both.txt"], "what nothing has in quotes leaves the other words");
+}
+
+#[test]
+fn facets_as_json_begin_with_a_line_about_all_hits() {
+    let sandbox = filled();
+    let lines = sandbox
+        .run(&["search", "travle costs", "--all", "--json", "--facets", "--limit", "1"])
+        .exits(0)
+        .json();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((lines[0]["total"].as_u64(), lines[0]["all_words"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(lines[0]["facets"]["types"][0]["count"].as_u64(), Some(2));
+    assert_eq!(lines[0]["corrections"][0]["used"].as_str(), Some("travel"));
+    assert_eq!(lines[1]["document"].as_str(), Some("both.txt"));
+}
+
+#[test]
+fn days_are_asked_in_the_zone_in_which_they_are_shown() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let late = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_709_247_600);
+    std::fs::File::options()
+        .append(true)
+        .open(sandbox.root().join("a.txt"))
+        .unwrap()
+        .set_modified(late)
+        .unwrap();
+    sandbox.synced(&[]);
+    // 23:00 on the last of February UTC.
+    for (zone, day, other) in [("UTC0", "2024-02-29", "2024-03-01"), ("XXX-2", "2024-03-01", "2024-02-29")] {
+        let ask = |day: &str| {
+            let mut command = sandbox.command(&["search", &format!("modified:{day} type:txt"), "--all"]);
+            command.env("TZ", zone);
+            finish(command, None).exits(0)
+        };
+        assert!(ask(day).out.contains(day), "shown and found as of the same day in {zone}");
+        assert_eq!(ask(other).out, "", "{zone}");
+    }
 }
 
 #[test]
