@@ -171,6 +171,7 @@ fn a_word_that_nothing_has_is_corrected_to_the_nearest_then_most_frequent_visibl
         put("d/two", 2, "a plane"),
         put("d/three", 3, "a plate"),
         put("d/four", 4, "a plate again"),
+        put("d/short", 5, "xyzz pla"),
         hidden("d/hidden", "zeppelin amplifeir plabe plabe"),
     ]);
     let asked = |query: &str, permitted: Permitted| {
@@ -184,6 +185,7 @@ fn a_word_that_nothing_has_is_corrected_to_the_nearest_then_most_frequent_visibl
     let exactly = Some("\"amplifeirs\"".to_owned());
     assert_eq!(seen("amplifeirs"), (exactly, vec!["one".into()], corrected("amplifeirs", "amplifiers")));
     assert_eq!(seen("Plabe").2, corrected("plabe", "plate"), "of two equally near ones the more frequent");
+    assert_eq!(seen("plaa").2, [], "`pla` is too short to be meant");
     assert_eq!(seen("planeetx").2, [], "too far");
     assert_eq!(seen("zeplin").2, [], "only a hidden entry has the word");
     assert_eq!(asked("zeplin", Permitted::All).2, corrected("zeplin", "zeppelin"));

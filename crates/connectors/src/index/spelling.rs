@@ -19,7 +19,7 @@ use super::words;
 
 use crate::language::is_unspaced;
 
-/// Shorter words are not corrected, letters: everything is near to them.
+/// Shorter words are not corrected, letters, and nothing is corrected to them: everything is near to them.
 const LETTERS_MIN: usize = 4;
 /// Words from this length on may have two slips, letters.
 const LETTERS_TWO_SLIPS: usize = 6;
@@ -67,7 +67,8 @@ impl Speller<'_> {
         let most = if letters < LETTERS_TWO_SLIPS { 1 } else { 2 };
         for distance in 1..=most {
             let mut near: BTreeMap<usize, Vec<(String, Places)>> = BTreeMap::new();
-            for (term, places) in self.terms(word, distance)? {
+            let terms = self.terms(word, distance)?.into_iter();
+            for (term, places) in terms.filter(|(term, _)| term.chars().count() >= LETTERS_MIN) {
                 let slips = word.stems.iter().map(|form| edits(form, &term)).min().unwrap_or(usize::MAX);
                 near.entry(slips).or_default().push((term, places));
             }
