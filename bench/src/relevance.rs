@@ -8,6 +8,7 @@ use std::path::Path;
 
 use collections::Collection;
 use engines::Engine;
+pub(crate) use engines::{Text, fill};
 
 use crate::Result;
 

@@ -62,14 +62,24 @@ fn body(document: &Document) -> String {
     format!("{}\n\n{}", document.title, document.text)
 }
 
-fn put(number: usize, document: &Document) -> Change {
-    let path = format!("{}.html", document.name);
+/// A text for the index.
+pub(crate) struct Text {
+    /// Name of the document.
+    pub(crate) name: String,
+    /// Title; empty when there is none.
+    pub(crate) title: String,
+    /// The text.
+    pub(crate) body: String,
+}
+
+fn put(number: usize, text: Text) -> Change {
+    let path = format!("{}.html", text.name);
     let id = format!("file:///srv/{path}");
     let record = Record {
         uri: id.clone(),
-        title: document.title.clone(),
+        title: text.title,
         path: path.clone(),
-        body: Some(body(document)),
+        body: Some(text.body),
         media_type: Some("text/html".to_owned()),
         ..Record::default()
     };
@@ -80,18 +90,19 @@ fn put(number: usize, document: &Document) -> Change {
         address: seq,
         job: 1,
         job_name: "quality".into(),
-        document: document.name.clone(),
+        document: text.name,
         seq,
         op: Op::Put { record: Arc::new(record), version: Digest(seq), class, place },
     }
 }
 
-fn fill(data: &Path, collection: &Collection) -> Result<Searcher> {
+/// An index of texts in a folder.
+pub(crate) fn fill(data: &Path, texts: impl Iterator<Item = Text>) -> Result<Searcher> {
+    std::fs::create_dir_all(data)?;
     let place = OutputPlace { data: data.to_owned(), store: STORE.to_owned(), session: 1 };
     let mut output = (OUTPUT.open)(&json!({}), &place)?;
     let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
-    let changes: Vec<Change> =
-        collection.documents.iter().enumerate().map(|(number, document)| put(number, document)).collect();
+    let changes: Vec<Change> = texts.enumerate().map(|(number, text)| put(number, text)).collect();
     for batch in changes.chunks(500) {
         output.apply(&call, batch).into_iter().collect::<std::result::Result<Vec<()>, _>>()?;
     }
@@ -101,7 +112,12 @@ fn fill(data: &Path, collection: &Collection) -> Result<Searcher> {
 
 fn ingather(collection: &Collection) -> Result<Ask> {
     let data = tempfile::tempdir()?;
-    let searcher = fill(data.path(), collection)?;
+    let texts = collection.documents.iter().map(|document| Text {
+        name: document.name.clone(),
+        title: document.title.clone(),
+        body: body(document),
+    });
+    let searcher = fill(data.path(), texts)?;
     let permitted = Arc::new(Permitted::All);
     Ok(Box::new(move |query, most| {
         // The folder lives as long as the question can be asked.
