@@ -8,6 +8,7 @@ mod made_up;
 mod measure;
 mod page;
 mod reading;
+mod relevance;
 mod rows;
 mod trees;
 
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         ["reading", way @ ..] => reading::run(way),
         ["made-up", deed @ ..] => made_up::run(deed),
         ["queries", data] => rows::queries::run(data.as_ref()),
+        ["search-quality", rest @ ..] => relevance::run(".".as_ref(), rest),
         _ => bench(&words),
     };
     match outcome {

@@ -26,6 +26,13 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<String, String> {
     Ok(if small { "bench: everything works".to_owned() } else { "bench: see docs/performance.md".to_owned() })
 }
 
+/// Builds the bench and judges search with it; what is found first is the same in every build.
+pub(crate) fn search_quality(root: &Path, words: &[&str]) -> Result<String, String> {
+    let run = ["run", "--quiet", "--package", "ingather-bench", "--", "search-quality"];
+    call(Command::new("cargo").args(run).args(words).current_dir(root))?;
+    Ok("search-quality: see docs/performance.md".to_owned())
+}
+
 fn call(command: &mut Command) -> Result<(), String> {
     let told = format!("{command:?}");
     match command.status() {

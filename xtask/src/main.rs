@@ -28,6 +28,8 @@ const USE: &str = "use: cargo x COMMAND
   libraries                             refuses licences and sources that the program must not have
   extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
   extract-types [FOLDER]                compares the media types of files with those of `file --mime-type`
+  search-quality [--check]              measures how good the first hits are, beside other engines, and writes it into
+                                        docs/performance.md; check: only whether ours are as good as that page says
   bench [NAME...] [--small] [--pairs N] measures every path beside its floor and writes docs/performance.md; small: in
                                         small sizes, only whether it works and whether counts have grown
   ci                                    everything that is checked before a change is taken";
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["extract-types"] => extract_types::run(&root, None),
         ["extract-types", folder] => extract_types::run(&root, Some(folder)),
         ["bench", words @ ..] => bench::run(&root, words),
+        ["search-quality", words @ ..] => bench::search_quality(&root, words),
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::access::{Tokens, unix_group};
-use ingather_connectors::index::{SearchRequest, Searcher};
+use ingather_connectors::index::{SearchRequest, Searcher, Zone};
 use ingather_engine::access_filter;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
@@ -98,6 +98,8 @@ pub(crate) fn run(data: &Path) -> Result<()> {
             offset: 0,
             sort: None,
             facets: false,
+            explain: false,
+            zone: Zone::utc(0),
             job: None,
         };
         searcher.search(&request)?;

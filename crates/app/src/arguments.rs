@@ -63,11 +63,6 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
 
 /// Flags and words that people try behind a command, with what does it here; `*` stands for any word, and for any command.
 const BEHIND: &[(&str, &[&str], &str)] = &[
-    (
-        "search",
-        &["*"],
-        "a query is one argument: put several words in quotes, as in `ingather search 'two words'`",
-    ),
     ("search", &["--user", "-u"], "`--as USER` searches as a local user"),
     ("search", &["-n", "--max", "--count", "--size"], "`--limit N` says how many hits are shown"),
     ("sync", &["*"], "one folder or file at a time: run `ingather sync` for each of them"),

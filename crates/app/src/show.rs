@@ -9,6 +9,8 @@ mod visible;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ingather_connectors::index::Zone;
+
 pub(crate) use self::visible::visible;
 
 /// How a piece of a line looks.
@@ -227,6 +229,31 @@ pub(crate) fn time(millis: i64) -> String {
         Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         Err(_) => "?".to_owned(),
     }
+}
+
+/// The zone of [`time`].
+pub(crate) fn zone(now: i64) -> Zone {
+    let wall = |at: i64| {
+        let at = jiff::Timestamp::from_millisecond(at).ok()?.to_zoned(jiff::tz::TimeZone::system());
+        let shown = at.datetime().to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        Some(shown.timestamp().as_millisecond())
+    };
+    Zone { now: wall(now).unwrap_or(now), to_utc }
+}
+
+/// When a clock on the wall shows `wall`; of an hour that is there twice, the first.
+fn to_utc(wall: i64) -> i64 {
+    let there = || {
+        let shown =
+            jiff::Timestamp::from_millisecond(wall).ok()?.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+        Some(shown.to_zoned(jiff::tz::TimeZone::system()).ok()?.timestamp().as_millisecond())
+    };
+    there().unwrap_or(wall)
+}
+
+/// A text as one argument of a shell.
+pub(crate) fn argument(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// A duration in seconds.

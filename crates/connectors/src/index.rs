@@ -20,22 +20,32 @@ use whatlang::Detector;
 use crate::language;
 
 mod address_filter;
+mod bits;
 mod build;
+mod condition;
+mod edits;
 mod entry;
+mod explain;
 mod facets;
 mod filter;
 mod flight;
 mod home;
+mod keys;
 mod looking;
 mod lookup;
+mod plan;
 mod query;
+mod rank;
 mod rebuild;
 mod schema;
 mod search;
 mod snapshot;
 mod snippet;
+mod spelling;
+mod stop_words;
 mod tongue;
 mod trouble;
+mod visible;
 mod words;
 
 use address_filter::AddressFilter;
@@ -47,7 +57,10 @@ use lookup::Snapshot;
 use schema::Fields;
 use tongue::Tongue;
 
-pub use search::{Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy};
+pub use search::{
+    Correction, Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy, WordScore,
+    Zone,
+};
 pub use snapshot::snapshot;
 pub use trouble::catches_panics_here;
 
@@ -453,6 +466,10 @@ fn folded(batch: &[Change]) -> HashMap<usize, usize> {
     folded
 }
 
+#[cfg(test)]
+mod hidden_tests;
+#[cfg(test)]
+mod rank_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -85,6 +85,26 @@ pub(crate) fn date(text: &str) -> Option<Range<i64>> {
     Some(from..from + span * 1_000)
 }
 
+/// The same in words: `today`, `yesterday`, or a moment so many hours, days or weeks before `now`, such as `7d`.
+pub(crate) fn moment(text: &str, now: i64) -> Option<Range<i64>> {
+    let midnight = now - now.rem_euclid(DAY_MS);
+    let hour = DAY_MS / 24;
+    let text = text.to_ascii_lowercase();
+    let (number, unit) = match text.as_str() {
+        "today" => return Some(midnight..midnight + DAY_MS),
+        "yesterday" => return Some(midnight - DAY_MS..midnight),
+        _ => text.split_at_checked(text.len().checked_sub(1)?)?,
+    };
+    let span = match unit {
+        "h" => hour,
+        "d" => DAY_MS,
+        "w" => 7 * DAY_MS,
+        _ => return None,
+    };
+    let at = now - digits(number)? * span;
+    Some(at..at + 1)
+}
+
 fn digits(text: &str) -> Option<i64> {
     let plain = !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     if plain { text.parse().ok() } else { None }
@@ -108,6 +128,18 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_told_from_now_on() {
+        let now = 10 * DAY_MS + 5;
+        assert_eq!(moment("Today", now), Some(10 * DAY_MS..11 * DAY_MS));
+        assert_eq!(moment("yesterday", now), Some(9 * DAY_MS..10 * DAY_MS));
+        assert_eq!(moment("2d", now), Some(8 * DAY_MS + 5..8 * DAY_MS + 6));
+        assert_eq!(moment("1w", now).map(|range| range.start), Some(3 * DAY_MS + 5));
+        for text in ["", "d", "7", "7y", "-7d", "é"] {
+            assert_eq!(moment(text, now), None, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_of_settings_are_numbers_or_have_units() {

@@ -149,13 +149,19 @@ pub const INDEX_ID_BYTES_MAX: usize = 32 << 10;
 /// Changes that the search index remembers between two commits; with more it writes them out by itself.
 pub const INDEX_UNCOMMITTED_MAX: usize = 65_536;
 /// Longest query of the search index, bytes.
-pub const QUERY_BYTES_MAX: usize = 4_096;
-/// Parts of one query.
+pub const QUERY_BYTES_MAX: usize = 16_384;
+/// Parts of one query beside its bare words.
 pub const QUERY_CLAUSES_MAX: usize = 64;
+/// Different bare words of one query that are searched.
+pub const QUERY_WORDS_MAX: usize = 512;
+/// Words of one query that are corrected: each costs a walk over all words of the index.
+pub const QUERY_CORRECTIONS_MAX: usize = 8;
 /// Parentheses and negations inside each other in one query.
 pub const QUERY_DEPTH_MAX: usize = 16;
 /// Hits that one search can reach, first pages included; it holds as many in memory.
 pub const SEARCH_HITS_MAX: usize = 100_000;
+/// Users whose view of the search index an open searcher keeps; each is a bit for each entry.
+pub const SEARCH_USERS_KEPT: usize = 8;
 
 /// Items of a source that are looked through for the new name of a document that a person asks about.
 pub const EXPLAIN_ITEMS_MAX: usize = 1_000_000;

@@ -9,13 +9,15 @@ use super::values;
 #[command(after_help = "Examples:\n  \
     ingather search '\"annual report\" type:text/* modified:>2024-01-01'\n  \
     ingather search '*' --sort modified --limit 5\n  \
+    ingather search which travel costs are paid back\n  \
     ingather search budget --as ann\n\n\
     Without --as: as the local user who calls. See docs/manual/search.md for the query language.\n\n\
     Exit codes: 0 answered, also when nothing was found ·\n\
     2 wrong use, such as a query that cannot be read · 3 could not work")]
 pub(crate) struct Search {
-    /// What to find; `*` finds everything
-    pub(crate) query: String,
+    /// What to find, in one argument or several; `*` finds everything
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
     /// As this local user: name or number
     #[arg(long = "as", value_name = "USER", conflicts_with = "all")]
     pub(crate) user: Option<String>,
@@ -34,4 +36,7 @@ pub(crate) struct Search {
     /// Also count hits by media type and by job
     #[arg(long)]
     pub(crate) facets: bool,
+    /// Also tell what each word adds to the score of a hit
+    #[arg(long)]
+    pub(crate) explain_score: bool,
 }

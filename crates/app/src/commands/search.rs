@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::access::Tokens;
-use ingather_connectors::index::{Hit, SearchRequest, Searcher, Sort};
+use ingather_connectors::index::{
+    Correction, Facets, Hit, SearchRequest, SearchResults, Searcher, Sort, WordScore,
+};
 use ingather_engine::access_filter;
 use ingather_engine::outputs::{Misfit, misfit};
 use ingather_store::connections::{self, Role};
@@ -17,6 +19,7 @@ use crate::arguments::{Global, Search};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::show::{self, Look};
+use crate::wiring::now;
 
 /// Times that an index is opened again because the inventory knows a later commit.
 const ATTEMPTS_MAX: usize = 5;
@@ -27,36 +30,61 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let sort =
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
     let (searcher, access_filter) = look_up(&data, &reader, tokens(search)?.as_ref())?;
+    let query = search.query.join(" ");
     let found = searcher.search(&SearchRequest {
-        query: &search.query,
+        query: &query,
         access_filter: Arc::new(access_filter),
         limit: search.limit as usize,
         offset: search.offset as usize,
         sort: sort.flatten(),
         facets: search.facets,
+        explain: search.explain_score,
+        zone: show::zone(now()),
         job: None,
     })?;
     tell_unfinished(global, &data, &reader)?;
+    if !global.quiet {
+        found.notes.iter().for_each(|note| show::stderr(note));
+        for Correction { typed, used } in &found.corrections {
+            show::stderr(&format!("nothing has `{typed}`: searched for `{used}`"));
+        }
+    }
     if global.json {
+        if let Some(facets) = &found.facets {
+            envelope(&found, facets, search.offset, &reader.read(jobs::list)?);
+        }
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
     found.hits.iter().for_each(tell);
     if !global.quiet {
-        show::stderr(&match found.total {
-            0 => "nothing found".to_owned(),
-            total => format!("{} of {} found", found.hits.len(), show::number(total as u64)),
-        });
+        show::stderr(&summary(&found));
+        if let Some(literal) = found.literal(&query) {
+            show::stderr(&format!(
+                "search for exactly what was typed with: ingather search {}",
+                show::argument(&literal)
+            ));
+        }
     }
     super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
         let jobs = reader.read(jobs::list)?;
-        let name =
-            |id: i64| jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str());
         tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
-        tell_facets("by job", facets.jobs.iter().map(|f| (name(f.value), f.count)));
+        tell_facets("by job", facets.jobs.iter().map(|f| (job_name(&jobs, f.value), f.count)));
     }
     Ok(exit::DONE)
+}
+
+/// How many hits there are, and how many of them have all words.
+fn summary(found: &SearchResults) -> String {
+    let number = |count: usize| show::number(count as u64);
+    let shown = format!("{} of {} found", found.hits.len(), number(found.total));
+    match found.complete {
+        _ if found.total == 0 => "nothing found".to_owned(),
+        all if all == found.total => shown,
+        0 => format!("{shown}; none with all words"),
+        all => format!("{shown}: {} with all words, {} with some", number(all), number(found.total - all)),
+    }
 }
 
 /// Says which jobs have not been read to their end yet: nothing found does not mean that there is nothing.
@@ -142,14 +170,63 @@ fn tokens(search: &Search) -> Result<Option<Tokens>> {
     })
 }
 
-fn json_line(hit: &Hit) {
+fn job_name(jobs: &[Job], id: i64) -> &str {
+    jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str())
+}
+
+/// What is said of all hits, in a line before them.
+fn envelope(found: &SearchResults, facets: &Facets, offset: u32, jobs: &[Job]) {
+    let counted = |value: &str, count: usize| json!({"value": value, "count": count});
+    let corrections = found.corrections.iter();
     show::json(&json!({
+        "total": found.total, "all_words": found.complete, "offset": offset, "hits": found.hits.len(),
+        "facets": {
+            "types": facets.media_types.iter().map(|f| counted(&f.value, f.count)).collect::<Vec<_>>(),
+            "jobs": facets.jobs.iter().map(|f| counted(job_name(jobs, f.value), f.count)).collect::<Vec<_>>(),
+        },
+        "notes": found.notes,
+        "corrections": corrections.map(|one| json!({"typed": one.typed, "used": one.used})).collect::<Vec<_>>(),
+    }));
+}
+
+fn json_line(hit: &Hit) {
+    let mut line = json!({
         "job": hit.job_name, "document": hit.document, "component": hit.component, "uri": hit.uri,
         "title": hit.title, "score": hit.score, "snippet": hit.snippet.text, "path": hit.path,
         "media_type": hit.media_type, "language": hit.language, "author": hit.author,
         "modified": hit.modified, "size": hit.size,
         "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
-    }));
+        "all_words": hit.has_all_words,
+    });
+    if !hit.explanation.is_empty() {
+        line["explanation"] = hit.explanation.iter().map(explained).collect();
+    }
+    show::json(&line);
+}
+
+fn explained(word: &WordScore) -> serde_json::Value {
+    let [title, text, name] = word.occurrences;
+    json!({
+        "word": word.word, "times": word.times, "entries": word.entries, "of": word.of,
+        "occurrences": {"title": title, "text": text, "name": name}, "score": word.score,
+    })
+}
+
+/// What each word adds to the score, a line each.
+fn tell_explanation(hit: &Hit) {
+    if !hit.explanation.is_empty() {
+        show::line(&format!("  score {:.3}", hit.score));
+    }
+    for word in &hit.explanation {
+        let [title, text, name] = word.occurrences;
+        show::line(&format!(
+            "  {:>10.3}  {}: {title} in the title, {text} in the text, {name} in the name; in {} of {}",
+            word.score,
+            word.word,
+            show::number(word.entries),
+            show::counted(word.of, "entry"),
+        ));
+    }
 }
 
 fn tell(hit: &Hit) {
@@ -172,6 +249,7 @@ fn tell(hit: &Hit) {
     if !text.is_empty() {
         show::pieces(&pieces);
     }
+    tell_explanation(hit);
 }
 
 fn tell_facets<'f>(heading: &str, facets: impl Iterator<Item = (&'f str, usize)>) {

@@ -1,27 +1,26 @@
-//! Turns the tree of a query into a query of the library, and remembers what to highlight.
+//! Turns the tree of a query into conditions with queries of the library, and remembers what to highlight.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
 
-use tantivy::Term;
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, EmptyQuery, InvertedIndexRangeQuery, Occur, PhrasePrefixQuery,
-    PhraseQuery, Query, RangeQuery, TermQuery,
+    BooleanQuery, InvertedIndexRangeQuery, PhrasePrefixQuery, PhraseQuery, Query, RangeQuery, TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::tokenizer::TextAnalyzer;
+use tantivy::tokenizer::{TextAnalyzer, TokenStream};
+use tantivy::{Searcher, SegmentReader, Term};
 
 use crate::language::is_unspaced;
 
+use super::condition::Condition;
 use super::query::{Node, NumberField, TextField};
 use super::schema::Fields;
 use super::tongue::Tongue;
 use super::words;
 
-/// A hit in the title counts this much more than one in the body.
-const TITLE_BOOST: f32 = 2.0;
-/// A hit in the file name counts this much more than one in the body.
-const NAME_BOOST: f32 = 1.5;
+/// First parts of media types.
+const FAMILIES: &[&str] =
+    &["application", "audio", "font", "image", "message", "model", "multipart", "text", "video"];
 
 /// Terms that made entries match, for snippets.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +31,20 @@ pub(super) struct Highlights {
     pub(super) prefixes: Vec<String>,
 }
 
-/// Builds queries for one commit.
+/// One word of a query.
+pub(super) struct Forms {
+    /// As it was written, in lower case.
+    pub(super) written: String,
+    /// The same, folded.
+    pub(super) plain: String,
+    /// All that finds it where texts are compared by stems, in order.
+    pub(super) stems: BTreeSet<String>,
+}
+
+/// Builds queries for one user and commit.
 pub(super) struct Builder<'a> {
     fields: &'a Fields,
+    searcher: &'a Searcher,
     analyzers: Vec<TextAnalyzer>,
     /// Inside a negation nothing is highlighted.
     negations: usize,
@@ -43,52 +53,38 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// For an index that holds texts in these tongues.
-    pub(super) fn new(fields: &'a Fields, tongues: &[Tongue]) -> Builder<'a> {
+    /// For texts in these tongues.
+    pub(super) fn new(searcher: &'a Searcher, fields: &'a Fields, tongues: &[Tongue]) -> Builder<'a> {
         let others = tongues.iter().copied().filter(|tongue| *tongue != Tongue::PLAIN);
         let analyzers = std::iter::once(Tongue::PLAIN).chain(others).map(words::for_queries).collect();
-        Builder { fields, analyzers, negations: 0, highlights: Highlights::default() }
+        Builder { fields, searcher, analyzers, negations: 0, highlights: Highlights::default() }
     }
 
-    /// The query of a tree; none when it holds nothing that could be looked for, such as a lone dash.
-    pub(super) fn build(&mut self, node: &Node) -> Option<Box<dyn Query>> {
+    /// The condition of a tree; none when it holds nothing that could be looked for, such as a lone dash.
+    pub(super) fn build(&mut self, node: &Node) -> Option<Condition> {
         match node {
-            Node::All => Some(Box::new(AllQuery)),
-            Node::Number { field, from, to } => Some(self.number(*field, *from, *to)),
-            Node::Text { field, text, prefix } => self.text(field, text, *prefix),
+            Node::All => Some(Condition::All),
+            Node::Number { field, from, to } => Some(Condition::Query(self.number(*field, *from, *to))),
+            Node::Text { field, text, prefix, .. } => self.text(field, text, *prefix).map(Condition::Query),
+            Node::Must(inner) => self.build(inner),
             Node::Or(parts) => {
                 let built: Vec<_> = parts.iter().filter_map(|part| self.build(part)).collect();
-                any(built)
+                (!built.is_empty()).then_some(Condition::Any(built))
             }
             Node::Not(inner) => {
                 self.negations += 1;
                 let inner = self.build(inner);
                 self.negations -= 1;
-                let everything: Box<dyn Query> = Box::new(AllQuery);
-                Some(Box::new(BooleanQuery::new(vec![(Occur::Must, everything), (Occur::MustNot, inner?)])))
+                Some(Condition::Not(Box::new(inner?)))
             }
             Node::And(parts) => self.all(parts),
         }
     }
 
-    fn all(&mut self, parts: &[Node]) -> Option<Box<dyn Query>> {
-        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::with_capacity(parts.len());
-        for part in parts {
-            if let Node::Not(inner) = part {
-                self.negations += 1;
-                clauses.extend(self.build(inner).map(|inner| (Occur::MustNot, inner)));
-                self.negations -= 1;
-            } else {
-                clauses.extend(self.build(part).map(|part| (Occur::Must, part)));
-            }
-        }
-        if clauses.len() == 1 && clauses[0].0 == Occur::Must {
-            return clauses.pop().map(|(_, only)| only);
-        }
-        if !clauses.is_empty() && clauses.iter().all(|(occur, _)| *occur == Occur::MustNot) {
-            clauses.push((Occur::Must, Box::new(AllQuery)));
-        }
-        if clauses.is_empty() { None } else { Some(Box::new(BooleanQuery::new(clauses))) }
+    /// The condition of all these.
+    pub(super) fn all<'n>(&mut self, parts: impl IntoIterator<Item = &'n Node>) -> Option<Condition> {
+        let built: Vec<_> = parts.into_iter().filter_map(|part| self.build(part)).collect();
+        (!built.is_empty()).then_some(Condition::Each(built))
     }
 
     fn number(&self, field: NumberField, from: Option<i64>, to: Option<i64>) -> Box<dyn Query> {
@@ -102,18 +98,15 @@ impl<'a> Builder<'a> {
         Box::new(RangeQuery::new(lower, upper))
     }
 
-    fn text(&mut self, field: &TextField, text: &str, prefix: bool) -> Option<Box<dyn Query>> {
+    /// The query of words in a field.
+    pub(super) fn text(&mut self, field: &TextField, text: &str, prefix: bool) -> Option<Box<dyn Query>> {
         let fields = self.fields;
         match field {
             TextField::Anywhere => {
                 let body = self.words(&Base::of(fields.body), true, text, prefix);
                 let title = self.words(&Base::of(fields.title), true, text, prefix);
                 let name = self.words(&Base::of(fields.name), false, text, prefix);
-                let boosted =
-                    [(title, TITLE_BOOST), (name, NAME_BOOST)].into_iter().filter_map(|(query, boost)| {
-                        query.map(|query| Box::new(BoostQuery::new(query, boost)) as Box<dyn Query>)
-                    });
-                any(body.into_iter().chain(boosted).collect())
+                any([body, title, name].into_iter().flatten().collect())
             }
             TextField::Body => self.words(&Base::of(fields.body), true, text, prefix),
             TextField::Title => self.words(&Base::of(fields.title), true, text, prefix),
@@ -124,15 +117,47 @@ impl<'a> Builder<'a> {
                 Some(Base::meta(fields.meta, name).beginning(""))
             }
             TextField::Meta(name) => self.words(&Base::meta(fields.meta, name), false, text, prefix),
+            TextField::MediaType if !prefix && !text.contains('/') => any(self.kinds(&text.to_lowercase())),
             TextField::MediaType => Some(whole(fields.media_type, &text.to_lowercase(), prefix)),
             TextField::Lang => Some(whole(fields.lang, &text.to_lowercase(), prefix)),
-            TextField::Ext => Some(whole(fields.ext, &text.to_lowercase(), prefix)),
+            TextField::Ext => {
+                let ending = text.strip_prefix('.').unwrap_or(text);
+                Some(whole(fields.ext, &ending.to_lowercase(), prefix))
+            }
             TextField::Uri if prefix => Some(whole(fields.id, text, true)),
             // Components of a document share its URI.
             TextField::Uri => {
                 any(vec![whole(fields.id, text, false), whole(fields.id, &format!("{text}#"), true)])
             }
         }
+    }
+
+    /// What people mean by a kind without a slash: the first or the second part of a media type, or the ending of the name.
+    fn kinds(&self, text: &str) -> Vec<Box<dyn Query>> {
+        let second =
+            FAMILIES.iter().map(|first| whole(self.fields.media_type, &format!("{first}/{text}"), false));
+        let first = whole(self.fields.media_type, &format!("{text}/"), true);
+        let ending = whole(self.fields.ext, text.strip_prefix('.').unwrap_or(text), false);
+        second.chain([first, ending]).collect()
+    }
+
+    /// The words of a text with their forms: as they are, and their stem in every tongue.
+    pub(super) fn forms(&mut self, text: &str) -> Vec<Forms> {
+        let mut forms: Vec<Forms> = Vec::new();
+        let mut plain = self.analyzers[0].token_stream(text);
+        while plain.advance() {
+            let token = plain.token();
+            let written = text[token.offset_from..token.offset_to].to_lowercase();
+            let stems = BTreeSet::from([token.text.clone()]);
+            forms.push(Forms { written, plain: token.text.clone(), stems });
+        }
+        drop(plain);
+        for analyzer in &mut self.analyzers[1..] {
+            for ((_, stem), forms) in words::terms(analyzer, text).into_iter().zip(&mut forms) {
+                forms.stems.insert(stem);
+            }
+        }
+        forms
     }
 
     /// Words in a field: in every tongue of the index when the field has stems, else as they are.
@@ -160,6 +185,23 @@ impl<'a> Builder<'a> {
         any(built)
     }
 
+    /// The most terms of one segment that begin so.
+    fn words_beginning(&self, base: &Base, text: &str) -> u32 {
+        let (from, to) = base.range(text);
+        let count = |segment: &SegmentReader| -> tantivy::Result<u32> {
+            let index = segment.inverted_index(from.field())?;
+            let range = index.terms().range().ge(from.serialized_value_bytes());
+            let mut found = range.lt(to.serialized_value_bytes()).into_stream()?;
+            let mut count = 0;
+            while found.advance() {
+                count += 1;
+            }
+            Ok(count)
+        };
+        // A segment that cannot be read is told by the search itself.
+        self.searcher.segment_readers().iter().filter_map(|segment| count(segment).ok()).max().unwrap_or(0)
+    }
+
     fn variant(&mut self, base: &Base, terms: Vec<(usize, String)>, open: bool) -> Option<Box<dyn Query>> {
         if self.negations == 0 {
             let last = terms.len().checked_sub(1)?;
@@ -179,9 +221,13 @@ impl<'a> Builder<'a> {
             });
         }
         let first = terms.first()?.0;
+        let most = terms.last().filter(|_| open).map_or(0, |(_, last)| self.words_beginning(base, last));
         let terms = terms.iter().map(|(position, term)| (position - first, base.term(term))).collect();
         Some(if open {
-            Box::new(PhrasePrefixQuery::new_with_offset(terms))
+            let mut phrase = PhrasePrefixQuery::new_with_offset(terms);
+            // All words that begin so are followed: which of them, must not depend on what else the index holds.
+            phrase.set_max_expansions(most);
+            Box::new(phrase)
         } else {
             Box::new(PhraseQuery::new_with_offset(terms))
         })
@@ -210,6 +256,12 @@ impl Base {
     }
 
     fn beginning(&self, text: &str) -> Box<dyn Query> {
+        let (from, to) = self.range(text);
+        Box::new(InvertedIndexRangeQuery::new(Bound::Included(from), Bound::Excluded(to)))
+    }
+
+    /// The first term that begins so, and the first after all of them.
+    fn range(&self, text: &str) -> (Term, Term) {
         let mut end = text.as_bytes().to_vec();
         // No byte of UTF-8 is 255, so the next larger one exists.
         match end.last_mut() {
@@ -218,7 +270,7 @@ impl Base {
         }
         let mut upper = self.0.clone();
         upper.append_bytes(&end);
-        Box::new(InvertedIndexRangeQuery::new(Bound::Included(self.term(text)), Bound::Excluded(upper)))
+        (self.term(text), upper)
     }
 }
 
@@ -230,16 +282,12 @@ fn whole(field: Field, text: &str, prefix: bool) -> Box<dyn Query> {
     }
 }
 
-fn is_one_unspaced(text: &str) -> bool {
+/// Whether this is one character of a script without spaces, which stands for all pairs that begin with it.
+pub(super) fn is_one_unspaced(text: &str) -> bool {
     let mut found = text.chars().filter(|c| c.is_alphanumeric() || is_unspaced(*c));
     found.next().is_some_and(is_unspaced) && found.next().is_none()
 }
 
 fn any(mut parts: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> {
     if parts.len() > 1 { Some(Box::new(BooleanQuery::union(parts))) } else { parts.pop() }
-}
-
-/// Finds nothing.
-pub(super) fn nothing() -> Box<dyn Query> {
-    Box::new(EmptyQuery)
 }

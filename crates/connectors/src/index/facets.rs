@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{Column, StrColumn};
-use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
+use tantivy::{DocId, SegmentReader};
 
 /// Counts, largest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,16 +23,6 @@ pub struct Facet<T> {
     pub count: usize,
 }
 
-impl Facets {
-    /// All entries that were counted.
-    pub(super) fn total(&self) -> usize {
-        self.jobs.iter().map(|facet| facet.count).sum()
-    }
-}
-
-/// Collects [`Facets`].
-pub(super) struct FacetCounts;
-
 /// Counts of one segment.
 pub(super) struct SegmentCounts {
     types: Option<StrColumn>,
@@ -43,38 +32,21 @@ pub(super) struct SegmentCounts {
     by_job: HashMap<i64, usize>,
 }
 
-impl Collector for FacetCounts {
-    type Fruit = Facets;
-    type Child = SegmentCounts;
-
-    fn for_segment(
-        &self,
-        _ordinal: SegmentOrdinal,
-        segment: &SegmentReader,
-    ) -> tantivy::Result<SegmentCounts> {
-        let types = segment.fast_fields().str("type")?;
-        let kinds = types.as_ref().map_or(0, |types| types.num_terms());
-        let jobs = segment.fast_fields().column_opt("job")?;
-        Ok(SegmentCounts { types, jobs, by_type: vec![0; kinds + 1], by_job: HashMap::new() })
-    }
-
-    fn requires_scoring(&self) -> bool {
-        false
-    }
-
-    fn merge_fruits(
-        &self,
-        segments: Vec<tantivy::Result<(HashMap<String, usize>, HashMap<i64, usize>)>>,
-    ) -> tantivy::Result<Facets> {
-        let mut types: HashMap<String, usize> = HashMap::new();
-        let mut jobs: HashMap<i64, usize> = HashMap::new();
-        for segment in segments {
-            let (segment_types, segment_jobs) = segment?;
-            segment_types.into_iter().for_each(|(value, count)| *types.entry(value).or_default() += count);
-            segment_jobs.into_iter().for_each(|(value, count)| *jobs.entry(value).or_default() += count);
+/// The sum of what was counted in several segments.
+pub(super) fn sum(segments: Vec<SegmentCounts>) -> tantivy::Result<Facets> {
+    let mut types: HashMap<String, usize> = HashMap::new();
+    let mut jobs: HashMap<i64, usize> = HashMap::new();
+    for segment in segments {
+        for (kind, count) in segment.by_type.iter().copied().enumerate().filter(|(_, count)| *count > 0) {
+            let mut value = String::new();
+            if let Some(column) = &segment.types {
+                column.ord_to_str(kind as u64, &mut value)?;
+            }
+            *types.entry(value).or_default() += count;
         }
-        Ok(Facets { media_types: ordered(types), jobs: ordered(jobs) })
+        segment.by_job.into_iter().for_each(|(value, count)| *jobs.entry(value).or_default() += count);
     }
+    Ok(Facets { media_types: ordered(types), jobs: ordered(jobs) })
 }
 
 fn ordered<T: Ord>(counts: HashMap<T, usize>) -> Vec<Facet<T>> {
@@ -83,27 +55,22 @@ fn ordered<T: Ord>(counts: HashMap<T, usize>) -> Vec<Facet<T>> {
     facets
 }
 
-impl SegmentCollector for SegmentCounts {
-    type Fruit = tantivy::Result<(HashMap<String, usize>, HashMap<i64, usize>)>;
+impl SegmentCounts {
+    /// Opens the columns that are counted by.
+    pub(super) fn open(segment: &SegmentReader) -> tantivy::Result<SegmentCounts> {
+        let types = segment.fast_fields().str("type")?;
+        let kinds = types.as_ref().map_or(0, |types| types.num_terms());
+        let jobs = segment.fast_fields().column_opt("job")?;
+        Ok(SegmentCounts { types, jobs, by_type: vec![0; kinds + 1], by_job: HashMap::new() })
+    }
 
-    fn collect(&mut self, doc: DocId, _score: Score) {
+    /// Counts one entry.
+    pub(super) fn count(&mut self, doc: DocId) {
         let none = self.by_type.len() - 1;
         let kind =
             self.types.as_ref().and_then(|types| types.ords().first(doc)).map_or(none, |kind| kind as usize);
         self.by_type[kind.min(none)] += 1;
         let job = self.jobs.as_ref().and_then(|jobs| jobs.first(doc)).unwrap_or(0);
         *self.by_job.entry(job).or_default() += 1;
-    }
-
-    fn harvest(self) -> Self::Fruit {
-        let mut types = HashMap::new();
-        for (kind, count) in self.by_type.iter().copied().enumerate().filter(|(_, count)| *count > 0) {
-            let mut value = String::new();
-            if let Some(column) = &self.types {
-                column.ord_to_str(kind as u64, &mut value)?;
-            }
-            types.insert(value, count);
-        }
-        Ok((types, self.by_job))
     }
 }

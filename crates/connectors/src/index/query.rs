@@ -7,6 +7,8 @@ use ingather_connector::model::limits;
 
 use crate::literal;
 
+use super::edits::edits;
+
 /// A query as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
@@ -18,8 +20,10 @@ pub(super) enum Node {
     Or(Vec<Node>),
     /// Not this.
     Not(Box<Node>),
-    /// Words, one or more next to each other; the last may go on when `prefix`.
-    Text { field: TextField, text: String, prefix: bool },
+    /// This, also where words beside it may be missing: it was written with `+` or `AND`.
+    Must(Box<Node>),
+    /// Words, one or more next to each other; the last may go on when `prefix`. `bare`: a word without field or quotes.
+    Text { field: TextField, text: String, prefix: bool, bare: bool },
     /// A number in a range; the end is excluded.
     Number { field: NumberField, from: Option<i64>, to: Option<i64> },
 }
@@ -76,34 +80,90 @@ const FIELDS: &[(&str, TextField)] = &[
 const NUMBERS: &[(&str, NumberField)] =
     &[("size", NumberField::Size), ("modified", NumberField::Modified), ("created", NumberField::Created)];
 
-/// Reads a query.
+/// What was read, and what a person may want to know about how.
+#[derive(Debug, PartialEq)]
+pub(super) struct Parsed {
+    /// The query.
+    pub(super) node: Node,
+    /// Signs that were taken as words, a sentence each.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads a query. What only looks like a sign of the language, such as a colon or a lone double quote in a question, is
+/// read as words, with a note.
 ///
 /// # Errors
 /// `Refused` with code `query` and one sentence that names the character where it cannot be understood.
-pub(super) fn parse(query: &str) -> Result<Node, Fault> {
+pub(super) fn parse(query: &str, zone: Zone) -> Result<Parsed, Fault> {
     if query.len() > limits::QUERY_BYTES_MAX {
         return Err(Fault::refused(
             "query",
             format!("the query is longer than {} bytes", limits::QUERY_BYTES_MAX),
         ));
     }
-    let mut parser = Parser { text: query, at: 0, clauses: 0 };
+    let mut parser = Parser { text: query, at: 0, zone, notes: Vec::new() };
     let node = parser.any_of(0)?;
     parser.space();
     match parser.peek() {
-        None => node.ok_or_else(|| parser.wrong(0, "the query is empty; `*` finds everything")),
+        None => {
+            let node = node.ok_or_else(|| parser.wrong(0, "the query is empty; `*` finds everything"))?;
+            Ok(Parsed { node, notes: parser.notes })
+        }
         // Only a closing parenthesis ends a list before the end of the text.
         Some(_) => Err(parser.wrong(parser.at, "this `)` closes nothing")),
     }
 }
 
+/// In which zone dates are asked, and what time it is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Zone {
+    /// Milliseconds from 1970 to now by a clock on the wall there.
+    pub now: i64,
+    /// Milliseconds since 1970 UTC when such a clock shows so many.
+    pub to_utc: fn(i64) -> i64,
+}
+
+impl Zone {
+    /// The zone of UTC.
+    pub const fn utc(now: i64) -> Zone {
+        Zone { now, to_utc: |wall| wall }
+    }
+
+    /// A date or moment, as milliseconds since 1970 UTC; one that ends in `Z` is UTC already.
+    fn date(&self, text: &str) -> Option<Range<i64>> {
+        let wall = literal::moment(text, self.now).or_else(|| literal::date(text))?;
+        let is_utc = text.ends_with(['Z', 'z']);
+        let utc = |at| if is_utc { at } else { (self.to_utc)(at) };
+        let from = utc(wall.start);
+        // A moment stays one also where clocks are turned back.
+        Some(from..if wall.end - wall.start == 1 { from + 1 } else { utc(wall.end) })
+    }
+}
+
+impl Node {
+    /// The same, wanted in any case.
+    fn must(self) -> Node {
+        match self {
+            Node::Must(_) | Node::Not(_) => self,
+            other => Node::Must(Box::new(other)),
+        }
+    }
+}
+
+/// The name that differs least from `name`, by one or two letters.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let near = known.map(|known| (edits(name, known), known)).filter(|(edits, _)| *edits <= 2);
+    near.min_by_key(|(edits, _)| *edits).map(|(_, known)| known)
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
-    clauses: usize,
+    zone: Zone,
+    notes: Vec<String>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     fn wrong(&self, at: usize, message: &str) -> Fault {
         let character = self.text.get(..at).unwrap_or(self.text).chars().count() + 1;
         Fault::refused("query", format!("query, character {character}: {message}"))
@@ -135,7 +195,7 @@ impl Parser<'_> {
             let part = self.all_of(depth)?;
             let went_on = {
                 self.space();
-                self.takes_word("OR")
+                self.takes_or()
             };
             match part {
                 Some(part) => parts.push(part),
@@ -149,41 +209,68 @@ impl Parser<'_> {
     }
 
     fn all_of(&mut self, depth: usize) -> Result<Option<Node>, Fault> {
-        let mut parts = Vec::new();
+        let mut parts: Vec<Node> = Vec::new();
+        let mut joined = false;
         loop {
             self.space();
             let from = self.at;
-            if self.takes_word("AND") {
+            if self.takes_word("AND") || self.takes_word("&&") {
                 self.space();
                 if parts.is_empty() || self.peek().is_none_or(|c| c == ')') {
                     return Err(self.wrong(from, "`AND` needs something on both sides"));
                 }
+                joined = true;
+                let before = parts.pop().map(Node::must);
+                parts.extend(before);
                 continue;
             }
             let before = self.at;
-            let over = self.peek().is_none_or(|c| c == ')') || self.takes_word("OR");
+            let over = self.peek().is_none_or(|c| c == ')') || self.takes_or();
             if over {
                 self.at = before;
                 return Ok(if parts.len() > 1 { Some(Node::And(parts)) } else { parts.pop() });
             }
-            parts.push(self.one(depth)?);
+            let part = self.one(depth)?;
+            parts.push(if std::mem::take(&mut joined) { part.must() } else { part });
         }
+    }
+
+    fn takes_or(&mut self) -> bool {
+        self.takes_word("OR") || self.takes_word("||")
+    }
+
+    /// Takes what has no letter and no digit up to the next space, such as a dash between words.
+    fn takes_punctuation(&mut self) -> bool {
+        let rest = &self.text[self.at..];
+        let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
+        let is_word = word.contains(|c: char| c.is_alphanumeric() || matches!(c, '(' | ')' | '"' | '*'));
+        let begins = self.text[..self.at].chars().next_back().is_none_or(char::is_whitespace);
+        let takes = begins && !is_word;
+        self.at += if takes { word.len() } else { 0 };
+        takes
     }
 
     fn one(&mut self, depth: usize) -> Result<Node, Fault> {
         let from = self.at;
-        self.clauses += 1;
-        if self.clauses > limits::QUERY_CLAUSES_MAX {
-            let message = format!("the query has more than {} parts", limits::QUERY_CLAUSES_MAX);
-            return Err(self.wrong(from, &message));
-        }
         if depth > limits::QUERY_DEPTH_MAX {
             let message = format!("more than {} parts are nested here", limits::QUERY_DEPTH_MAX);
             return Err(self.wrong(from, &message));
         }
-        let minus = self.text[self.at..].starts_with('-');
-        if minus || self.takes_word("NOT") {
-            self.at += usize::from(minus);
+        if self.takes_punctuation() {
+            return Ok(Node::Text {
+                field: TextField::Anywhere,
+                text: String::new(),
+                prefix: false,
+                bare: true,
+            });
+        }
+        let sign = self.peek().filter(|c| matches!(c, '-' | '!' | '+'));
+        if sign == Some('+') {
+            self.at += 1;
+            return Ok(self.one(depth + 1)?.must());
+        }
+        if sign.is_some() || self.takes_word("NOT") {
+            self.at += usize::from(sign.is_some());
             self.space();
             if self.peek().is_none_or(|c| c == ')') {
                 return Err(self.wrong(from, "there is nothing after this negation"));
@@ -204,45 +291,64 @@ impl Parser<'_> {
     }
 
     fn clause(&mut self) -> Result<Node, Fault> {
-        let from = self.at;
-        if self.peek() == Some('"') {
-            let text = self.quoted()?;
-            return Ok(Node::Text { field: TextField::Anywhere, text, prefix: self.takes_star() });
+        if let Some(text) = self.quoted() {
+            let prefix = self.takes_star();
+            return Ok(Node::Text { field: TextField::Anywhere, text, prefix, bare: false });
         }
         let word = self.bare();
         let Some(colon) = self.text[word.clone()].find(':') else {
             return match &self.text[word] {
                 "*" => Ok(Node::All),
-                text => self.text_node(TextField::Anywhere, text),
+                text => self.text_node(TextField::Anywhere, text, true),
             };
         };
         let name = self.text[word.start..word.start + colon].to_lowercase();
         let value = word.start + colon + 1..word.end;
-        if let Some((_, field)) = NUMBERS.iter().find(|(known, _)| *known == name) {
-            return self.number_node(*field, value);
-        }
+        let is_quoted = value.is_empty() && self.peek() == Some('"');
+        let number = NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
         let field = match name.strip_prefix("meta.") {
-            Some(meta) if !meta.is_empty() => TextField::Meta(meta.to_owned()),
-            _ => FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| field.clone()).ok_or_else(|| {
-                let message = format!(
-                    "`{name}` is no field; there are title, body, name, path, author, uri, type, lang, ext, meta.NAME, \
-                     size, modified and created; put text with a colon in double quotes"
-                );
-                self.wrong(from, &message)
-            })?,
+            Some(meta) if !meta.is_empty() => Some(TextField::Meta(meta.to_owned())),
+            _ => FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| field.clone()),
         };
-        if value.is_empty() && self.peek() == Some('"') {
-            let text = self.quoted()?;
-            return Ok(Node::Text { field, text, prefix: self.takes_star() });
+        match (number, field) {
+            (Some(number), _) if !value.is_empty() => self.number_node(number, value),
+            (_, Some(field)) if is_quoted => {
+                let text = match self.quoted() {
+                    Some(text) => text,
+                    None => self.text[self.bare()].to_owned(),
+                };
+                Ok(Node::Text { field, text, prefix: self.takes_star(), bare: false })
+            }
+            (_, Some(field)) if !value.is_empty() => self.text_node(field, &self.text[value], false),
+            _ => {
+                self.note_colon(&name, &self.text[word.clone()]);
+                self.text_node(TextField::Anywhere, &self.text[word], true)
+            }
         }
-        if value.is_empty() {
-            return Err(self.wrong(value.start, "a word or a phrase in double quotes must follow the colon"));
-        }
-        let text = self.text[value].to_owned();
-        self.text_node(field, &text)
     }
 
-    fn text_node(&self, field: TextField, text: &str) -> Result<Node, Fault> {
+    /// Says that a word with a colon was taken as words; of numbers such as `12:30` nobody expects anything else.
+    fn note_colon(&mut self, name: &str, word: &str) {
+        if name.starts_with(|first: char| first.is_numeric()) {
+            return;
+        }
+        let known = || FIELDS.iter().map(|(name, _)| *name).chain(NUMBERS.iter().map(|(name, _)| *name));
+        let note = match nearest(name, known()) {
+            Some(known) if known == name => {
+                format!("nothing follows `{known}:`, so that it is searched as a word")
+            }
+            Some(near) => {
+                format!("`{name}` is no field, so that `{word}` is searched as words; `{near}:` is one")
+            }
+            None => format!(
+                "`{name}` is no field, so that `{word}` is searched as words; fields are {} and meta.NAME",
+                known().collect::<Vec<_>>().join(", ")
+            ),
+        };
+        self.notes.push(note);
+    }
+
+    fn text_node(&self, field: TextField, text: &str, bare: bool) -> Result<Node, Fault> {
         let trimmed = text.strip_suffix('*');
         match trimmed {
             // Of metadata it is worth knowing who has any of that name.
@@ -250,21 +356,23 @@ impl Parser<'_> {
                 Err(self.wrong(self.at - 1, "letters must stand before this `*`"))
             }
             _ => {
-                Ok(Node::Text { field, text: trimmed.unwrap_or(text).to_owned(), prefix: trimmed.is_some() })
+                let prefix = trimmed.is_some();
+                Ok(Node::Text { field, text: trimmed.unwrap_or(text).to_owned(), prefix, bare })
             }
         }
     }
 
     fn number_node(&self, field: NumberField, value: Range<usize>) -> Result<Node, Fault> {
         let text = &self.text[value.clone()];
-        let literal: fn(&str) -> Option<Range<i64>> = match field {
-            NumberField::Size => literal::size,
-            NumberField::Modified | NumberField::Created => literal::date,
+        let literal = |text: &str| match field {
+            NumberField::Size => literal::size(text),
+            NumberField::Modified | NumberField::Created => self.zone.date(text),
         };
         let form = match field {
             NumberField::Size => "write a size such as `>10kb`, `<=2mb` or `1kb..2mb`",
             _ => {
-                "write a date such as `2024`, `>2024-01`, `<=2024-01-31` or `2024-01..2024-03`, or `2024-01-31T12:00`"
+                "write a date such as `2024`, `>2024-01`, `<=2024-01-31`, `2024-01..2024-03`, `2024-01-31T12:00`, \
+                 `today` or `>7d`"
             }
         };
         let read = |text: &str| literal(text).ok_or_else(|| self.wrong(value.start, form));
@@ -285,7 +393,9 @@ impl Parser<'_> {
             (None, Some(read(rest)?.start))
         } else {
             let range = read(text)?;
-            (Some(range.start), Some(range.end))
+            // One moment before now, such as `7d`, means since then.
+            let is_moment = range.end - range.start == 1 && field != NumberField::Size;
+            (Some(range.start), (!is_moment).then_some(range.end))
         };
         Ok(Node::Number { field, from, to })
     }
@@ -299,21 +409,27 @@ impl Parser<'_> {
         from..self.at
     }
 
-    fn quoted(&mut self) -> Result<String, Fault> {
+    /// The text in double quotes that begins here. One that nothing closes is passed over, with a note.
+    fn quoted(&mut self) -> Option<String> {
         let from = self.at;
+        let mut characters = self.text[from..].strip_prefix('"')?.char_indices();
         let mut out = String::new();
-        let mut characters = self.text[from + 1..].char_indices();
         while let Some((offset, character)) = characters.next() {
             match character {
                 '"' => {
                     self.at = from + 1 + offset + 1;
-                    return Ok(out);
+                    return Some(out);
                 }
                 '\\' => out.extend(characters.next().map(|(_, character)| character)),
                 character => out.push(character),
             }
         }
-        Err(self.wrong(from, "this double quote is not closed"))
+        self.at = from + 1;
+        let character = self.text[..from].chars().count() + 1;
+        self.notes.push(format!(
+            "the double quote at character {character} is not closed, so that what follows it is searched as words"
+        ));
+        None
     }
 
     fn takes_star(&mut self) -> bool {

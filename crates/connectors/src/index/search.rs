@@ -2,31 +2,34 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 use ingather_connector::output::Generation;
-use tantivy::collector::{Count, TopDocs};
-use tantivy::query::Query;
 use tantivy::schema::Value;
-use tantivy::{DocAddress, Index, IndexReader, Order, ReloadPolicy, TantivyDocument};
+use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument};
 
-use super::build::{Builder, Highlights, nothing};
+use super::build::Highlights;
 use super::entry::{Columns, Stored};
-use super::facets::FacetCounts;
-use super::filter::{Filtered, Rule};
+use super::filter::Rule;
 use super::home::{self, Home, Payload};
 use super::lookup::Snapshot;
+use super::plan::{Plan, Reading};
+use super::rank::{self, Page, Ranked, Ranking, Rarity};
 use super::schema::{FORMAT, Fields, schema};
-use super::tongue::Tongue;
-use super::{query, snippet, trouble};
+use super::spelling::{self, Speller};
+use super::visible::Visible;
+use super::{explain, query, snippet, trouble};
 
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 
+pub use super::explain::WordScore;
 pub use super::facets::{Facet, Facets};
+pub use super::query::Zone;
+pub use super::spelling::Correction;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -43,6 +46,10 @@ pub struct SearchRequest<'a> {
     pub sort: Option<Sort>,
     /// Whether to count by media type and by job.
     pub facets: bool,
+    /// Whether to tell what makes up each score.
+    pub explain: bool,
+    /// In which zone dates are asked.
+    pub zone: Zone,
     /// Only entries that this job sent.
     pub job: Option<i64>,
 }
@@ -96,8 +103,14 @@ impl Sort {
 pub struct SearchResults {
     /// The page that was asked for.
     pub hits: Vec<Hit>,
-    /// How many entries match and may be seen.
+    /// How many entries match and may be seen, in both parts.
     pub total: usize,
+    /// How many of them have all bare words of the query: they come first.
+    pub complete: usize,
+    /// How the query was understood, where that may surprise; a sentence each.
+    pub notes: Vec<String>,
+    /// Words that no visible entry has, and what was searched instead.
+    pub corrections: Vec<Correction>,
     /// Counts of all of them, when asked for.
     pub facets: Option<Facets>,
 }
@@ -117,8 +130,12 @@ pub struct Hit {
     pub uri: String,
     /// Title, or the file name when it has none.
     pub title: String,
-    /// How well it matches; 0 when hits are ordered by something else.
+    /// How well it matches.
     pub score: f32,
+    /// Whether it has all bare words of the query.
+    pub has_all_words: bool,
+    /// What each word adds to the score, when asked for.
+    pub explanation: Vec<WordScore>,
     /// A piece of the body around what matched.
     pub snippet: Snippet,
     /// Media type.
@@ -144,6 +161,13 @@ pub struct Snippet {
     pub highlights: Vec<std::ops::Range<usize>>,
 }
 
+impl SearchResults {
+    /// The query with its corrected words in quotes, which searches for exactly them; none when nothing was corrected.
+    pub fn literal(&self, query: &str) -> Option<String> {
+        (!self.corrections.is_empty()).then(|| spelling::literal(query, &self.corrections))
+    }
+}
+
 impl Snippet {
     /// The text with `before` and `after` around what matched.
     pub fn marked(&self, before: &str, after: &str) -> String {
@@ -165,7 +189,8 @@ pub struct Searcher {
     reader: IndexReader,
     fields: Fields,
     payload: Payload,
-    tongues: Vec<Tongue>,
+    /// What the last users saw of this commit.
+    visible: Mutex<Vec<Arc<Visible>>>,
 }
 
 impl Searcher {
@@ -208,8 +233,7 @@ impl Searcher {
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let fields = schema().1;
-        let tongues = tongues(&reader, &fields).map_err(fault)?;
-        Ok(Searcher { home: home.clone(), index, reader, fields, payload, tongues })
+        Ok(Searcher { home: home.clone(), index, reader, fields, payload, visible: Mutex::default() })
     }
 
     /// The commit that is seen, for lookups.
@@ -245,7 +269,7 @@ impl Searcher {
             return Ok(());
         }
         self.reader.reload().map_err(|error| self.fault(error))?;
-        self.tongues = tongues(&self.reader, &self.fields).map_err(|error| self.fault(error))?;
+        self.visible = Mutex::default();
         self.payload = payload;
         Ok(())
     }
@@ -270,36 +294,68 @@ impl Searcher {
                 format!("a search reaches the first {} hits; narrow the query", limits::SEARCH_HITS_MAX);
             return Err(Fault::refused("query", message));
         }
-        let tree = query::parse(request.query)?;
-        let mut builder = Builder::new(&self.fields, &self.tongues);
-        let inner = builder.build(&tree).unwrap_or_else(nothing);
-        let rule = Rule { access_filter: Arc::clone(&request.access_filter), job: request.job };
-        let filtered = Filtered { inner: Arc::from(inner), rule };
+        let query::Parsed { node, mut notes } = query::parse(request.query, request.zone)?;
         let searcher = self.reader.searcher();
-        let run = || -> tantivy::Result<_> {
-            let (total, facets) = if request.facets {
-                let facets = searcher.search(&filtered, &FacetCounts)?;
-                (facets.total(), Some(facets))
-            } else {
-                (searcher.search(&filtered, &Count)?, None)
-            };
-            Ok((total, facets, top(&searcher, &filtered, request)?))
+        let visible = self.visible(&searcher, request)?;
+        let page = Page {
+            offset: request.offset,
+            limit: request.limit,
+            order: request.sort,
+            facets: request.facets,
         };
-        let (total, facets, top) = run().map_err(|error| self.fault(error))?;
-        let mut columns = HashMap::new();
-        let mut hits = Vec::with_capacity(top.len());
-        for (score, at) in top {
-            hits.push(self.hit(&searcher, &mut columns, at, score, &builder.highlights)?);
+        let fault = |error| self.fault(error);
+        let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
+        let mut asked = view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.home.path))?;
+        if asked.ranked.total == 0 && asked.plan.has_phrases {
+            let reading = Reading { phrases_are_words: true, ..asked.reading };
+            asked = view.ask(&node, reading).map_err(|error| error.fault(&self.home.path))?;
+            notes.push(
+                "nothing has the words in quotes next to each other, so that they are searched as words"
+                    .to_owned(),
+            );
         }
-        Ok(SearchResults { hits, total, facets })
+        let Asked { reading, plan, rarity, ranked } = asked;
+        let mut columns = HashMap::new();
+        let mut hits = Vec::with_capacity(ranked.hits.len());
+        for ranked in ranked.hits {
+            let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
+            if request.explain {
+                let words = explain::explain(&searcher, &visible, &plan.leaves, &rarity, ranked.at);
+                hit.explanation = words.map_err(fault)?;
+            }
+            hits.push(hit);
+        }
+        notes.extend(plan.notes);
+        let (total, complete, facets) = (ranked.total, ranked.complete, ranked.facets);
+        let corrections = reading.corrections.into_iter().map(|(typed, used)| Correction { typed, used });
+        Ok(SearchResults { hits, total, complete, notes, corrections: corrections.collect(), facets })
+    }
+
+    /// What the user sees, which is kept for the next search of the same user.
+    fn visible(
+        &self,
+        searcher: &tantivy::Searcher,
+        request: &SearchRequest<'_>,
+    ) -> Result<Arc<Visible>, Fault> {
+        let mut kept = self.visible.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| known.is_of(&request.access_filter, request.job)) {
+            return Ok(Arc::clone(known));
+        }
+        let rule = Rule { access_filter: Arc::clone(&request.access_filter), job: request.job };
+        let new = Visible::of(searcher, &self.fields, rule).map_err(|error| self.fault(error))?;
+        let new = Arc::new(new);
+        if kept.len() >= limits::SEARCH_USERS_KEPT {
+            kept.remove(0);
+        }
+        kept.push(Arc::clone(&new));
+        Ok(new)
     }
 
     fn hit(
         &self,
         searcher: &tantivy::Searcher,
         columns: &mut HashMap<u32, Columns>,
-        at: DocAddress,
-        score: f32,
+        Ranked { at, score, is_complete }: Ranked,
         highlights: &Highlights,
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
@@ -321,6 +377,8 @@ impl Searcher {
             uri: kept.uri().to_owned(),
             title: title.to_owned(),
             score,
+            has_all_words: is_complete,
+            explanation: Vec::new(),
             snippet: snippet::of(
                 body.as_ref().and_then(|body| body.as_str()).unwrap_or_default(),
                 highlights,
@@ -340,45 +398,67 @@ impl Searcher {
     }
 }
 
-fn top(
-    searcher: &tantivy::Searcher,
-    filtered: &dyn Query,
-    request: &SearchRequest<'_>,
-) -> tantivy::Result<Vec<(f32, DocAddress)>> {
-    if request.limit == 0 {
-        return Ok(Vec::new());
+/// A commit as one user asks it.
+struct View<'a> {
+    searcher: &'a tantivy::Searcher,
+    fields: &'a Fields,
+    visible: &'a Visible,
+    page: &'a Page,
+}
+
+/// What came of a query.
+struct Asked {
+    reading: Reading,
+    plan: Plan,
+    rarity: Rarity,
+    ranked: Ranking,
+}
+
+impl View<'_> {
+    /// Asks a query, with what is nearest in the place of bare words that nothing has.
+    fn ask(&self, node: &query::Node, mut reading: Reading) -> Result<Asked, Unanswered> {
+        let View { searcher, fields, visible, page } = *self;
+        let mut plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+        let mut rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+        // What stands in quotes is meant as it is.
+        if reading.corrections.is_empty() && !reading.phrases_are_words {
+            let speller = Speller { searcher, fields, visible };
+            reading.corrections = spelling::corrections(&speller, plan.unknown(&rarity))?;
+            if !reading.corrections.is_empty() {
+                plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+                rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+            }
+        }
+        let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
+        Ok(Asked { reading, plan, rarity, ranked })
     }
-    let page = TopDocs::with_limit(request.limit).and_offset(request.offset);
-    let Some(sort) = request.sort else { return searcher.search(filtered, &page.order_by_score()) };
-    let order = if sort.ascending { Order::Asc } else { Order::Desc };
-    let found: Vec<DocAddress> = match sort.by {
-        SortBy::Size => by_column::<u64>(searcher, filtered, page, "size", order)?,
-        SortBy::Modified => by_column::<i64>(searcher, filtered, page, "modified", order)?,
-        SortBy::Created => by_column::<i64>(searcher, filtered, page, "created", order)?,
-    };
-    Ok(found.into_iter().map(|at| (0.0, at)).collect())
 }
 
-fn by_column<T: tantivy::fastfield::FastValue>(
-    searcher: &tantivy::Searcher,
-    filtered: &dyn Query,
-    page: TopDocs,
-    column: &str,
-    order: Order,
-) -> tantivy::Result<Vec<DocAddress>> {
-    let found = searcher.search(filtered, &page.order_by_fast_field::<T>(column, order))?;
-    Ok(found.into_iter().map(|(_, at)| at).collect())
+/// Why there is no answer.
+enum Unanswered {
+    /// The query is refused.
+    Refused(Fault),
+    /// The index cannot be read.
+    Library(tantivy::TantivyError),
 }
 
-/// The tongues of the entries of a commit; a query is stemmed in these only.
-fn tongues(reader: &IndexReader, fields: &Fields) -> tantivy::Result<Vec<Tongue>> {
-    let mut found = std::collections::BTreeSet::new();
-    for segment in reader.searcher().segment_readers() {
-        let index = segment.inverted_index(fields.lang)?;
-        let mut codes = index.terms().stream()?;
-        while codes.advance() {
-            found.extend(std::str::from_utf8(codes.key()).map(Tongue::of_code));
+impl Unanswered {
+    fn fault(self, path: &Path) -> Fault {
+        match self {
+            Unanswered::Refused(fault) => fault,
+            Unanswered::Library(error) => trouble::fault(error, path),
         }
     }
-    Ok(found.into_iter().collect())
+}
+
+impl From<Fault> for Unanswered {
+    fn from(fault: Fault) -> Unanswered {
+        Unanswered::Refused(fault)
+    }
+}
+
+impl From<tantivy::TantivyError> for Unanswered {
+    fn from(error: tantivy::TantivyError) -> Unanswered {
+        Unanswered::Library(error)
+    }
 }

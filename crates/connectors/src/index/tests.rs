@@ -76,7 +76,17 @@ pub(super) fn filled(batch: &[Change]) -> (TempDir, Opened) {
 
 pub(super) fn request(query: &str, access_filter: AccessFilter) -> SearchRequest<'_> {
     let access_filter = Arc::new(access_filter);
-    SearchRequest { query, access_filter, limit: 100, offset: 0, sort: None, facets: true, job: None }
+    SearchRequest {
+        query,
+        access_filter,
+        limit: 100,
+        offset: 0,
+        sort: None,
+        facets: true,
+        explain: false,
+        zone: Zone::utc(0),
+        job: None,
+    }
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
@@ -88,7 +98,7 @@ pub(super) fn found(data: &Path, query: &str) -> Vec<String> {
     names(&results(data, &request(query, AccessFilter::All)))
 }
 
-fn names(results: &SearchResults) -> Vec<String> {
+pub(super) fn names(results: &SearchResults) -> Vec<String> {
     let mut names: Vec<String> = results.hits.iter().map(|hit| hit.document.clone()).collect();
     names.sort();
     names
@@ -139,6 +149,9 @@ fn what_is_put_is_found_with_everything_that_was_told_of_it() {
         "author:hopper",
         "author:\"grace hopper\"",
         "ext:pdf",
+        "ext:.PDF",
+        "type:pdf",
+        "type:application",
         "name:2024",
         "path:finance",
         "path:\"finance report\"",
@@ -152,6 +165,7 @@ fn what_is_put_is_found_with_everything_that_was_told_of_it() {
         "modified:2024-02-29",
         "modified:>=2024-02 modified:<2024-03",
         "revenue -missing",
+        "revenue missing",
         "costs NOT missing",
         "(missing OR revenue) costs",
         "report",
@@ -369,7 +383,7 @@ fn a_search_sees_commits_while_the_writer_works() {
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
-    let refused = searcher.search(&request("title:", AccessFilter::All)).unwrap_err();
+    let refused = searcher.search(&request("(x", AccessFilter::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
     let far = SearchRequest { offset: usize::MAX, ..request("*", AccessFilter::All) };
     assert_eq!(searcher.search(&far).unwrap_err().reason().code, "query");

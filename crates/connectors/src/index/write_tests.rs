@@ -372,7 +372,7 @@ fn write_until_killed(data: &Path) {
         let mut batch: Vec<Change> = (0..KILL_EACH)
             .map(|at| put(&format!("d/{number}-{at}"), number, &format!("n{number}")))
             .collect();
-        batch.push(put("d/first", number, &format!("first n{number}")));
+        batch.push(put("d/first", number, &format!("first AND n{number}")));
         apply(&mut index, &batch);
         println!("\ncommitted {}", index.commit(&call()).unwrap().number);
     }
@@ -400,7 +400,7 @@ fn a_kill_at_any_moment_leaves_whole_commits() {
         let number = index.generation().number;
         assert!(number >= told, "commit {told} was told, {number} is there");
         assert_eq!(index.list(&call(), None, usize::MAX).unwrap().len() as i64, number * KILL_EACH + 1);
-        assert_eq!(found(data.path(), &format!("first n{number}")), ["first"]);
+        assert_eq!(found(data.path(), &format!("first AND n{number}")), ["first"]);
     }
 }
 

@@ -1,5 +1,6 @@
-//! Pipelines as people name, try and change them, and what is in documents.
+//! Pipelines as people name, try and change them, what is in documents, and what of it is found.
 
+mod finding;
 mod inside;
 mod parts;
 mod pictures;

@@ -1,0 +1,148 @@
+//! `ingather search` as people ask: what a question finds, what is said of it, and what it must not tell.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::people::ORDINARY;
+use crate::sandbox::{Sandbox, finish};
+
+fn filled() -> Sandbox {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("both.txt", "travel costs are paid back by the office");
+    sandbox.write("travel.txt", "travel by train");
+    sandbox.write("other.txt", "nothing of the kind");
+    sandbox.synced(&[]);
+    sandbox
+}
+
+#[test]
+fn a_question_without_quotes_finds_what_has_most_of_its_words() {
+    let sandbox = filled();
+    let answer = sandbox.run(&["search", "which", "travel", "costs", "are", "paid", "--all"]).exits(0);
+    assert!(answer.err.contains("2 of 2 found: 1 with all words, 1 with some"), "{answer:?}");
+    let lines =
+        sandbox.run(&["search", "travel costs", "--all", "--json", "--explain-score"]).exits(0).json();
+    let told: Vec<_> =
+        lines.iter().map(|line| (line["document"].as_str(), line["all_words"].as_bool())).collect();
+    assert_eq!(told, [(Some("both.txt"), Some(true)), (Some("travel.txt"), Some(false))]);
+    assert_eq!(
+        (lines[0]["explanation"][0]["word"].as_str(), lines[0]["explanation"][0]["entries"].as_u64()),
+        (Some("travel"), Some(2))
+    );
+    let none = sandbox.run(&["search", "travel unheard", "--all"]).exits(0);
+    assert!(none.err.contains("none with all words"), "{none:?}");
+    let explained = sandbox.run(&["search", "costs", "--all", "--explain-score"]).exits(0);
+    assert!(
+        explained.out.contains("costs: 0 in the title, 1 in the text, 0 in the name; in 1 of 3 entries"),
+        "{explained:?}"
+    );
+    assert_eq!(
+        sandbox.run(&["search", "travel AND costs", "--all", "--json"]).exits(0).documents(),
+        ["both.txt"]
+    );
+}
+
+#[test]
+fn signs_of_prose_are_noted_and_searched() {
+    let sandbox = filled();
+    let question = "titel: travel \"costs";
+    let answer = sandbox.run(&["search", question, "--all"]).exits(0);
+    for words in ["`titel` is no field", "`title:` is one", "the double quote at character 15 is not closed"]
+    {
+        assert!(answer.err.contains(words), "{answer:?}");
+    }
+    assert_eq!(sandbox.run(&["search", question, "--all", "--json"]).exits(0).documents().len(), 2);
+    let quiet = sandbox.run(&["search", question, "--all", "-q"]).exits(0);
+    assert_eq!(quiet.err, "");
+}
+
+#[test]
+fn a_slip_is_corrected_and_the_literal_query_offered() {
+    let sandbox = filled();
+    let answer = sandbox.run(&["search", "travle", "costs", "--all"]).exits(0);
+    for words in [
+        "nothing has `travle`: searched for `travel`",
+        "ingather search '\"travle\" costs'",
+        "2 of 2 found: 1 with all",
+    ] {
+        assert!(answer.err.contains(words), "{answer:?}");
+    }
+    let literal = sandbox.run(&["search", "\"travle\" costs", "--all", "--json"]).exits(0);
+    assert_eq!(literal.documents(), ["both.txt"], "what nothing has in quotes leaves the other words");
+}
+
+#[test]
+fn facets_as_json_begin_with_a_line_about_all_hits() {
+    let sandbox = filled();
+    let lines = sandbox
+        .run(&["search", "travle costs", "--all", "--json", "--facets", "--limit", "1"])
+        .exits(0)
+        .json();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((lines[0]["total"].as_u64(), lines[0]["all_words"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(lines[0]["facets"]["types"][0]["count"].as_u64(), Some(2));
+    assert_eq!(lines[0]["corrections"][0]["used"].as_str(), Some("travel"));
+    assert_eq!(lines[1]["document"].as_str(), Some("both.txt"));
+}
+
+#[test]
+fn days_are_asked_in_the_zone_in_which_they_are_shown() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let late = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_709_247_600);
+    std::fs::File::options()
+        .append(true)
+        .open(sandbox.root().join("a.txt"))
+        .unwrap()
+        .set_modified(late)
+        .unwrap();
+    sandbox.synced(&[]);
+    // 23:00 on the last of February UTC.
+    for (zone, day, other) in [("UTC0", "2024-02-29", "2024-03-01"), ("XXX-2", "2024-03-01", "2024-02-29")] {
+        let ask = |day: &str| {
+            let mut command = sandbox.command(&["search", &format!("modified:{day} type:txt"), "--all"]);
+            command.env("TZ", zone);
+            finish(command, None).exits(0)
+        };
+        assert!(ask(day).out.contains(day), "shown and found as of the same day in {zone}");
+        assert_eq!(ask(other).out, "", "{zone}");
+    }
+}
+
+#[test]
+fn an_answer_stays_the_same_byte_for_byte_when_hidden_files_change() {
+    let sandbox = Sandbox::sqlite();
+    for (name, text) in
+        [("a.txt", "project zeppelin alpha"), ("b.txt", "project walrus alpha"), ("c.txt", "alpha")]
+    {
+        sandbox.write(name, text);
+    }
+    sandbox.write("closed/first.txt", "quiet");
+    std::fs::set_permissions(sandbox.root().join("closed"), PermissionsExt::from_mode(0o700)).unwrap();
+    sandbox.synced(&[]);
+    let ask = || {
+        [
+            "zeppelin OR walrus",
+            "project alpha zeppelin",
+            "alpha",
+            "*",
+            "zepp* unheard",
+            "\"project zep\"*",
+            "zeplin alpha",
+        ]
+        .map(|query| {
+            let arguments = ["search", query, "--as", ORDINARY, "--json", "--facets", "--explain-score"];
+            let answer = sandbox.run(&arguments).exits(0);
+            (answer.out, answer.err)
+        })
+    };
+    let before = ask();
+    assert_ne!(before[0].0, "");
+    for number in 0..40 {
+        let text = format!(
+            "zeppelin project zeppelins zeplin zeppo{number} Die Häuser der Straße sind alt und die Leute wohnen nicht gern dort."
+        );
+        sandbox.write(&format!("closed/{number}.txt"), &text);
+    }
+    assert_eq!(sandbox.synced(&[]).get("added"), 40);
+    assert_eq!(ask(), before);
+}

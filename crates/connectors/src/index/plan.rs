@@ -1,0 +1,239 @@
+//! What a query asks of each entry: what must hold, which words may be missing, and which words order the hits.
+
+use std::collections::HashMap;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::limits;
+use tantivy::{Searcher, Term};
+
+use super::build::{Builder, Forms, Highlights, is_one_unspaced};
+use super::condition::Condition;
+use super::query::{Node, TextField};
+use super::rank::{Leaf, Rarity, Source, Wanted};
+use super::schema::Fields;
+use super::spelling::Corrections;
+use super::stop_words;
+use super::visible::{SCORED, Visible, scored};
+
+/// What is asked.
+pub(super) struct Plan {
+    /// Words that order the hits.
+    pub(super) leaves: Vec<Leaf>,
+    strict: Option<Condition>,
+    needs_bare: bool,
+    /// Whether phrases stand beside bare words.
+    pub(super) has_phrases: bool,
+    /// What to highlight.
+    pub(super) highlights: Highlights,
+    /// What a person may want to know.
+    pub(super) notes: Vec<String>,
+}
+
+/// How a query is read when it finds nothing as it stands.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Phrases beside bare words are bare words, too: nothing has them.
+    pub(super) phrases_are_words: bool,
+    /// What is searched instead of bare words that nothing has.
+    pub(super) corrections: Corrections,
+}
+
+impl Plan {
+    /// What a query asks of the entries that somebody sees.
+    ///
+    /// # Errors
+    /// `Refused` with code `query` when it has too many parts.
+    pub(super) fn of(
+        node: &Node,
+        (searcher, fields): (&Searcher, &Fields),
+        visible: &Visible,
+        reading: &Reading,
+    ) -> Result<Plan, Fault> {
+        let mut parts = Vec::new();
+        flatten(node, &mut parts);
+        let (mut bare, mut strict): (Vec<&Node>, Vec<&Node>) =
+            parts.into_iter().partition(|part| matches!(part, Node::Text { bare: true, .. }));
+        let has_phrases = !bare.is_empty() && strict.iter().any(|part| is_phrase(part));
+        if reading.phrases_are_words {
+            bare.extend(strict.extract_if(.., |part| is_phrase(part)));
+        }
+        if strict.iter().map(|part| size(part)).sum::<usize>() > limits::QUERY_CLAUSES_MAX {
+            let most = limits::QUERY_CLAUSES_MAX;
+            let message =
+                format!("the query has more than {most} parts beside its bare words; leave some out");
+            return Err(Fault::refused("query", message));
+        }
+        let builder = Builder::new(searcher, fields, &visible.tongues);
+        let mut planner = Planner {
+            builder,
+            fields: scored(fields),
+            leaves: Vec::new(),
+            known: HashMap::new(),
+            notes: Vec::new(),
+        };
+        planner.bare(&bare, visible, &reading.corrections);
+        let has_bare = !planner.leaves.is_empty();
+        let mut is_word_required = false;
+        for part in &strict {
+            planner.strict(part);
+            let is_word = matches!(part, Node::Must(_)) || is_phrase(part);
+            is_word_required |= is_word && planner.builder.build(part).is_some();
+        }
+        let strict = match planner.builder.all(strict.iter().copied()) {
+            // Signs by which nothing can be looked for find nothing; they do not turn into everything.
+            None if !has_bare => Some(Condition::Any(Vec::new())),
+            built => built,
+        };
+        Ok(Plan {
+            leaves: planner.leaves,
+            strict,
+            needs_bare: has_bare && !is_word_required,
+            has_phrases,
+            highlights: planner.builder.highlights,
+            notes: planner.notes,
+        })
+    }
+
+    /// Bare words that no visible entry has.
+    pub(super) fn unknown<'p>(&'p self, rarity: &'p Rarity) -> impl Iterator<Item = &'p str> {
+        let leaves = self.leaves.iter().zip(&rarity.entries);
+        let unknown = leaves.filter(|(leaf, entries)| {
+            leaf.is_bare && **entries == 0 && matches!(leaf.source, Source::Terms(_))
+        });
+        unknown.map(|(leaf, _)| leaf.written.as_str())
+    }
+
+    /// The same for ranking.
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted { leaves: &self.leaves, strict: self.strict.as_ref(), needs_bare: self.needs_bare }
+    }
+}
+
+/// The parts of a query: parentheses around what stands next to each other, as in many a question, change nothing.
+fn flatten<'n>(node: &'n Node, parts: &mut Vec<&'n Node>) {
+    match node {
+        Node::And(inner) => inner.iter().for_each(|part| flatten(part, parts)),
+        other => parts.push(other),
+    }
+}
+
+fn is_phrase(part: &Node) -> bool {
+    matches!(part, Node::Text { field: TextField::Anywhere, bare: false, .. })
+}
+
+/// Parts of a query.
+fn size(node: &Node) -> usize {
+    match node {
+        Node::And(parts) | Node::Or(parts) => parts.iter().map(size).sum(),
+        Node::Not(inner) | Node::Must(inner) => size(inner),
+        Node::All | Node::Text { .. } | Node::Number { .. } => 1,
+    }
+}
+
+struct Planner<'a> {
+    builder: Builder<'a>,
+    fields: [tantivy::schema::Field; SCORED],
+    leaves: Vec<Leaf>,
+    /// Where the leaf of a word stands, by what it looks for.
+    known: HashMap<(String, [bool; SCORED], bool), usize>,
+    notes: Vec<String>,
+}
+
+/// Words are looked for in all scored fields.
+const EVERYWHERE: [bool; SCORED] = [true; SCORED];
+
+impl Planner<'_> {
+    fn bare(&mut self, parts: &[&Node], visible: &Visible, corrections: &Corrections) {
+        let mut words = Vec::new();
+        let mut beginnings = Vec::new();
+        for part in parts {
+            let Node::Text { text, prefix, .. } = part else { continue };
+            let mut forms = self.builder.forms(text);
+            if *prefix || is_one_unspaced(text) {
+                beginnings.extend(forms.pop());
+            }
+            words.append(&mut forms);
+        }
+        let written: Vec<String> = words.iter().map(|word| word.written.clone()).collect();
+        let left_out = match beginnings.is_empty() {
+            true => stop_words::among(&written, &visible.tongues),
+            false => vec![false; written.len()],
+        };
+        let kept = words.into_iter().zip(left_out).filter(|(_, left_out)| !left_out);
+        for (word, _) in kept {
+            let used = corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
+            let word = used.unwrap_or(word);
+            self.builder.highlights.terms.extend(word.stems.iter().cloned());
+            self.word(word, EVERYWHERE, true);
+        }
+        for word in beginnings {
+            self.beginning(&TextField::Anywhere, word.plain, EVERYWHERE, true);
+        }
+        let most = limits::QUERY_WORDS_MAX;
+        if self.leaves.len() > most {
+            self.leaves.truncate(most);
+            self.known.clear();
+            self.notes.push(format!("only the first {most} different words are searched"));
+        }
+    }
+
+    /// Words of what must hold order the hits, too, whatever joins them.
+    fn strict(&mut self, node: &Node) {
+        match node {
+            Node::And(parts) | Node::Or(parts) => parts.iter().for_each(|part| self.strict(part)),
+            Node::Must(inner) => self.strict(inner),
+            Node::All | Node::Not(_) | Node::Number { .. } => {}
+            Node::Text { field, text, prefix, .. } => {
+                let containers = match field {
+                    TextField::Anywhere => EVERYWHERE,
+                    TextField::Title => [true, false, false],
+                    TextField::Body => [false, true, false],
+                    TextField::Name => [false, false, true],
+                    _ => return,
+                };
+                let mut forms = self.builder.forms(text);
+                let open = (*prefix || is_one_unspaced(text)).then(|| forms.pop()).flatten();
+                if let Some(word) = open.filter(|_| forms.is_empty()) {
+                    self.beginning(field, word.plain, containers, false);
+                }
+                forms.into_iter().for_each(|word| self.word(word, containers, false));
+            }
+        }
+    }
+
+    fn word(&mut self, word: Forms, containers: [bool; SCORED], is_bare: bool) {
+        if let Some(at) = self.known.get(&(word.plain.clone(), containers, is_bare)) {
+            self.leaves[*at].times += 1;
+            return;
+        }
+        let [title, body, name] = self.fields;
+        let stems = |field| word.stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
+        // Names are compared by words, not by stems.
+        let mut terms = [stems(title), stems(body), vec![Term::from_field_text(name, &word.plain)]];
+        terms.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
+        self.known.insert((word.plain.clone(), containers, is_bare), self.leaves.len());
+        self.leaves.push(Leaf {
+            word: word.plain,
+            written: word.written,
+            is_bare,
+            times: 1,
+            source: Source::Terms(terms),
+        });
+    }
+
+    fn beginning(&mut self, field: &TextField, plain: String, containers: [bool; SCORED], is_bare: bool) {
+        let key = (format!("{plain}*"), containers, is_bare);
+        if let Some(at) = self.known.get(&key) {
+            self.leaves[*at].times += 1;
+        } else if let Some(query) = self.builder.text(field, &plain, true) {
+            self.known.insert(key.clone(), self.leaves.len());
+            self.leaves.push(Leaf {
+                word: key.0,
+                written: plain,
+                is_bare,
+                times: 1,
+                source: Source::Set(Condition::Query(query)),
+            });
+        }
+    }
+}
