@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ClassId, Digest, PlaceId};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{Change, Op, OutputContext};
 use ingather_connectors::index::{OUTPUT, SearchRequest, Searcher, Zone};
 use serde_json::json;
@@ -83,7 +83,7 @@ fn put(number: usize, text: Text) -> Change {
         media_type: Some("text/html".to_owned()),
         ..Record::default()
     };
-    let (class, place) = (Some(ClassId(1)), Some(PlaceId(1)));
+    let (acl_id, container) = (Some(AclId(1)), Some(ContainerId(1)));
     let seq = number as i64 + 1;
     Change {
         id,
@@ -92,7 +92,7 @@ fn put(number: usize, text: Text) -> Change {
         job_name: "quality".into(),
         document: text.name,
         seq,
-        op: Op::Put { record: Arc::new(record), version: Digest(seq), class, place },
+        op: Op::Put { record: Arc::new(record), version: Digest(seq), acl_id, container },
     }
 }
 
