@@ -11,7 +11,7 @@ use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use super::build::{Builder, Forms};
 use super::edits::edits;
-use super::entry::{Columns, Stored};
+use super::entry::Stored;
 use super::schema::Fields;
 use super::tongue::Tongue;
 use super::visible::{Visible, scored};
@@ -48,11 +48,10 @@ pub(super) struct Speller<'a> {
     pub(super) visible: &'a Visible,
 }
 
-/// What is known of a term by the entries that are seen.
+/// A term that visible entries have.
 struct Candidate {
     term: String,
-    entries: u64,
-    /// The one with the smallest address.
+    /// The one of them with the smallest address.
     example: DocAddress,
 }
 
@@ -107,34 +106,43 @@ impl Speller<'_> {
 
     /// The one that most visible entries have; of equals, the first by letters.
     fn most_frequent(&self, terms: Vec<(String, Places)>) -> tantivy::Result<Option<Candidate>> {
-        let mut best: Option<Candidate> = None;
+        let mut best: Option<(u64, String, Places)> = None;
         for (term, places) in terms {
-            let (mut entries, mut example) = (0, None);
-            for (ordinal, place, info) in places {
-                let segment = self.searcher.segment_reader(ordinal as u32);
-                let columns = Columns::open(segment)?;
-                let index = segment.inverted_index(scored(self.fields)[place])?;
-                let mut postings =
-                    index.read_block_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
-                while !postings.docs().is_empty() {
-                    for doc in
-                        postings.docs().iter().filter(|doc| self.visible.segments[ordinal].contains(**doc))
-                    {
-                        entries += 1;
-                        let address = columns.numbers(*doc).address;
-                        if example.is_none_or(|(least, _)| address < least) {
-                            example = Some((address, DocAddress::new(ordinal as u32, *doc)));
-                        }
-                    }
-                    postings.advance();
-                }
-            }
-            let Some((_, example)) = example else { continue };
-            if best.as_ref().is_none_or(|best| entries > best.entries) {
-                best = Some(Candidate { term, entries, example });
+            let mut entries = 0;
+            self.each(&places, |_, _| entries += 1)?;
+            if entries > best.as_ref().map_or(0, |(most, ..)| *most) {
+                best = Some((entries, term, places));
             }
         }
-        Ok(best)
+        let Some((_, term, places)) = best else { return Ok(None) };
+        let segments = self.searcher.segment_readers().iter();
+        let addresses = segments
+            .map(|segment| segment.fast_fields().column_opt::<i64>("address"))
+            .collect::<tantivy::Result<Vec<_>>>()?;
+        let mut example = None;
+        self.each(&places, |ordinal, doc| {
+            let address = addresses[ordinal].as_ref().and_then(|addresses| addresses.first(doc));
+            if example.is_none_or(|(least, _)| address < least) {
+                example = Some((address, DocAddress::new(ordinal as u32, doc)));
+            }
+        })?;
+        Ok(example.map(|(_, example)| Candidate { term, example }))
+    }
+
+    /// Tells the visible entries of a term, segment by segment.
+    fn each(&self, places: &Places, mut tell: impl FnMut(usize, u32)) -> tantivy::Result<()> {
+        for (ordinal, place, info) in places {
+            let index =
+                self.searcher.segment_reader(*ordinal as u32).inverted_index(scored(self.fields)[*place])?;
+            let mut postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+            while !postings.docs().is_empty() {
+                let seen =
+                    postings.docs().iter().filter(|doc| self.visible.segments[*ordinal].contains(**doc));
+                seen.for_each(|doc| tell(*ordinal, *doc));
+                postings.advance();
+            }
+        }
+        Ok(())
     }
 
     /// How the example writes the word whose term was found.
