@@ -1,6 +1,6 @@
 //! Stores that earlier versions have filled, and what everybody could find in them.
 //!
-//! `crates/engine/tests/stores` has one of each version of the schema that was released, and of the one that is written now, by its
+//! `crates/engine/tests/stores` has one of each version of the schema that was released, by its
 //! number and commit. A job over a tree, one over a folder and one over a folder in it ran; then files were removed (held by the guard),
 //! and folders opened that some of the jobs did not look at afterwards.
 

@@ -166,6 +166,11 @@ impl Planner<'_> {
             self.builder.highlights.terms.extend(word.stems.iter().cloned());
             self.word(word, EVERYWHERE, true);
         }
+        let most = limits::QUERY_CLAUSES_MAX;
+        if beginnings.len() > most {
+            beginnings.truncate(most);
+            self.notes.push(format!("only the first {most} beginnings of words are searched"));
+        }
         for word in beginnings {
             self.beginning(&TextField::Anywhere, word.plain, EVERYWHERE, true);
         }

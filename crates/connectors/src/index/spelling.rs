@@ -11,7 +11,7 @@ use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use super::build::{Builder, Forms};
 use super::edits::edits;
-use super::entry::{Columns, Stored};
+use super::entry::Stored;
 use super::schema::Fields;
 use super::tongue::Tongue;
 use super::visible::{Visible, scored};
@@ -39,7 +39,7 @@ pub struct Correction {
 pub(super) type Corrections = BTreeMap<String, String>;
 
 /// Where a term is, by segment.
-type Containers = Vec<(usize, usize, TermInfo)>;
+type Occurrences = Vec<(usize, usize, TermInfo)>;
 
 /// Finds corrections among what one user sees.
 pub(super) struct Speller<'a> {
@@ -48,11 +48,10 @@ pub(super) struct Speller<'a> {
     pub(super) visible: &'a Visible,
 }
 
-/// What is known of a term by the entries that are seen.
+/// A term that visible entries have.
 struct Candidate {
     term: String,
-    entries: u64,
-    /// The one with the smallest address.
+    /// The one of them with the smallest address.
     example: DocAddress,
 }
 
@@ -66,11 +65,11 @@ impl Speller<'_> {
         }
         let most = if letters < LETTERS_TWO_SLIPS { 1 } else { 2 };
         for distance in 1..=most {
-            let mut near: BTreeMap<usize, Vec<(String, Containers)>> = BTreeMap::new();
+            let mut near: BTreeMap<usize, Vec<(String, Occurrences)>> = BTreeMap::new();
             let terms = self.terms(word, distance)?.into_iter();
-            for (term, containers) in terms.filter(|(term, _)| term.chars().count() >= LETTERS_MIN) {
+            for (term, occurrences) in terms.filter(|(term, _)| term.chars().count() >= LETTERS_MIN) {
                 let slips = word.stems.iter().map(|form| edits(form, &term)).min().unwrap_or(usize::MAX);
-                near.entry(slips).or_default().push((term, containers));
+                near.entry(slips).or_default().push((term, occurrences));
             }
             for terms in near.into_values() {
                 if let Some(best) = self.most_frequent(terms)? {
@@ -82,22 +81,22 @@ impl Speller<'_> {
     }
 
     /// All terms of the scored fields within so many edits of a form of the word.
-    fn terms(&self, word: &Forms, distance: u8) -> tantivy::Result<BTreeMap<String, Containers>> {
-        let mut found: BTreeMap<String, Containers> = BTreeMap::new();
+    fn terms(&self, word: &Forms, distance: u8) -> tantivy::Result<BTreeMap<String, Occurrences>> {
+        let mut found: BTreeMap<String, Occurrences> = BTreeMap::new();
         for form in &word.stems {
             let near = FuzzyTermQuery::new(Term::from_field_text(self.fields.body, form), distance, true);
             let automaton = near.automaton()?;
             for (ordinal, segment) in self.searcher.segment_readers().iter().enumerate() {
-                for (container, field) in scored(self.fields).into_iter().enumerate() {
+                for (field_at, field) in scored(self.fields).into_iter().enumerate() {
                     let index = segment.inverted_index(field)?;
                     let mut terms = index.terms().search(&automaton).into_stream()?;
                     while terms.advance() {
-                        let containers =
+                        let occurrences =
                             found.entry(String::from_utf8_lossy(terms.key()).into_owned()).or_default();
                         let known =
-                            containers.iter().any(|(at, field, _)| (*at, *field) == (ordinal, container));
+                            occurrences.iter().any(|(at, field, _)| (*at, *field) == (ordinal, field_at));
                         if !known {
-                            containers.push((ordinal, container, terms.value().clone()));
+                            occurrences.push((ordinal, field_at, terms.value().clone()));
                         }
                     }
                 }
@@ -107,35 +106,46 @@ impl Speller<'_> {
     }
 
     /// The one that most visible entries have; of equals, the first by letters.
-    fn most_frequent(&self, terms: Vec<(String, Containers)>) -> tantivy::Result<Option<Candidate>> {
-        let mut best: Option<Candidate> = None;
-        for (term, containers) in terms {
-            let (mut entries, mut example) = (0, None);
-            for (ordinal, container, info) in containers {
-                let segment = self.searcher.segment_reader(ordinal as u32);
-                let columns = Columns::open(segment)?;
-                let index = segment.inverted_index(scored(self.fields)[container])?;
-                let mut postings =
-                    index.read_block_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
-                while !postings.docs().is_empty() {
-                    for doc in
-                        postings.docs().iter().filter(|doc| self.visible.segments[ordinal].contains(**doc))
-                    {
-                        entries += 1;
-                        let address = columns.numbers(*doc).address;
-                        if example.is_none_or(|(least, _)| address < least) {
-                            example = Some((address, DocAddress::new(ordinal as u32, *doc)));
-                        }
-                    }
-                    postings.advance();
-                }
-            }
-            let Some((_, example)) = example else { continue };
-            if best.as_ref().is_none_or(|best| entries > best.entries) {
-                best = Some(Candidate { term, entries, example });
+    fn most_frequent(&self, terms: Vec<(String, Occurrences)>) -> tantivy::Result<Option<Candidate>> {
+        let mut best: Option<(u64, String, Occurrences)> = None;
+        for (term, occurrences) in terms {
+            let mut entries = 0;
+            self.each(&occurrences, |_, _| entries += 1)?;
+            if entries > best.as_ref().map_or(0, |(most, ..)| *most) {
+                best = Some((entries, term, occurrences));
             }
         }
-        Ok(best)
+        let Some((_, term, occurrences)) = best else { return Ok(None) };
+        let segments = self.searcher.segment_readers().iter();
+        let addresses = segments
+            .map(|segment| segment.fast_fields().column_opt::<i64>("address"))
+            .collect::<tantivy::Result<Vec<_>>>()?;
+        let mut example = None;
+        self.each(&occurrences, |ordinal, doc| {
+            let address = addresses[ordinal].as_ref().and_then(|addresses| addresses.first(doc));
+            if example.is_none_or(|(least, _)| address < least) {
+                example = Some((address, DocAddress::new(ordinal as u32, doc)));
+            }
+        })?;
+        Ok(example.map(|(_, example)| Candidate { term, example }))
+    }
+
+    /// Tells the visible entries of a term, segment by segment.
+    fn each(&self, occurrences: &Occurrences, mut tell: impl FnMut(usize, u32)) -> tantivy::Result<()> {
+        for (ordinal, field_at, info) in occurrences {
+            let index = self
+                .searcher
+                .segment_reader(*ordinal as u32)
+                .inverted_index(scored(self.fields)[*field_at])?;
+            let mut postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+            while !postings.docs().is_empty() {
+                let seen =
+                    postings.docs().iter().filter(|doc| self.visible.segments[*ordinal].contains(**doc));
+                seen.for_each(|doc| tell(*ordinal, *doc));
+                postings.advance();
+            }
+        }
+        Ok(())
     }
 
     /// How the example writes the word whose term was found.
