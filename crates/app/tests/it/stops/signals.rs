@@ -1,12 +1,14 @@
 //! Signals that ask for an end: stopped cleanly, with an exit code that names the first one, and nothing lost (design 5.1).
 
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::commands::{ended, many_files, still_when};
 use crate::files;
-use crate::sandbox::{Counts, Sandbox};
+use crate::sandbox::{Counts, Kept, Sandbox};
+
+use super::upgrade::{WAITING, comes};
 
 fn synced() -> Sandbox {
     let sandbox = Sandbox::sqlite();
@@ -111,14 +113,23 @@ fn a_signal_that_it_was_told_to_ignore_stops_nothing() {
 
 #[test]
 fn a_confirmation_that_is_stopped_says_so_and_goes_on() {
-    let sandbox = Sandbox::sqlite();
+    let sandbox = Sandbox::new(Kept::Postgres);
     many_files(&sandbox, 60);
     sandbox.synced(&[]);
     (1..60).for_each(|n| files::remove(&sandbox.root().join(format!("d{}/f{n}.txt", n % 20))));
     assert_eq!(sandbox.sync(&[]).0.get("held"), 59);
     let confirm = ["job", "confirm", "root", "--run", "2"];
-    let (child, pid) = still_when(&sandbox, heeding(&sandbox, &[], &confirm), "confirm of");
-    send(pid, &[Signal::TERM]);
+    // It waits for a lock before it removes anything, and is told to stop meanwhile, however slow this test is.
+    let connect = || postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    let (mut holder, mut watcher) = (connect(), connect());
+    let mut held = holder.transaction().unwrap();
+    held.batch_execute("LOCK TABLE public.process IN SHARE MODE").unwrap();
+    let mut command = heeding(&sandbox, &[], &confirm);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    assert!(comes(|| !watcher.query(WAITING, &[]).unwrap().is_empty()), "it does not wait");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    held.rollback().unwrap();
     let stopped = ended(child).exits(143);
     assert!(stopped.err.contains("`ingather job confirm root --run 2` goes on"), "{stopped:?}");
     assert_eq!(sandbox.everything().len(), 60);

@@ -39,7 +39,7 @@ fn sync(sandbox: &Sandbox) -> Command {
 }
 
 /// Waits until something has come, or the longest time for that is over; whether it has.
-fn comes(mut has_come: impl FnMut() -> bool) -> bool {
+pub(super) fn comes(mut has_come: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + WAIT;
     while !has_come() {
         if Instant::now() > end {
@@ -133,7 +133,7 @@ const STEPS: [(i64, &str, &str); 7] = [
     (7, "delivery", "ACCESS SHARE"),
 ];
 
-const WAITING: &str = "SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted";
+pub(super) const WAITING: &str = "SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted";
 const OTHERS: &str =
     "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
 
