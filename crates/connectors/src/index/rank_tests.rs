@@ -70,7 +70,7 @@ fn a_question_is_answered_whatever_signs_it_has() {
         "alone, a phrase is what is wanted"
     );
     let beginnings: String = (0..65).map(|n| format!("n{n}* ")).collect();
-    let told = results(data.path(), &request(&format!("couette {beginnings}"), Permitted::All));
+    let told = results(data.path(), &request(&format!("couette {beginnings}"), AccessFilter::All));
     assert_eq!((told.total, told.notes.join(" ").contains("only the first 64 beginnings")), (1, true));
     let strict = "+a ".repeat(65);
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
