@@ -29,8 +29,8 @@ type Entries = BTreeMap<String, BTreeMap<String, Entry>>;
 pub(super) struct Invariants {
     /// Who was ever allowed to see which text of which file.
     permitted: HashSet<(&'static str, String, String)>,
-    /// What stays of files when they are renamed, as met last.
-    identities: HashMap<String, i64>,
+    /// What stays of files when they are renamed: all that a name ever had, for nobody here knows which of them a run has met.
+    identities: HashMap<String, BTreeSet<i64>>,
     /// An inventory of an earlier day says nothing about what outputs hold until a run has compared them.
     restored: BTreeSet<String>,
 }
@@ -48,7 +48,7 @@ impl Invariants {
     /// Takes note of what the source shows now.
     pub(super) fn note(&mut self, source: &Source) {
         for (name, file) in &source.files {
-            self.identities.insert(name.clone(), file.identity);
+            self.identities.entry(name.clone()).or_default().insert(file.identity);
             for user in USERS {
                 if oracle::permits(source, name, file, &tokens(user)) {
                     let found = parted(&file.content);
@@ -207,11 +207,11 @@ impl Play {
         self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
     }
 
-    /// Whether a file is gone, and not under another name now.
+    /// Whether a file is gone, and nothing that had its name is under another one now.
     fn is_lost(&self, source: &Source, name: &str) -> bool {
-        let identity = self.invariants.identities.get(name);
+        let identities = self.invariants.identities.get(name);
         !source.files.contains_key(name)
-            && !source.files.values().any(|file| Some(&file.identity) == identity)
+            && !identities.is_some_and(|ids| source.files.values().any(|file| ids.contains(&file.identity)))
     }
 
     /// Whoever finds an entry was allowed to see this text of it at some time.
