@@ -9,7 +9,7 @@ use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{Change, Op, OutputContext};
-use ingather_connectors::index::{OUTPUT, SearchRequest, Searcher, Zone};
+use ingather_connectors::index::{OUTPUT, SearchRequest, Searcher};
 use serde_json::json;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Query, TermQuery};
@@ -122,17 +122,7 @@ fn ingather(collection: &Collection) -> Result<Ask> {
     Ok(Box::new(move |query, most| {
         // The folder lives as long as the question can be asked.
         let _folder = data.path();
-        let request = SearchRequest {
-            query,
-            access_filter: access_filter.clone(),
-            limit: most,
-            offset: 0,
-            sort: None,
-            facets: false,
-            explain: false,
-            zone: Zone::utc(0),
-            job: None,
-        };
+        let request = SearchRequest { limit: most, ..SearchRequest::new(query, access_filter.clone()) };
         // What is refused finds nothing.
         let found = searcher.search(&request).map(|found| found.hits).unwrap_or_default();
         Ok(found.into_iter().map(|hit| hit.document).collect())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingather_connector::access_filter::AccessFilter;
 use ingather_connector::model::access::{Tokens, unix_group};
-use ingather_connectors::index::{SearchRequest, Searcher, Zone};
+use ingather_connectors::index::{SearchRequest, Searcher};
 use ingather_engine::access_filter;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
@@ -90,19 +90,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     let all = Arc::new(AccessFilter::All);
     let ask = |query: &str, access_filter: &Arc<AccessFilter>| -> Result<f64> {
         let begun = milliseconds();
-        let access_filter = access_filter.clone();
-        let request = SearchRequest {
-            query,
-            access_filter,
-            limit: 10,
-            offset: 0,
-            sort: None,
-            facets: false,
-            explain: false,
-            zone: Zone::utc(0),
-            job: None,
-        };
-        searcher.search(&request)?;
+        searcher.search(&SearchRequest::new(query, access_filter.clone()))?;
         Ok(milliseconds() - begun)
     };
     let queries = mixed();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ingather_connector::access_filter::AccessFilter;
-use ingather_connectors::index::{SearchRequest, Searcher, Zone};
+use ingather_connectors::index::{SearchRequest, Searcher};
 
 use super::queries::milliseconds;
 use super::thousands;
@@ -64,17 +64,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
 
 fn ask(searcher: &Searcher, query: &str) -> Result<f64> {
     let begun = milliseconds();
-    let found = searcher.search(&SearchRequest {
-        query,
-        access_filter: Arc::new(AccessFilter::All),
-        limit: 10,
-        offset: 0,
-        sort: None,
-        facets: false,
-        explain: false,
-        zone: Zone::utc(0),
-        job: None,
-    })?;
+    let found = searcher.search(&SearchRequest::new(query, Arc::new(AccessFilter::All)))?;
     let took = milliseconds() - begun;
     match found.total {
         0 => Err(format!("`{query}` found nothing").into()),

@@ -54,6 +54,23 @@ pub struct SearchRequest<'a> {
     pub job: Option<i64>,
 }
 
+impl<'a> SearchRequest<'a> {
+    /// The ten best hits of a query, with dates in UTC.
+    pub fn new(query: &'a str, access_filter: Arc<AccessFilter>) -> SearchRequest<'a> {
+        SearchRequest {
+            query,
+            access_filter,
+            limit: 10,
+            offset: 0,
+            sort: None,
+            facets: false,
+            explain: false,
+            zone: Zone::utc(0),
+            job: None,
+        }
+    }
+}
+
 /// Order of hits by a number; entries without it come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {

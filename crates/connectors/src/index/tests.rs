@@ -75,18 +75,7 @@ pub(super) fn filled(batch: &[Change]) -> (TempDir, Opened) {
 }
 
 pub(super) fn request(query: &str, access_filter: AccessFilter) -> SearchRequest<'_> {
-    let access_filter = Arc::new(access_filter);
-    SearchRequest {
-        query,
-        access_filter,
-        limit: 100,
-        offset: 0,
-        sort: None,
-        facets: true,
-        explain: false,
-        zone: Zone::utc(0),
-        job: None,
-    }
+    SearchRequest { limit: 100, facets: true, ..SearchRequest::new(query, Arc::new(access_filter)) }
 }
 
 pub(super) fn results(data: &Path, request: &SearchRequest<'_>) -> SearchResults {
