@@ -159,7 +159,10 @@ pub fn of_text(head: &str, name: &str) -> &'static str {
     if begins(b"<svg") {
         return "image/svg+xml";
     }
-    if begin.starts_with("From ") && begin.lines().skip(1).take(30).any(is_header) && named != Some(PLAIN) {
+    if begin.starts_with("From ")
+        && begin.lines().skip(1).take(30).any(|line| header_name(line.as_bytes()).is_some())
+        && named != Some(PLAIN)
+    {
         return "application/mbox";
     }
     if begins(b"BEGIN:VCARD") {
@@ -210,34 +213,38 @@ fn looks_like_html(begin: &str) -> bool {
             .any(|tag| lower.contains(tag))
 }
 
-/// Whether a line is a header, known or not.
-fn is_header(line: &str) -> bool {
-    line.split_once(':')
-        .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()))
+/// Longest name of a header that is looked for; RFC 5322 has no limit but that of a line.
+const HEADER_NAME_BYTES: usize = 128;
+
+/// The name of the header that a line begins with, known or not.
+fn header_name(line: &[u8]) -> Option<&[u8]> {
+    // In text without colons, only as many bytes as a name has are looked at.
+    let at =
+        line.iter().take(HEADER_NAME_BYTES + 1).position(|byte| !byte.is_ascii_graphic() || *byte == b':')?;
+    (at > 0 && line[at] == b':').then(|| &line[..at])
 }
 
 /// Whether text begins as a mail does: headers only, at least two of them known.
 fn is_mail(head: &[u8]) -> bool {
-    let head = &head[..head.len().min(4_096)];
+    let mut rest = &head[..head.len().min(4_096)];
     let mut known = 0;
-    // Most texts are told by their first line: the others are not decoded then.
-    for (at, line) in head.split(|byte| *byte == b'\n').enumerate() {
-        let line = &*String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-        if line.is_empty() {
-            break;
-        }
-        if at > 0 && line.starts_with([' ', '\t']) {
-            continue;
-        }
-        if !is_header(line) {
-            // A single line of an envelope may come first; the last line may be cut.
-            if (at == 0 && line.starts_with("From ")) || known > 3 {
-                continue;
+    let mut is_first = true;
+    while !rest.is_empty() && !rest.starts_with(b"\n") && !rest.starts_with(b"\r\n") {
+        if is_first || !rest.starts_with(b" ") && !rest.starts_with(b"\t") {
+            match header_name(rest) {
+                Some(name) => {
+                    known += usize::from(
+                        MAIL_HEADERS.iter().any(|header| name.eq_ignore_ascii_case(header.as_bytes())),
+                    );
+                }
+                // A single line of an envelope may come first; the last line may be cut.
+                None if is_first && rest.starts_with(b"From ") || known > 3 => {}
+                // Most texts are told by how their first line begins: its end is not looked for then.
+                None => return false,
             }
-            return false;
         }
-        let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
-        known += usize::from(MAIL_HEADERS.contains(&name.as_str()));
+        is_first = false;
+        rest = rest.iter().position(|byte| *byte == b'\n').map_or(&[], |at| &rest[at + 1..]);
     }
     known >= 2
 }

@@ -17,6 +17,10 @@ const STEPS: &[(i64, &str, &str)] = &[
     (7, "words", include_str!("../migrations/0007_words.sql")),
 ];
 
+/// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times
+/// as long, and half of the time of a first run over a few files.
+const SCHEMA: &str = include_str!("../migrations/schema.sql");
+
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
                       checksum BIGINT NOT NULL) /*clustered*/;";
 
@@ -28,17 +32,22 @@ pub(crate) fn bring_up(writer: &Writer<'_>) -> Result<()> {
         sql.script(&ledger)?;
         let applied = applied(sql)?;
         judge(&applied)?;
+        let is_new = applied.is_empty();
+        if is_new {
+            let script = translate(SCHEMA, sql);
+            sql.script(&script)?;
+            identify(sql)?;
+        }
         for (number, name, text) in
             STEPS.iter().filter(|(n, ..)| !applied.iter().any(|(known, _)| known == n))
         {
-            let script = translate(text, sql);
-            sql.script(&script)?;
+            if !is_new {
+                let script = translate(text, sql);
+                sql.script(&script)?;
+            }
             let checksum = Digest::of(text.as_bytes()).0;
             let noted = [Value::Int(*number), Value::Text(name), Value::Int(checksum)];
             sql.execute(&queries::MIGRATION_NOTE, &noted)?;
-            if *number == 1 {
-                identify(sql)?;
-            }
         }
         Ok(())
     })

@@ -69,6 +69,34 @@ impl Database {
         }
     }
 
+    /// Its tables and indexes, a line each, in an order that does not depend on how they were made. Names of constraints are left out:
+    /// PostgreSQL keeps those of tables that were renamed.
+    ///
+    /// # Panics
+    /// When the database does not answer.
+    pub fn schema(&self) -> Vec<String> {
+        let mut lines: Vec<String> = match &self.target {
+            Target::Sqlite(path) => {
+                let connection =
+                    rusqlite::Connection::open(path).expect("a file in a temporary folder opens");
+                let mut listed = connection.prepare(SQLITE_SCHEMA).expect("every database has a catalogue");
+                let rows = listed.query_map([], |row| row.get(0)).expect("the catalogue is read");
+                rows.collect::<Result<_, _>>().expect("the catalogue is read")
+            }
+            Target::Postgres(url) => {
+                let mut client =
+                    postgres::Client::connect(url, postgres::NoTls).expect("the test cluster answers");
+                let rows = client.query(POSTGRES_SCHEMA, &[]).expect("the catalogue is read");
+                rows.iter().map(|row| row.get(0)).collect()
+            }
+        };
+        for line in &mut lines {
+            *line = line.replace('"', "").split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        lines.sort();
+        lines
+    }
+
     /// A copy of it in the same cluster; nobody may have it open.
     ///
     /// # Panics
@@ -89,6 +117,16 @@ impl Database {
         make(url, name, copy);
     }
 }
+
+const SQLITE_SCHEMA: &str = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL";
+const POSTGRES_SCHEMA: &str = "
+    SELECT format('%s %s %s %s %s %s', table_name,
+        row_number() OVER (PARTITION BY table_name ORDER BY ordinal_position), column_name, data_type, is_nullable, column_default)
+      FROM information_schema.columns WHERE table_schema = 'public'
+    UNION ALL SELECT format('%s %s', conrelid::regclass, pg_get_constraintdef(oid)) FROM pg_constraint
+      WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
+    UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+      AND indexname NOT IN (SELECT conname FROM pg_constraint)";
 
 /// Makes a database that holds what another one holds; what there was of its name goes.
 fn make(url: &str, name: &str, from: &str) {

@@ -1,0 +1,93 @@
+-- The tables as all numbered steps leave them: what a new store begins with, and where to read what they hold. The upgrade test
+-- compares them with what the steps make. In PostgreSQL's words; the migrator translates for SQLite.
+-- Times are milliseconds since 1970 UTC; flags are nullable times; JSON is TEXT that SQL never opens.
+
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) /*clustered*/;
+-- next free number by name; blocks are taken by a process and never given twice
+CREATE TABLE id_block (name TEXT PRIMARY KEY, next BIGINT NOT NULL) /*clustered*/;
+-- who may write: one row per process that is alive, one row per part of the queue it holds
+CREATE TABLE process (id TEXT PRIMARY KEY, slot BIGINT NOT NULL UNIQUE, until BIGINT NOT NULL, pid BIGINT NOT NULL,
+  host TEXT NOT NULL, doing TEXT NOT NULL) /*table*/;
+CREATE TABLE part (number BIGINT PRIMARY KEY, process TEXT, epoch BIGINT NOT NULL) /*table*/;
+
+-- ceiling: largest number of a change that may have been sent to an output, on disk before it is sent; an output that knows a larger
+-- one has seen a later day than this store. session: the opening that made the commit which is confirmed; next_session: the one that
+-- made whatever was committed after it
+CREATE TABLE connection (handle BIGINT PRIMARY KEY, role TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  settings TEXT NOT NULL, identity TEXT, generation BIGINT NOT NULL, changed_at BIGINT NOT NULL,
+  ceiling BIGINT NOT NULL DEFAULT 0, session BIGINT NOT NULL DEFAULT 0, next_session BIGINT NOT NULL DEFAULT 0) /*table*/;
+CREATE UNIQUE INDEX connection_name ON connection (role, name);
+
+CREATE TABLE job (handle BIGINT PRIMARY KEY, name TEXT NOT NULL, repository BIGINT NOT NULL, root TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('resting','starting','working','sweeping','ending','stopping','deleting')),
+  run BIGINT NOT NULL, definition TEXT NOT NULL, revision BIGINT NOT NULL, reader TEXT, created_at BIGINT NOT NULL,
+  error TEXT) /*table*/;
+CREATE UNIQUE INDEX job_name ON job (name);
+CREATE INDEX job_root ON job (repository, root);
+
+CREATE TABLE run (job BIGINT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, started_at BIGINT NOT NULL,
+  listed_at BIGINT, ended_at BIGINT, outcome TEXT, guard TEXT, held BYTEA, counts TEXT, error TEXT,
+  PRIMARY KEY (job, number)) /*clustered*/;
+CREATE TABLE blind_spot (job BIGINT NOT NULL, run BIGINT NOT NULL, number BIGINT NOT NULL, scope TEXT NOT NULL,
+  cause TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (job, run, number)) /*clustered*/;
+-- bitmap of ids that pages of a run listed; what a run listed is their union
+CREATE TABLE listed_ids (job BIGINT NOT NULL, run BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL,
+  PRIMARY KEY (job, run, number)) /*clustered*/;
+
+-- who may read, as a list that is kept once
+CREATE TABLE acl (id BIGINT PRIMARY KEY, connection BIGINT NOT NULL, digest BIGINT NOT NULL, list TEXT NOT NULL) /*table*/;
+CREATE UNIQUE INDEX acl_digest ON acl (connection, digest);
+-- a folder or share that rules what is below it
+CREATE TABLE container (id BIGINT PRIMARY KEY, connection BIGINT NOT NULL, parent BIGINT, name TEXT NOT NULL,
+  identity TEXT NOT NULL, acl BIGINT NOT NULL, gone_at BIGINT) /*table*/;
+CREATE INDEX container_connection ON container (connection, id);
+-- acl: as the container was before it was listed last, by whatever job. It rules on for the documents of each job until a run of that
+-- job has looked at all of them below the container (design 4.20); job 0: for entries of jobs that are gone
+CREATE TABLE container_pending (container BIGINT NOT NULL, job BIGINT NOT NULL, acl BIGINT NOT NULL,
+  PRIMARY KEY (container, job, acl)) /*clustered*/;
+CREATE INDEX container_pending_job ON container_pending (job);
+
+-- settings 0: its first visit is not complete, so whoever lists it asks for that visit; no row in queue says so too
+-- raw: digest of the bytes that what outputs hold was made of; 0: not known. A change time that moved is compared with it (design 4.18)
+CREATE TABLE document (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, parent_hash BIGINT NOT NULL, key_hash BIGINT NOT NULL,
+  version BIGINT NOT NULL, access BIGINT NOT NULL, settings BIGINT NOT NULL, identity BIGINT NOT NULL,
+  acl BIGINT, container BIGINT, changed_run BIGINT NOT NULL, raw BIGINT NOT NULL DEFAULT 0) /*table*/;
+CREATE UNIQUE INDEX document_key ON document (job, parent_hash, key_hash);
+CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL) /*table*/;
+-- visits that wait, but for first ones; at rest empty. Removals belong to the run that decided them and have no row (design 4.3)
+CREATE TABLE queue (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
+  run BIGINT NOT NULL, reason TEXT NOT NULL, request_count BIGINT NOT NULL) /*clustered*/;
+CREATE INDEX queue_job ON queue (job, document);
+CREATE INDEX queue_access ON queue (document) WHERE reason = 'access';
+CREATE TABLE failure (document BIGINT PRIMARY KEY, job BIGINT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('retrying','failed','skipped')), attempts BIGINT NOT NULL, attempts_max BIGINT NOT NULL,
+  first_at BIGINT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL) /*clustered*/;
+CREATE INDEX failure_job ON failure (job, kind, document);
+
+-- what one output holds of one document, or of a component in it, as claimed by one owner. intended: digest of what was sent last, on
+-- disk before it is sent, 0 for a removal; confirmed: of what the output holds
+CREATE TABLE delivery (document BIGINT NOT NULL, component BIGINT NOT NULL, output BIGINT NOT NULL, address_parent BIGINT NOT NULL,
+  address BIGINT NOT NULL, seq BIGINT NOT NULL, intended BIGINT NOT NULL, intended_acl BIGINT NOT NULL, confirmed BIGINT,
+  confirmed_acl BIGINT, intent_at BIGINT NOT NULL, confirmed_at BIGINT, outcome TEXT,
+  PRIMARY KEY (document, component, output)) /*clustered*/;
+CREATE INDEX delivery_address ON delivery (output, address_parent, address);
+CREATE INDEX delivery_leaving ON delivery (document) WHERE intended = 0;
+-- only where the URI is not the one that the repository derives from the key
+CREATE TABLE delivery_uri (document BIGINT NOT NULL, output BIGINT NOT NULL, uri TEXT NOT NULL,
+  PRIMARY KEY (document, output)) /*clustered*/;
+-- what an output that judges access by what it was told has been told: an acl (id: its own), a container (id: its own, for the documents
+-- of one job), all entries of a job by such references (kind entries), or what else has to admit to the entry at an address (kind also).
+-- intended: digest of what was said last, on disk before it is said; confirmed: of what was confirmed last
+CREATE TABLE definition (output BIGINT NOT NULL, kind TEXT NOT NULL CHECK (kind IN ('acl','container','entries','also')),
+  id BIGINT NOT NULL, job BIGINT NOT NULL, seq BIGINT NOT NULL, intended BIGINT NOT NULL, confirmed BIGINT,
+  PRIMARY KEY (output, kind, id, job)) /*clustered*/;
+-- names of what is in documents and has deliveries of its own; the document itself is component 0 and has no row
+-- kept 1: it could not be read when its document was read last, and stays as it was before
+CREATE TABLE component (document BIGINT NOT NULL, component BIGINT NOT NULL, name TEXT NOT NULL, kept BIGINT NOT NULL,
+  PRIMARY KEY (document, component)) /*clustered*/;
+-- what a pipeline made of documents, for outputs that are filled anew: of which version, by which stages; texts that are equal are kept once
+CREATE TABLE extract (document BIGINT PRIMARY KEY, version BIGINT NOT NULL, stages BIGINT NOT NULL, digest BIGINT,
+  head BYTEA NOT NULL) /*table*/;
+CREATE INDEX extract_digest ON extract (digest);
+CREATE TABLE extract_text (digest BIGINT PRIMARY KEY, bytes BYTEA NOT NULL) /*table*/;
+CREATE TABLE tally (job BIGINT NOT NULL, name TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (job, name)) /*clustered*/;
