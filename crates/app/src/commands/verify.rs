@@ -163,7 +163,7 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
         let line = json!({
             "output": output, "entries": found.entries, "deliveries": found.deliveries, "missing": found.missing,
             "stale": found.stale, "orphaned": found.orphaned, "foreign": found.foreign,
-            "on_their_way": found.on_their_way, "mismatch": found.mismatch, "removed": found.removed,
+            "on_their_way": found.on_their_way, "held_and_lost": found.held_and_lost, "mismatch": found.mismatch, "removed": found.removed,
             "damage": found.damage, "made_anew": found.made_anew,
             "repaired": repair && sent,
         });
@@ -203,13 +203,7 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
     if let Some(mismatch) = &found.mismatch {
         show::stderr(&format!("{output}: {mismatch}"));
     }
-    if found.on_their_way > 0 {
-        show::stderr(&format!(
-            "{} {} on the way or refused, and not compared; the next run decides",
-            show::counted(found.on_their_way, "entry"),
-            show::are(found.on_their_way)
-        ));
-    }
+    tell_not_compared(found);
     if !found.damage.is_empty() {
         show::stderr(&format!(
             "`ingather verify {output} --repair` makes it anew and sends everything again"
@@ -224,6 +218,25 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
             "what is foreign was put there by somebody else; remove it there, if it is not wanted",
         ),
         (false, ..) => show::stderr("`ingather verify --repair` repairs this"),
+    }
+}
+
+/// What the inventory does not expect in the output for now.
+fn tell_not_compared(found: &Verified) {
+    if found.on_their_way > 0 {
+        show::stderr(&format!(
+            "{} {} on the way or refused, and not compared; the next run decides",
+            show::counted(found.on_their_way, "entry"),
+            show::are(found.on_their_way)
+        ));
+    }
+    if found.held_and_lost > 0 {
+        show::stderr(&format!(
+            "{} of documents whose removal is held {} not there any more; `ingather job held JOB` lists them, and says how to \
+             confirm the removal",
+            show::counted(found.held_and_lost, "entry"),
+            show::are(found.held_and_lost)
+        ));
     }
 }
 

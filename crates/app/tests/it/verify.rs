@@ -281,3 +281,20 @@ fn two_owners_of_an_entry_and_outputs_that_cannot_list_are_understood() {
     sandbox.run(&["verify", &journal]).refuses(2, &["append-only"]);
     sandbox.run(&["verify", "nonsense"]).refuses(2, &["no output `nonsense`", "index"]);
 }
+
+#[test]
+fn entries_of_held_removals_that_are_lost_are_told_apart_from_what_is_on_its_way() {
+    let sandbox = synced(Kept::Sqlite, 60);
+    (0..50)
+        .for_each(|n| std::fs::remove_file(sandbox.root().join(format!("d{}/f{n:04}.txt", n % 7))).unwrap());
+    sandbox.run(&["sync", "root"]).exits(1);
+    std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+    sandbox.run(&["sync", "root"]).exits(1);
+    let found = verify(&sandbox, &[], 0);
+    assert_eq!((&found.0["held_and_lost"], &found.0["on_their_way"]), (&50.into(), &0.into()));
+    let told = sandbox.run(&["verify"]).exits(0);
+    assert!(told.err.contains("50 entries of documents whose removal is held"), "{told:?}");
+    assert!(told.err.contains("`ingather job held JOB`"), "{told:?}");
+    sandbox.run(&["job", "confirm", "root", "--run", "3"]).exits(0);
+    assert_eq!(verify(&sandbox, &[], 0).0["held_and_lost"], 0);
+}

@@ -200,6 +200,11 @@ impl Containers {
         self.folders.get(&container)?.as_deref()
     }
 
+    /// True if this run has looked at the container: it is in the tree of its job, or above its root.
+    pub(crate) fn was_met(&self, container: ContainerId) -> bool {
+        self.folders.contains_key(&container)
+    }
+
     /// The container of that name, as met last.
     pub(crate) fn id(&self, name: &str) -> Option<ContainerId> {
         self.by_name.get(name).map(|container| container.id)

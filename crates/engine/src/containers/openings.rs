@@ -81,6 +81,8 @@ fn take_over(
     let others: HashSet<(ContainerId, i64)> = ingather_store::containers::all_pending(sql)?
         .into_iter()
         .filter(|pending| pending.job != run.job.id.0 && pending.job != 0)
+        // Only in this job's own tree, as this run has met it: all its documents are looked up then, at each of its runs.
+        .filter(|pending| containers.was_met(pending.container))
         .map(|pending| (pending.container, pending.job))
         .collect();
     if others.is_empty() || failpoint(Failpoint::SilentJobKeepsClosed) {

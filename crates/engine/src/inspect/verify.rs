@@ -74,6 +74,9 @@ pub struct Verified {
     pub foreign: u64,
     /// Addresses for which something is on its way: the next run settles them, and nothing is said about them now.
     pub on_their_way: u64,
+    /// Entries that are not there any more, of documents that are gone from the source and whose removal is held: nothing can send them
+    /// again, and a person confirms the removal.
+    pub held_and_lost: u64,
     /// What of the output itself is damaged, a clause each.
     pub damage: Vec<String>,
     /// It was damaged, and is empty and new now: everything is to be sent again.

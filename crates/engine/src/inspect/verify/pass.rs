@@ -1,5 +1,6 @@
 //! One pass over an output and what the inventory says of it, each address met once on either side.
 
+use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -15,13 +16,15 @@ use ingather_store::deliveries::{self, LogRow};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
-use ingather_store::{Durability, Sql, Store, doctor, documents};
+use ingather_store::{Durability, Sql, Store, doctor, documents, runs};
+use roaring::RoaringTreemap;
 
 use super::log::{DeliveryLog, is_as_confirmed, is_confirmed, is_lost};
 use super::{Difference, Kind, Verified};
 use crate::deliver::definitions::{Desk, ends, tell};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
+use crate::id_set;
 use crate::inspect::sorted::{Entry, Sorted};
 use crate::outputs::{Misfit, Opened, UNDER_REPAIR, misfit};
 
@@ -64,6 +67,8 @@ pub(super) struct Pass<'e, 't> {
     /// Addresses of entries that a repair removes, and no book knows (true) or another entry was to be at (false).
     leaving: HashMap<i64, bool>,
     jobs: BTreeMap<i64, Job>,
+    /// By job, once asked: documents whose removal its last run holds.
+    held: HashMap<i64, RoaringTreemap>,
     repositories: HashMap<i64, Arc<dyn Repository>>,
     to_send: HashSet<i64>,
     /// Documents with something in them whose name is lost: read again once its entry is out, they tell it.
@@ -92,6 +97,7 @@ impl<'e, 't> Pass<'e, 't> {
             foreign: HashSet::new(),
             leaving: HashMap::new(),
             jobs: jobs::list(sql)?.into_iter().map(|job| (job.id.0, job)).collect(),
+            held: HashMap::new(),
             repositories: HashMap::new(),
             to_send: HashSet::new(),
             to_read: HashSet::new(),
@@ -249,6 +255,10 @@ impl<'e, 't> Pass<'e, 't> {
                 Kind::Stale
             }
             None if !confirmed.is_empty() => Kind::Missing,
+            _ if entry.is_none() && self.is_held(sql, &known)? => {
+                self.found.held_and_lost += 1;
+                return Ok(());
+            }
             _ => {
                 self.found.on_their_way += 1;
                 return Ok(());
@@ -257,6 +267,24 @@ impl<'e, 't> Pass<'e, 't> {
         *(if kind == Kind::Missing { &mut self.found.missing } else { &mut self.found.stale }) += 1;
         differing.push((kind, known));
         if differing.len() >= limits::VERIFY_PAGE { self.differ(sql, differing) } else { Ok(()) }
+    }
+
+    /// True if the last run of every owner holds the removal of its document.
+    fn is_held(&mut self, sql: &mut Sql<'_>, known: &[LogRow]) -> Result<bool> {
+        for row in known {
+            let Some(job) = row.job.and_then(|job| self.jobs.get(&job.0)) else { return Ok(false) };
+            let held = match self.held.entry(job.id.0) {
+                Slot::Occupied(held) => held.into_mut(),
+                Slot::Vacant(slot) => slot.insert(match runs::held(sql, job.id, job.run)? {
+                    Some(bytes) => id_set::from_bytes(&bytes)?,
+                    None => RoaringTreemap::new(),
+                }),
+            };
+            if !held.contains(row.document as u64) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn unbooked(&mut self, entry: Entry) {
