@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::{Fault, Reason};
-use ingather_model::key::Stamp;
+use ingather_model::key::{Stamp, parent_bytes};
 use ingather_model::scope::{BlindSpot, Scope};
 
 use crate::call::Call;
@@ -249,7 +249,7 @@ pub struct Named {
 impl Named {
     /// A key whose parent part ends with its last slash.
     pub fn of(key: String) -> Named {
-        Named { parent_bytes: key.rfind('/').map_or(0, |slash| slash + 1), key }
+        Named { parent_bytes: parent_bytes(&key), key }
     }
 }
 

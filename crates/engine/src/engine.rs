@@ -16,12 +16,14 @@ use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::containers::{Acls, Containers};
-use crate::deliver::{Sender, definitions};
+use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::sender::Sender;
+use crate::delivery::telling;
 use crate::dispatcher::Dispatcher;
 use crate::drain::{drain, renew};
 use crate::error::{EngineError, Result};
 use crate::lister::{Lister, ListingResult};
-use crate::outputs::{self, OutputQueue};
+use crate::outputs;
 use crate::progress::Progress;
 use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
@@ -150,7 +152,7 @@ impl Engine {
                 _ if error.is_some() => "failed",
                 _ => "done",
             };
-            if let Err(failed) = definitions::tell_end(&run, outcome) {
+            if let Err(failed) = telling::tell_end(&run, outcome) {
                 error.get_or_insert_with(|| failed.to_string());
             }
             let outcome = if error.is_some() && outcome == "done" { "failed" } else { outcome };

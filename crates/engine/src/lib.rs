@@ -1,12 +1,12 @@
 //! The engine: lists a source, decides about every document, delivers, and sweeps what is gone.
 //!
 //! Reading order: `engine` is one pass of a job from start to end, `run` what its threads share · `lister` meets the inventory · `visit` reads one
-//! document · `deliver` keeps the delivery log of one output · `sweep` judges absences · [`remove`] takes entries out ·
-//! [`jobs`] finds and defines jobs · [`who`] says what a user may see · [`inspect`] answers what is, and why.
+//! document · `delivery` is what is sent to outputs, and the delivery log · `sweep` judges absences · [`remove`] takes entries out ·
+//! [`jobs`] finds and defines jobs · [`access_filter`] says what a user may see · [`inspect`] answers what is, and why.
 
 pub mod access_filter;
 mod containers;
-mod deliver;
+mod delivery;
 mod dispatcher;
 mod drain;
 mod engine;

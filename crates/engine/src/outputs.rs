@@ -1,14 +1,11 @@
-//! The outputs of a run: opened, checked against the delivery log, each with the queue of what waits for it.
+//! The outputs of jobs: found by their names, opened, and checked against the delivery log.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
-use ingather_connector::model::limits;
-use ingather_connector::output::{Generation, LOST, Output, OutputCapabilities, OutputContext, OutputKind};
+use ingather_connector::model::ids::{ConnectionId, JobId};
+use ingather_connector::output::{Generation, OutputContext, OutputKind};
 use ingather_connector::registry::Registry;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -16,131 +13,15 @@ use ingather_store::leases::Lease;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
 
-pub(crate) use crate::deliver::misfit::UNDER_REPAIR;
-pub use crate::deliver::misfit::{Misfit, misfit};
+pub(crate) use crate::delivery::misfit::UNDER_REPAIR;
+pub use crate::delivery::misfit::{Misfit, misfit};
 
-use crate::deliver::QueuedChange;
-use crate::deliver::definitions::Definitions;
-use crate::deliver::opening;
+use crate::delivery::opened::{Opened, new_session};
+use crate::delivery::opening;
 use crate::error::{EngineError, Result};
-use crate::run::Run;
 
 /// Rows of a lost output that are marked per transaction.
 const RESET_ROWS: i64 = 10_000;
-
-/// The changes that wait for one output.
-#[derive(Default)]
-pub(crate) struct QueueState {
-    pub(crate) waiting: VecDeque<QueuedChange>,
-    pub(crate) bytes: usize,
-    /// No more will come.
-    pub(crate) closed: bool,
-}
-
-impl QueueState {
-    /// Enough for a batch that need not wait for more (design store 1.4: below it, commits cost more than rows).
-    pub(crate) fn is_enough(&self) -> bool {
-        self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
-    }
-}
-
-/// One output of a run, with the queue of changes that wait for it. [`OutputQueue::push`] waits while the queue is full
-/// (`QUEUED_MAX`, `QUEUED_BYTES_MAX`), so that visits never run ahead of a slow output.
-pub(crate) struct OutputQueue {
-    pub(crate) id: ConnectionId,
-    pub(crate) name: String,
-    pub(crate) capabilities: OutputCapabilities,
-    /// Digest of what it receives: stages and its own settings.
-    pub(crate) settings: Digest,
-    /// Other documents may claim the same addresses: owners are looked up before a send.
-    pub(crate) shared: bool,
-    /// As in [`Opened::session`].
-    pub(crate) session: Option<i64>,
-    /// None in a run that writes nothing, and once the sweep has taken it over.
-    output: Mutex<Option<Opened>>,
-    queue: Mutex<QueueState>,
-    changed: Condvar,
-}
-
-impl OutputQueue {
-    pub(crate) fn new(
-        connection: &Connection,
-        capabilities: OutputCapabilities,
-        settings: Digest,
-        shared: bool,
-        opened: Option<Opened>,
-    ) -> OutputQueue {
-        OutputQueue {
-            id: connection.id,
-            name: connection.name.clone(),
-            capabilities,
-            settings,
-            shared,
-            session: opened.as_ref().and_then(|opened| opened.session),
-            output: Mutex::new(opened),
-            queue: Mutex::default(),
-            changed: Condvar::new(),
-        }
-    }
-
-    /// The output itself, for the one who sends.
-    pub(crate) fn output(&self) -> MutexGuard<'_, Option<Opened>> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the output over, once nothing is delivered any more.
-    pub(crate) fn take_output(&self) -> Option<Opened> {
-        self.output().take()
-    }
-
-    /// Gives it back.
-    pub(crate) fn give_back(&self, opened: Opened) {
-        *self.output() = Some(opened);
-    }
-
-    /// Appends a change; waits while the queue is full.
-    pub(crate) fn push(&self, run: &Run, queued: QueuedChange) {
-        let mut queue = self.lock();
-        while !run.dispatcher.closed()
-            && (queue.waiting.len() >= limits::QUEUED_MAX || queue.bytes >= limits::QUEUED_BYTES_MAX)
-        {
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        let before = queue.is_enough();
-        queue.bytes += queued.bytes();
-        queue.waiting.push_back(queued);
-        // The sender is woken when it may begin to wait for more, and when it need not wait any longer.
-        if queue.waiting.len() == 1 || (!before && queue.is_enough()) {
-            self.changed.notify_all();
-        }
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits while something holds of the queue, at most `longest`.
-    pub(crate) fn wait_while<'q>(
-        &'q self,
-        queue: MutexGuard<'q, QueueState>,
-        longest: std::time::Duration,
-        mut holds: impl FnMut(&QueueState) -> bool,
-    ) -> MutexGuard<'q, QueueState> {
-        let waited = self.changed.wait_timeout_while(queue, longest, |queue| holds(queue));
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    /// Room was made, or nothing more is being made.
-    pub(crate) fn notify(&self) {
-        self.changed.notify_all();
-    }
-
-    /// No more will come.
-    pub(crate) fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
-    }
-}
 
 /// Finds the connection of an output, adding one of the built-in names (`index`, `null`, `journal:FILE`) when missing.
 pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> Result<Connection> {
@@ -213,57 +94,6 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
         Some(file) => Ok((known.name, serde_json::json!({ "file": file }))),
         None => Ok((known.name, serde_json::json!({}))),
     }
-}
-
-/// An output that is open for writing.
-pub(crate) struct Opened {
-    pub(crate) capabilities: OutputCapabilities,
-    /// Number of this opening, where the output keeps numbers of changes.
-    pub(crate) session: Option<i64>,
-    /// Where it stood when it was opened, or committed last.
-    pub(crate) stands: Generation,
-    /// What it was told of who may see, where it judges by that.
-    pub(crate) definitions: Option<Box<Definitions>>,
-    pub(crate) output: Box<dyn Output>,
-}
-
-impl Opened {
-    /// Makes durable what was applied, where the output has commits.
-    ///
-    /// # Errors
-    /// Also when it is not the output any more that was opened: what was applied before is not in it.
-    pub(crate) fn commit(&mut self, call: &Call) -> std::result::Result<Option<Generation>, Fault> {
-        if !self.capabilities.commits {
-            let stands = self.told_stands();
-            // It says itself what to do.
-            let lost = stands.as_ref().is_some_and(|stands| stands.identity == LOST);
-            return if lost { self.output.commit(call).map(Some) } else { Ok(stands) };
-        }
-        let done = self.output.commit(call)?;
-        let is_next = done.identity == self.stands.identity && done.number == self.stands.number + 1;
-        if !is_next && !failpoint(Failpoint::ReplacedOutputConfirmed) {
-            return Err(Fault::passing(
-                "replaced",
-                "it was replaced by another one while it was written to; run again, and everything is sent",
-            ));
-        }
-        self.stands = done.clone();
-        Ok(Some(done))
-    }
-
-    /// Where an output that judges by what it was told stands now, in its state.
-    pub(crate) fn told_stands(&self) -> Option<Generation> {
-        let told = self.definitions.as_ref()?;
-        Some(Generation { session: told.state, ..self.output.generation() })
-    }
-}
-
-/// A number that no other opening of an output has.
-pub(crate) fn new_session() -> i64 {
-    use std::hash::{BuildHasher, Hasher};
-    // Random keys of the standard library's maps; zero means that nobody has written yet.
-    let random = std::hash::RandomState::new().build_hasher().finish();
-    (random >> 1).max(1) as i64
 }
 
 /// Opens an output for writing and checks that the delivery log speaks of it.

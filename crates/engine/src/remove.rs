@@ -18,14 +18,14 @@ use ingather_store::leases::Lease;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, StoreError, connections};
 
-use crate::deliver::definitions::{Desk, Draft, Reference, ends, note_loss, tell};
-use crate::deliver::inherit::NextOwner;
-use crate::deliver::intent_durability;
-use crate::deliver::told::reference;
+use crate::delivery::change::Part;
+use crate::delivery::definitions::{Draft, Reference, reference};
+use crate::delivery::in_flight::intent_durability;
+use crate::delivery::next_owner::NextOwner;
+use crate::delivery::opened::Opened;
+use crate::delivery::telling::{Desk, ends, note_loss, tell};
 use crate::error::{EngineError, Result};
-use crate::outputs::Opened;
 use crate::progress::Progress;
-use crate::visit::parts::Part;
 
 /// An output that removals are sent to.
 pub(crate) struct Target {
@@ -212,12 +212,12 @@ impl Remover {
 
     fn leaving(&self, delivery: &Delivery, name: String, part: Part, uri: String) -> Leaving {
         let uri = part.uri(uri);
-        let parent = uri.rfind('/').map_or(0, |slash| slash + 1);
+        let (address_parent, address) = self.hasher.address(&uri);
         let intent = Intent {
             document: delivery.document,
             component: part.id,
-            address_parent: self.hasher.hash(&uri.as_bytes()[..parent]),
-            address: self.hasher.hash(uri.as_bytes()),
+            address_parent,
+            address,
             seq: 0,
             intended: Digest::NONE,
             intended_acl: Digest::NONE,

@@ -18,14 +18,14 @@ use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
 use roaring::RoaringTreemap;
 
 use crate::containers::{Acls, Containers};
+use crate::delivery::output_queue::OutputQueue;
 use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Result};
 use crate::id_set;
-use crate::outputs::OutputQueue;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
+use crate::visit::outcome::UNSTEADY;
 use crate::visit::pipeline::Pipeline;
-use crate::visit::steady::UNSTEADY;
 
 /// One run under way, shared by its threads.
 pub(crate) struct Run {

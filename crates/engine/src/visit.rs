@@ -1,9 +1,11 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
 pub(crate) mod audience;
+pub(crate) mod completion;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
 pub(crate) mod left_out;
+pub(crate) mod outcome;
 pub(crate) mod parts;
 pub(crate) mod pipeline;
 pub(crate) mod refill;
@@ -18,7 +20,7 @@ use ingather_connector::model::access::Acl;
 use ingather_connector::model::decision::{DeliveryState, Found, NOBODY};
 use ingather_connector::model::document::{EXTRACTION, INSIDE, Parts, Record};
 use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::ids::{AclId, ContainerId, Digest, DocumentId};
+use ingather_connector::model::ids::{AclId, Digest, DocumentId};
 use ingather_connector::model::key::Stamp;
 use ingather_connector::repository::Observed;
 use ingather_connector::transform::Verdict;
@@ -27,14 +29,15 @@ use ingather_store::documents::{self, DocumentUpdate};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
-use crate::deliver::completion::{Completion, Outcome, PendingVisit, VisitArtifacts};
-use crate::deliver::{ChangeKind, QueuedChange};
+use crate::delivery::change::{ChangeKind, DecidedChange, Part, QueuedChange, access_digest};
+use crate::delivery::output_queue::OutputQueue;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
-use crate::outputs::OutputQueue;
 use crate::run::Run;
 
-use self::parts::{DecidedChange, Deliveries, Finding, Part};
+use self::completion::complete;
+use self::outcome::{Outcome, PendingVisit, VisitArtifacts};
+use self::parts::{Deliveries, Finding};
 use self::pipeline::Passed;
 use self::steady::{Done, SecondLook};
 
@@ -80,30 +83,6 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
         run.outputs.iter().for_each(OutputQueue::notify);
     }
     Ok(())
-}
-
-/// Ends visits in a transaction of their own. It may be lost: they are then made again.
-pub(crate) fn complete(run: &Run, visits: Vec<&PendingVisit>) -> Result<()> {
-    if visits.is_empty() {
-        return Ok(());
-    }
-    let completion = Completion::new(run, visits);
-    if let Some(store) = &run.store {
-        store.write(Durability::Relaxed, |sql| {
-            run.fence(sql)?;
-            completion.write(run, sql)
-        })?;
-    }
-    completion.counted(run);
-    Ok(())
-}
-
-/// Digest of what decides about access: equal references are equal access.
-pub(crate) fn access_digest(acl_id: Option<AclId>, container: Option<ContainerId>) -> Digest {
-    let container = container.map_or(0, |container| container.0);
-    let mixed = acl_id.map_or(0, |acl_id| acl_id.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
-        ^ container.rotate_left(32);
-    if mixed == 0 { NOBODY } else { Digest(mixed) }
 }
 
 /// Whether an output is known to hold just that access: hidden once, it is not hidden again at each attempt.
@@ -454,7 +433,7 @@ impl<'r> Visitor<'r> {
         let visit = Arc::new(visit);
         for change in changes {
             let output_index = change.output_index;
-            self.run.outputs[output_index].push(self.run, self.queued(&visit, change, &update));
+            self.run.outputs[output_index].push(&self.run.dispatcher, self.queued(&visit, change, &update));
         }
         Ok(Done::Handed)
     }

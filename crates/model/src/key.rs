@@ -42,6 +42,11 @@ impl Stamp {
     }
 }
 
+/// Bytes of the parent part of a name whose folders are parted by slashes: up to its last slash, which belongs to it.
+pub fn parent_bytes(name: &str) -> usize {
+    name.rfind('/').map_or(0, |slash| slash + 1)
+}
+
 impl Hasher {
     /// A hasher with the store's secret of 16 bytes.
     pub fn new(secret: [u8; 16]) -> Hasher {
@@ -64,6 +69,11 @@ impl Hasher {
             parent_hash: self.hash(&text.as_bytes()[..parent_bytes]),
             key_hash: self.hash(text.as_bytes()),
         }
+    }
+
+    /// Hashes of an address's parent and of the address: entries of one folder are next to each other in the delivery log.
+    pub fn address(&self, uri: &str) -> (i64, i64) {
+        (self.hash(&uri.as_bytes()[..parent_bytes(uri)]), self.hash(uri.as_bytes()))
     }
 
     /// Digest of a version under its key: another text under the same key never looks unchanged (design store 2.1).
@@ -111,10 +121,9 @@ mod tests {
         #[test]
         fn keys_are_equal_for_equal_texts_alone(one in "[ab/\\\\é\n]{0,6}", other in "[ab/\\\\é\n]{0,6}") {
             let hasher = Hasher::new([7; 16]);
-            let parent = |text: &str| text.rfind('/').map_or(0, |slash| slash + 1);
-            let (a, b) = (hasher.key(&one, parent(&one)), hasher.key(&other, parent(&other)));
+            let (a, b) = (hasher.key(&one, parent_bytes(&one)), hasher.key(&other, parent_bytes(&other)));
             proptest::prop_assert_eq!(a.key_hash == b.key_hash, one == other);
-            proptest::prop_assert_eq!(a.parent_hash == b.parent_hash, one[..parent(&one)] == other[..parent(&other)]);
+            proptest::prop_assert_eq!(a.parent_hash == b.parent_hash, one[..parent_bytes(&one)] == other[..parent_bytes(&other)]);
             let stamp = Stamp::of(one.as_bytes());
             let same = hasher.version(a.key_hash, &stamp).same(hasher.version(b.key_hash, &stamp));
             proptest::prop_assert_eq!(same, one == other);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ingather_connector::model::key::parent_bytes;
 use ingather_connector::model::limits;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
@@ -102,7 +103,7 @@ struct Open {
 
 /// The parent part of a key, with its slash; empty at the root.
 fn parent(key: &str) -> &str {
-    &key[..key.rfind('/').map_or(0, |slash| slash + 1)]
+    &key[..parent_bytes(key)]
 }
 
 impl Reached {

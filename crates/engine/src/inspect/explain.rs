@@ -5,15 +5,16 @@ use std::sync::Arc;
 use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::{AclId, Digest};
-use ingather_connector::model::{limits, merge::Known};
+use ingather_connector::model::ids::AclId;
+use ingather_connector::model::limits;
 use ingather_connector::repository::{Named, Repository, Standing};
-use ingather_store::explain::{self, Facts, Sent};
+use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
-use ingather_store::runs::{self, Run};
+use ingather_store::runs;
 use ingather_store::{containers, deliveries, documents};
 
 use super::asked::{Asked, Target};
+use super::facts::{Case, Holder, Row};
 use super::imposed::Imposed;
 use super::trial::{Fate, Seen};
 use super::{missing, verdict};
@@ -47,54 +48,6 @@ pub struct Explanation {
     pub due: Option<i64>,
     /// When it is looked at next.
     pub next: String,
-}
-
-/// What one output holds of a document; times are milliseconds since 1970 UTC.
-#[derive(Clone, Debug)]
-pub struct Holder {
-    /// Its name.
-    pub output: String,
-    /// Stable word: `held`, `unconfirmed`, `leaving`, `refused`, `overwritten`, `lost`, `nothing`.
-    pub state: &'static str,
-    /// The same as a sentence.
-    pub sentence: String,
-    /// When something was sent last.
-    pub sent_at: Option<i64>,
-    /// When the output confirmed last.
-    pub confirmed_at: Option<i64>,
-}
-
-/// A document that the store knows, with all that belongs to it.
-pub(super) struct Row {
-    pub(super) known: Known,
-    pub(super) facts: Facts,
-    pub(super) sent: Vec<Sent>,
-    /// How many things in it have entries of their own.
-    pub(super) inside: u64,
-    /// For each of `sent`: the job whose version is held there, when it is another one.
-    pub(super) held_for: Vec<Option<String>>,
-    /// Its removal is held by the last run.
-    pub(super) is_held_back: bool,
-    /// The last run met it; none when that run does not tell.
-    pub(super) seen: Option<bool>,
-    /// Its own acl as it was last read.
-    pub(super) acl: Option<Acl>,
-}
-
-/// What a verdict is made of.
-pub(super) struct Case<'c> {
-    pub(super) name: &'c str,
-    pub(super) job: &'c Job,
-    pub(super) run: Option<&'c Run>,
-    /// The deepest blind spot of the last run that covers the name: scope and message.
-    pub(super) blind: Option<&'c (String, String, String)>,
-    pub(super) standing: &'c Standing,
-    /// What the stages say about its access.
-    pub(super) imposed: Option<&'c Imposed>,
-    /// Version of what is there now.
-    pub(super) version: Option<Digest>,
-    /// The new name of a document that is not there any more.
-    pub(super) moved_to: Option<&'c str>,
 }
 
 /// The blind spot that a name lies in, the nearest of them.

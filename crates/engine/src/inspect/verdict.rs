@@ -7,9 +7,9 @@ use ingather_connector::repository::Standing;
 use ingather_store::explain::{Failure, Sent};
 use ingather_store::jobs::Job;
 
-use super::explain::{Case, Holder, Row};
+use super::access_change;
+use super::facts::{Case, Holder, Row};
 use super::trial::Seen;
-use super::why;
 
 /// The cause: the first fact that decides.
 pub(super) fn cause(case: &Case<'_>, row: Option<&Row>) -> Reason {
@@ -127,7 +127,9 @@ fn settled(case: &Case<'_>, row: &Row) -> Reason {
             Reason { message: format!("{}; what is known is kept", reason.message), ..reason.clone() }
         }
         Standing::Taken(observed) => {
-            if let Some(sentence) = why::changed(name, row.acl.as_ref(), &observed.acl, case.imposed) {
+            if let Some(sentence) =
+                access_change::changed(name, row.acl.as_ref(), &observed.acl, case.imposed)
+            {
                 return Reason::new("access_changed", format!("{sentence}; the next run tells the outputs"));
             }
             there(case, row)

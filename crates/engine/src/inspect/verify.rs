@@ -9,9 +9,10 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::{Sql, Store};
 
+use crate::delivery::opened::Opened;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::outputs::{self, Opened};
+use crate::outputs;
 
 mod log;
 mod pass;

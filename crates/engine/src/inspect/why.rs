@@ -10,16 +10,15 @@ use ingather_store::connections::{self, Role};
 use ingather_store::containers::{self, Container};
 use ingather_store::jobs::{self, Job};
 
+use super::access_change::{self, MODE_ENTRIES};
 use super::asked::Asked;
-use super::explain::Row;
+use super::facts::Row;
 use super::imposed::Imposed;
 use super::verdict;
 use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
 
-/// Entries of an acl that a mode alone makes: root, owner, group, others.
-const MODE_ENTRIES: usize = 4;
 /// Folders above a document that are told.
 const LAYERS_MAX: usize = 4_096;
 
@@ -113,7 +112,8 @@ impl Engine {
         let now = self.repository(&kind, &job.definition)?.look(&self.call(), &asked.named.key).ok();
         let (_, imposed) = self.shown_to(job, Acl::open());
         let now = now.map(|now| self.shown_to(job, now.acl).0);
-        let since = now.and_then(|now| changed(name, row.acl.as_ref(), &now, imposed.as_ref()));
+        let since =
+            now.and_then(|now| access_change::changed(name, row.acl.as_ref(), &now, imposed.as_ref()));
         let layers = self.layers(job, row, judged, imposed.as_ref())?;
         let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
@@ -230,48 +230,4 @@ fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> Strin
     };
     let gives = if entry.allow { "gives" } else { "does not give" };
     format!("{what} {by} {gives} {whom} the right to {right}")
-}
-
-/// What about the access of a document is not as it was when it was last read; none when all is.
-pub(super) fn changed(
-    name: &str,
-    before: Option<&Acl>,
-    now: &Acl,
-    imposed: Option<&Imposed>,
-) -> Option<String> {
-    let before = before?;
-    if before == now {
-        return None;
-    }
-    let of_source = imposed.map(|imposed| imposed.of_source(before).zip(imposed.of_source(now)));
-    let (before, now) = match (&of_source, imposed) {
-        (Some(Some((before, now))), _) => (before, now),
-        (Some(None), Some(imposed)) => return Some(imposed.changed(name)),
-        _ => (before, now),
-    };
-    let (Acl::Ordered(old), Acl::Ordered(new)) = (before, now) else {
-        return Some(format!("the access of `{name}` was changed since it was last read"));
-    };
-    let who =
-        |entries: &[Entry], at: usize| entries.get(at).map(|entry| entry.who.clone()).unwrap_or_default();
-    let group = |entries: &[Entry]| {
-        entries
-            .iter()
-            .map(|entry| entry.who.as_str())
-            .find(|who| who.starts_with("unix:g:"))
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let from_to = |what: &str, old: String, new: String| {
-        Some(format!("the {what} of `{name}` was changed since it was last read, from `{old}` to `{new}`"))
-    };
-    if who(old, 1) != who(new, 1) {
-        from_to("owner", who(old, 1), who(new, 1))
-    } else if old.len() != new.len() || new.len() != MODE_ENTRIES {
-        Some(format!("the access list (ACL) of `{name}` was changed since it was last read"))
-    } else if group(old) != group(new) {
-        from_to("group", group(old), group(new))
-    } else {
-        Some(format!("the mode of `{name}` was changed since it was last read"))
-    }
 }

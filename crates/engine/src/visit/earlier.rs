@@ -13,14 +13,15 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use roaring::RoaringTreemap;
 
 use super::extracts;
-use super::parts::DecidedChange;
+use super::outcome::{Outcome, PendingVisit, VisitArtifacts};
 use super::steady::Done;
-use super::{Visitor, access_digest, holds_access, is_steady};
-use crate::deliver::ChangeKind;
-use crate::deliver::completion::{Outcome, PendingVisit, VisitArtifacts};
+use super::{Visitor, holds_access, is_steady};
+use crate::delivery::change::ChangeKind;
+use crate::delivery::change::DecidedChange;
+use crate::delivery::change::access_digest;
+use crate::delivery::output_queue::OutputQueue;
 use crate::error::Result;
 use crate::id_set;
-use crate::outputs::OutputQueue;
 use crate::run::Run;
 
 /// Documents of which outputs hold something that was not looked at when they were visited last, once a folder may open.
@@ -188,7 +189,7 @@ impl<'r> Visitor<'r> {
             if let ChangeKind::Access { access } = change.kind {
                 self.deliveries.told(&change.part, output.id, access);
             }
-            output.push(self.run, self.queued(&visit, change, &update));
+            output.push(&self.run.dispatcher, self.queued(&visit, change, &update));
         }
         Ok(())
     }

@@ -11,11 +11,12 @@ use ingather_store::documents::{self, DocumentUpdate, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
+use super::Visitor;
+use super::outcome::{Outcome, PendingVisit};
 use super::parts::{self, Deliveries};
 use super::unchanged::Audience;
-use super::{Visitor, access_digest};
-use crate::deliver::ChangeKind;
-use crate::deliver::completion::{Outcome, PendingVisit};
+use crate::delivery::change::ChangeKind;
+use crate::delivery::change::access_digest;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
@@ -89,7 +90,7 @@ impl<'r> Visitor<'r> {
         let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
         for change in changes {
             let output = &self.run.outputs[change.output_index];
-            output.push(self.run, self.queued(&visit, change, &update));
+            output.push(&self.run.dispatcher, self.queued(&visit, change, &update));
         }
         Ok(())
     }

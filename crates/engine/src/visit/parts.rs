@@ -4,58 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ingather_connector::model::decision::{Decision, DeliveryState, Found, NOBODY, decide};
-use ingather_connector::model::document::{Record, component_uri};
+use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{ConnectionId, Digest};
-use ingather_connector::model::key::Hasher;
 use ingather_store::deliveries::{self, Component, Delivery};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Reader, StoreError};
 
-use crate::deliver::ChangeKind;
-use crate::deliver::completion::Outcome;
+use super::outcome::Outcome;
+use crate::delivery::change::{ChangeKind, DecidedChange, Part};
+use crate::delivery::output_queue::OutputQueue;
 use crate::error::Result;
-use crate::outputs::OutputQueue;
-
-/// A document, or something in it: the unit that outputs hold entries of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    /// 0 for the document itself.
-    pub(crate) id: i64,
-    /// Name inside the document; none for the document itself.
-    pub(crate) name: Option<Arc<str>>,
-    /// It could not be read when the document was read last: outputs hold it as it was before.
-    pub(crate) kept: bool,
-}
-
-impl Part {
-    /// The document itself.
-    pub(crate) fn whole() -> Part {
-        Part { id: 0, name: None, kept: false }
-    }
-
-    /// What is in a document by this name.
-    pub(crate) fn inside(hasher: &Hasher, name: &str) -> Part {
-        let id = hasher.hash(name.as_bytes());
-        // Zero is the document itself.
-        Part { id: if id == 0 { 1 } else { id }, name: Some(Arc::from(name)), kept: false }
-    }
-
-    /// What a look at the access of its document says of it; `kept`: the access when it was not read.
-    pub(crate) fn looked(&self, access: Digest, kept: Digest) -> Found {
-        match self.kept && !failpoint(Failpoint::NewAccessOnKeptComponent) {
-            true => Found::Unread { access: kept },
-            false => Found::Looked { access },
-        }
-    }
-
-    /// Its address, by that of the document.
-    pub(crate) fn uri(&self, document: String) -> String {
-        match &self.name {
-            Some(name) => component_uri(&document, name),
-            None => document,
-        }
-    }
-}
 
 /// What one output holds of each part.
 type ByOutput = HashMap<ConnectionId, Delivery>;
@@ -184,15 +142,6 @@ impl Finding {
     pub(crate) fn same(part: Part, found: Found) -> Finding {
         Finding { part, record: None, found: vec![found] }
     }
-}
-
-/// A change that a visit decided for one output and one part; nothing of it is written yet.
-pub(crate) struct DecidedChange {
-    /// The output, by its index in the run.
-    pub(crate) output_index: usize,
-    pub(crate) part: Part,
-    pub(crate) record: Option<Arc<Record>>,
-    pub(crate) kind: ChangeKind,
 }
 
 /// Decides the changes for every output, and the outcome that does not depend on their answers.

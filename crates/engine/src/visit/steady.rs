@@ -9,14 +9,11 @@ use ingather_store::documents::DocumentUpdate;
 use ingather_store::failpoints::{Failpoint, failpoint};
 
 use super::Visitor;
-use super::parts::DecidedChange;
+use super::outcome::{Outcome, PendingVisit, UNSTEADY, VisitArtifacts};
 use crate::containers::looks;
-use crate::deliver::completion::{Outcome, PendingVisit, VisitArtifacts};
+use crate::delivery::change::DecidedChange;
 use crate::error::Result;
 use crate::run::Run;
-
-/// The code of documents that changed, or whose folders did, each time that they were looked at.
-pub(crate) const UNSTEADY: &str = "unsteady";
 
 /// What a visit came to.
 pub(crate) enum Done<'r> {

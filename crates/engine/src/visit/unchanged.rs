@@ -9,13 +9,14 @@ use ingather_connector::repository::Observed;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
+use super::Visitor;
+use super::outcome::VisitArtifacts;
 use super::parts::{self, Finding};
 use super::pipeline::raw_digest;
 use super::steady::Done;
-use super::{Visitor, access_digest};
-use crate::deliver::completion::VisitArtifacts;
+use crate::delivery::change::access_digest;
+use crate::delivery::output_queue::OutputQueue;
 use crate::error::Result;
-use crate::outputs::OutputQueue;
 
 /// Who may see a document now, compared with who might before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,14 @@ use ingather_connector::model::ids::Digest;
 use ingather_connector::model::limits;
 use ingather_store::documents::DocumentUpdate;
 
-use crate::deliver::completion::{Outcome, VisitArtifacts};
+use super::outcome::{Outcome, VisitArtifacts};
 use crate::error::Result;
 
-use super::parts::{self, Part};
+use super::Visitor;
+use super::parts;
 use super::steady::Done;
-use super::{Visitor, access_digest};
+use crate::delivery::change::Part;
+use crate::delivery::change::access_digest;
 
 impl<'r> Visitor<'r> {
     /// A document whose content no stage could read: it is tried again, and at last found by its name and fields. What could

@@ -5,9 +5,9 @@ use ingather_connector::model::limits;
 use ingather_store::Sql;
 use ingather_store::deliveries::{self, LogRow};
 
+use crate::delivery::change::access_digest;
 use crate::error::Result;
 use crate::inspect::sorted::Entry;
-use crate::visit::access_digest;
 
 /// The delivery log of an output by address, all owners of one address at a time.
 pub(super) struct DeliveryLog {

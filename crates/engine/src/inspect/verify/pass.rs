@@ -21,12 +21,13 @@ use roaring::RoaringTreemap;
 
 use super::log::{DeliveryLog, is_as_confirmed, is_confirmed, is_lost};
 use super::{Difference, Kind, Verified};
-use crate::deliver::definitions::{Desk, ends, tell};
+use crate::delivery::opened::Opened;
+use crate::delivery::telling::{Desk, ends, tell};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::id_set;
 use crate::inspect::sorted::{Entry, Sorted};
-use crate::outputs::{Misfit, Opened, UNDER_REPAIR, misfit};
+use crate::outputs::{Misfit, UNDER_REPAIR, misfit};
 
 /// Whose changes a repair makes, in the place of a job.
 pub(super) const AUTHOR: &str = "verify";
@@ -170,15 +171,14 @@ impl<'e, 't> Pass<'e, 't> {
             after = Some(last.id.clone());
             self.found.entries += page.len() as u64;
             for held in page {
-                let parent = held.id.rfind('/').map_or(0, |slash| slash + 1);
-                let own = hasher.hash(held.id.as_bytes());
+                let address = hasher.address(&held.id);
                 sorted.add(Entry {
-                    address: (hasher.hash(&held.id.as_bytes()[..parent]), own),
+                    address,
                     version: held.version.0,
                     acl_id: held.acl_id.map_or(0, |acl_id| acl_id.0),
                     container: held.container.map_or(0, |container| container.0),
                     job: held.job,
-                    ours: held.address == own,
+                    ours: held.address == address.1,
                 })?;
             }
         }

@@ -4,57 +4,58 @@
 //! The inventory is what a search goes by; whatever it says may be told at any time. What was told and not confirmed is told again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::balance::Balance;
 use ingather_connector::model::decision::NOBODY;
-use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 use ingather_connector::model::limits;
-use ingather_connector::output::{JobContainer, LOST, Says, Statement};
-use ingather_store::connections;
+use ingather_connector::output::{Change, JobContainer, Op, Says, Statement};
 use ingather_store::containers::{self, PendingAcl, Ruled};
 use ingather_store::definitions::{self, Defined, Pending, Subject};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::leases::Lease;
-use ingather_store::{Durability, Sql, Store, StoreError, jobs};
+use ingather_store::{Sql, StoreError, jobs};
 
+use super::change::access_digest;
 use crate::access_filter::CHAIN_MAX;
-use crate::error::{self, EngineError};
-use crate::outputs::Opened;
-use crate::run::{Run, lock};
-use crate::visit::access_digest;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// What an entry says about who may see it: acl, container, handle of the job.
 pub(crate) type Reference = (Option<AclId>, Option<ContainerId>, i64);
 
+/// What an entry will refer to; none when it goes.
+pub(crate) fn reference(change: &Change) -> Option<Reference> {
+    match change.op {
+        Op::Put { acl_id, container, .. } | Op::Access { acl_id, container, .. } => {
+            Some((acl_id, container, change.job))
+        }
+        Op::Delete => None,
+    }
+}
+
 /// What one output was told, as far as it has answered.
 pub(crate) struct Definitions {
     /// Number that is told with every beginning.
     pub(crate) state: i64,
     /// Number of the last thing that was told in it before.
-    follows: i64,
-    told: HashMap<Subject, Digest>,
+    pub(super) follows: i64,
+    pub(super) told: HashMap<Subject, Digest>,
     /// Number of the last change of containers that the output was told of.
-    judged: Option<i64>,
+    pub(super) judged: Option<i64>,
     /// What is to be told first.
-    begins: Option<Says>,
+    pub(super) begins: Option<Says>,
     /// Acls that the output may not have been told.
-    untold: Vec<AclId>,
+    pub(super) untold: Vec<AclId>,
 }
 
 /// What is to be said, and what it defines, with its digest.
-type Wanted = (Option<(Subject, Digest)>, Says);
+pub(super) type Wanted = (Option<(Subject, Digest)>, Says);
 
 /// Statements that are on disk as intents.
 #[derive(Default)]
 pub(crate) struct Draft {
-    statements: Vec<Statement>,
+    pub(super) statements: Vec<Statement>,
     pub(crate) defined: Vec<Defined>,
-    judged: Option<i64>,
+    pub(super) judged: Option<i64>,
 }
 
 impl Draft {
@@ -109,7 +110,7 @@ impl Definitions {
     }
 
     /// What has to be told before entries with these references; `ends` after all else.
-    fn wanted(
+    pub(super) fn wanted(
         &self,
         sql: &mut Sql<'_>,
         output: ConnectionId,
@@ -196,7 +197,7 @@ impl Definitions {
     }
 
     /// The output has answered.
-    fn answered(&mut self, draft: &Draft) {
+    pub(super) fn answered(&mut self, draft: &Draft) {
         for defined in &draft.defined {
             match defined.subject {
                 Subject::Also(_) if defined.intended == digest_of_references(&[]) => {
@@ -213,7 +214,7 @@ impl Definitions {
     }
 
     /// Nobody knows what was taken in.
-    fn unanswered(&mut self, draft: &Draft) {
+    pub(super) fn unanswered(&mut self, draft: &Draft) {
         for defined in draft.defined.iter().filter(|one| may_change(one.subject)) {
             self.told.insert(defined.subject, Digest::NONE);
         }
@@ -226,7 +227,7 @@ fn digest(acls: Option<&[AclId]>) -> Digest {
     Digest::of(&acls.iter().flat_map(|acl_id| acl_id.0.to_le_bytes()).collect::<Vec<u8>>())
 }
 
-fn digest_of_references(references: &[Reference]) -> Digest {
+pub(super) fn digest_of_references(references: &[Reference]) -> Digest {
     let number = |(acl_id, container, job): &Reference| {
         [acl_id.map_or(0, |acl_id| acl_id.0), container.map_or(0, |container| container.0), *job]
     };
@@ -235,123 +236,6 @@ fn digest_of_references(references: &[Reference]) -> Digest {
 
 fn may_change(subject: Subject) -> bool {
     matches!(subject, Subject::Container(..) | Subject::Also(_))
-}
-
-impl Opened {
-    /// A run of a job, or what a person asked of it, begins: told with what is told first.
-    pub(crate) fn begin(&mut self, job: &Arc<str>, run: Option<i64>, work: &'static str) {
-        if let Some(definitions) = &mut self.definitions {
-            let Definitions { state, follows, .. } = **definitions;
-            let (job, opening) = (job.clone(), self.session.unwrap_or_default());
-            definitions.begins = Some(Says::Begin { state, job, run, work, opening, follows });
-        }
-    }
-
-    /// Writes the intents of what has to be told before entries with these references; what is drafted has to be told next.
-    pub(crate) fn draft(
-        &mut self,
-        sql: &mut Sql<'_>,
-        id: ConnectionId,
-        references: &[Reference],
-        ends: Option<Says>,
-    ) -> Result<Draft> {
-        let Some(told) = &mut self.definitions else { return Ok(Draft::default()) };
-        let (wanted, generation) = told.wanted(sql, id, references, ends)?;
-        if wanted.is_empty() {
-            told.judged = Some(generation);
-            return Ok(Draft::default());
-        }
-        let first = connections::take_numbers(sql, id, self.session, wanted.len())?;
-        let mut draft = Draft { judged: Some(generation), ..Draft::default() };
-        for ((defined, says), seq) in wanted.into_iter().zip(first..) {
-            draft.defined.extend(defined.map(|(subject, intended)| Defined { subject, seq, intended }));
-            draft.statements.push(Statement { seq, says });
-        }
-        definitions::intend(sql, id, &draft.defined)?;
-        Ok(draft)
-    }
-
-    /// Tells what was drafted.
-    pub(crate) fn tell(&mut self, call: &Call, draft: &Draft) -> std::result::Result<(), Fault> {
-        let Some(told) = self.definitions.as_mut().filter(|_| !draft.is_empty()) else { return Ok(()) };
-        let answer = self.output.tell(call, &draft.statements);
-        match &answer {
-            Ok(()) => told.answered(draft),
-            Err(_) => told.unanswered(draft),
-        }
-        answer
-    }
-}
-
-/// Who writes.
-#[derive(Clone, Copy)]
-pub(crate) struct Desk<'d> {
-    pub(crate) store: &'d Store,
-    pub(crate) lease: &'d Lease,
-    pub(crate) call: &'d Call,
-}
-
-/// Tells an output all that it has to know by now, whether anything is to be sent to it or not.
-pub(crate) fn tell(
-    desk: Desk<'_>,
-    id: ConnectionId,
-    opened: &mut Opened,
-    ends: Option<Says>,
-) -> Result<std::result::Result<(), Fault>> {
-    let Some(told) = &opened.definitions else { return Ok(Ok(())) };
-    if ends.is_none() && !told.is_behind(desk.store.reader().read(definitions::access_generation)?) {
-        return Ok(Ok(()));
-    }
-    let draft = desk.store.write(Durability::Synced, |sql| {
-        desk.lease.fence(sql)?;
-        opened.draft(sql, id, &[], ends)
-    })?;
-    if draft.is_empty() {
-        return Ok(Ok(()));
-    }
-    if let Err(fault) = opened.tell(desk.call, &draft) {
-        note_loss(desk, id, opened)?;
-        return Ok(Err(fault));
-    }
-    let stands = opened.told_stands();
-    desk.store.write(Durability::Synced, |sql| {
-        desk.lease.fence(sql)?;
-        definitions::confirm(sql, id, &draft.defined)?;
-        definitions::drop_unneeded(sql, id, digest_of_references(&[]))?;
-        stands
-            .iter()
-            .try_for_each(|s| connections::record_generation(sql, id, &s.identity, s.number, s.session))
-    })?;
-    Ok(Ok(()))
-}
-
-/// Writes down that an output has lost something that it was told, so that the next opening tells it everything anew.
-pub(crate) fn note_loss(desk: Desk<'_>, id: ConnectionId, opened: &Opened) -> Result<()> {
-    let Some(stands) = opened.told_stands().filter(|stands| stands.identity == LOST) else { return Ok(()) };
-    desk.store.write(Durability::Synced, |sql| {
-        desk.lease.fence(sql)?;
-        connections::record_generation(sql, id, &stands.identity, stands.number, stands.session)
-    })
-}
-
-/// What ends when a run, or what a person asked of a job, is over.
-pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: &'static str, balance: Balance) -> Says {
-    Says::End { job: job.clone(), run, outcome, balance }
-}
-
-/// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.
-pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
-    let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
-    let desk = Desk { store, lease, call: &run.call };
-    let balance = *lock(&run.balance);
-    for queue in run.outputs.iter().filter(|queue| queue.capabilities.told) {
-        if let Some(opened) = queue.output().as_mut() {
-            let ends = ends(&run.job_name, Some(run.number), outcome, balance);
-            tell(desk, queue.id, opened, Some(ends))?
-                .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
-        }
-    }
-    Ok(())
 }
 
 /// Containers, by what is needed to judge them.

@@ -1,120 +1,16 @@
 //! A visit from its claim to the transaction that completes it: one outcome per document and run.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use ingather_connector::model::balance::Balance;
-use ingather_connector::model::fault::{Fault, Reason};
+use ingather_connector::model::fault::Reason;
 use ingather_connector::model::job::Keep;
 use ingather_connector::model::limits;
 use ingather_connector::model::retry::{self, Attempts, Next};
-use ingather_store::deliveries;
-use ingather_store::documents::{self, DocumentUpdate};
-use ingather_store::extracts::{self, Extract};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
-use ingather_store::{Sql, StoreError};
+use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts};
 
-use crate::dispatcher::WorkItem;
+use super::outcome::{Outcome, PendingVisit};
+use crate::error::Result;
 use crate::run::Run;
-
-/// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Outcome {
-    Unchanged,
-    Access,
-    Updated,
-    Added,
-    Skipped(Reason),
-    Failed(Reason),
-    /// Try again; the fault says when.
-    Again(Fault),
-    /// The source does not have it any more: the sweep decides.
-    Vanished,
-}
-
-impl Outcome {
-    fn rank(&self) -> u8 {
-        match self {
-            Outcome::Unchanged => 0,
-            Outcome::Access => 1,
-            Outcome::Updated => 2,
-            Outcome::Added => 3,
-            Outcome::Skipped(_) => 4,
-            Outcome::Failed(_) => 5,
-            Outcome::Again(_) => 6,
-            Outcome::Vanished => 7,
-        }
-    }
-
-    /// The more telling one of two.
-    pub(crate) fn or(self, other: Outcome) -> Outcome {
-        if other.rank() > self.rank() { other } else { self }
-    }
-}
-
-/// What is written beside the document itself when a visit that read it is complete.
-#[derive(Debug, Default)]
-pub(crate) struct VisitArtifacts {
-    /// Components that stay as they were; none when the document was not read, or had none.
-    pub(crate) kept: Option<Vec<i64>>,
-    /// What the pipeline made, when the job keeps that.
-    pub(crate) extract: Option<Box<Extract>>,
-    /// Not all that is in the document could be read.
-    pub(crate) partial: bool,
-}
-
-/// A visit whose changes wait for the answers of outputs. It is complete once the last of them is on disk.
-pub(crate) struct PendingVisit {
-    pub(crate) item: WorkItem,
-    /// What the inventory will hold of it; none when the visit found nothing to write.
-    pub(crate) update: Option<DocumentUpdate>,
-    outcome: Mutex<Outcome>,
-    artifacts: VisitArtifacts,
-    /// Changes that outputs have not answered yet.
-    open: AtomicUsize,
-}
-
-impl PendingVisit {
-    pub(crate) fn new(
-        item: WorkItem,
-        update: Option<DocumentUpdate>,
-        outcome: Outcome,
-        outputs: usize,
-    ) -> PendingVisit {
-        PendingVisit {
-            item,
-            update,
-            outcome: Mutex::new(outcome),
-            artifacts: VisitArtifacts::default(),
-            open: AtomicUsize::new(outputs),
-        }
-    }
-
-    /// Adds what is written beside the document when the visit is complete.
-    pub(crate) fn with(self, artifacts: VisitArtifacts) -> PendingVisit {
-        PendingVisit { artifacts, ..self }
-    }
-
-    /// Takes note of what one output says; the more telling outcome stays.
-    pub(crate) fn note(&self, outcome: Outcome) {
-        let mut kept = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = kept.clone().or(outcome);
-    }
-
-    /// Whether it waits for these answers only, which the one who asks has: all others are on disk.
-    pub(crate) fn waits_for(&self, answers: usize) -> bool {
-        self.open.load(Ordering::Acquire) == answers
-    }
-
-    /// So many answers are on disk; true when they were the last ones.
-    pub(crate) fn close(&self, answers: usize) -> bool {
-        self.open.fetch_sub(answers, Ordering::AcqRel) == answers
-    }
-
-    fn outcome(&self) -> Outcome {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 /// A visit that is complete, with the rows that follow from its outcome; worked out before the transaction.
 struct CompletedVisit<'v> {
@@ -138,7 +34,7 @@ impl<'v> Completion<'v> {
     }
 
     /// Writes them.
-    pub(crate) fn write(&self, run: &Run, sql: &mut Sql<'_>) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, run: &Run, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
         let mut done = Vec::new();
         let mut updates = Vec::new();
         let mut again = Vec::new();
@@ -215,6 +111,22 @@ impl<'v> Completion<'v> {
         }
         run.dispatcher.complete(documents);
     }
+}
+
+/// Ends visits in a transaction of their own. It may be lost: they are then made again.
+pub(crate) fn complete(run: &Run, visits: Vec<&PendingVisit>) -> Result<()> {
+    if visits.is_empty() {
+        return Ok(());
+    }
+    let completion = Completion::new(run, visits);
+    if let Some(store) = &run.store {
+        store.write(Durability::Relaxed, |sql| {
+            run.fence(sql)?;
+            completion.write(run, sql)
+        })?;
+    }
+    completion.counted(run);
+    Ok(())
 }
 
 fn follow<'v>(run: &Run, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v> {

@@ -16,20 +16,12 @@ use ingather_store::documents::Stored;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
 
-use super::{ChangeKind, InFlight, Sender};
-use crate::deliver::definitions::{self as engine, Desk, Draft, Reference};
+use super::Sender;
+use crate::delivery::change::{ChangeKind, access_digest};
+use crate::delivery::definitions::{Draft, Reference, reference};
+use crate::delivery::in_flight::InFlight;
+use crate::delivery::telling::{self, Desk};
 use crate::error::Result;
-use crate::visit::access_digest;
-
-/// What an entry will refer to; none when it goes.
-pub(crate) fn reference(change: &Change) -> Option<Reference> {
-    match change.op {
-        Op::Put { acl_id, container, .. } | Op::Access { acl_id, container, .. } => {
-            Some((acl_id, container, change.job))
-        }
-        Op::Delete => None,
-    }
-}
 
 impl Sender<'_> {
     /// Tells the output what it has to know by now, while nothing is to be sent. What goes wrong is told again before the next
@@ -45,7 +37,7 @@ impl Sender<'_> {
         }
         let desk = Desk { store, lease, call: &self.run.call };
         if let Some(opened) = self.queue.output().as_mut()
-            && let Err(fault) = engine::tell(desk, self.queue.id, opened, None)?
+            && let Err(fault) = telling::tell(desk, self.queue.id, opened, None)?
         {
             tracing::debug!(output = self.queue.name, fault = %fault, "not told");
         }

@@ -1,14 +1,14 @@
 //! Who has the entry of an address that several documents claim (design 4.7, decision 0012).
 
-use ingather_connector::model::ids::Digest;
+use ingather_connector::model::ids::{ConnectionId, Digest};
 use ingather_connector::output::OutputCapabilities;
 use ingather_store::deliveries::{self, Owner};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError};
 
-use super::inherit::NextOwner;
-use super::{ChangeKind, InFlight};
-use crate::outputs::OutputQueue;
+use super::change::ChangeKind;
+use super::in_flight::InFlight;
+use super::next_owner::NextOwner;
 
 /// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
 pub(super) fn resolve(
@@ -48,14 +48,14 @@ pub(super) fn resolve(
 /// What is about to be sent may replace what other owners sent, whether it is confirmed or not.
 pub(super) fn supersede(
     sql: &mut Sql<'_>,
-    queue: &OutputQueue,
+    output: ConnectionId,
     entry: &InFlight,
 ) -> std::result::Result<(), StoreError> {
     match entry.queued.kind {
         _ if entry.nothing_to_send => 0,
-        ChangeKind::Put { .. } => deliveries::supersede(sql, queue.id, false, &entry.intent)?,
+        ChangeKind::Put { .. } => deliveries::supersede(sql, output, false, &entry.intent)?,
         ChangeKind::Access { .. } if failpoint(Failpoint::AccessLeavesOtherOwners) => 0,
-        ChangeKind::Access { .. } => deliveries::supersede(sql, queue.id, true, &entry.intent)?,
+        ChangeKind::Access { .. } => deliveries::supersede(sql, output, true, &entry.intent)?,
         ChangeKind::Delete => 0,
     };
     Ok(())

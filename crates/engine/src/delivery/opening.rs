@@ -15,9 +15,9 @@ use ingather_store::leases::Lease;
 use ingather_store::{Durability, Store, StoreError};
 
 use super::definitions::{Definitions, Reference};
+use super::opened::{Opened, new_session};
 use super::witness::Witness;
 use crate::error::{self, EngineError};
-use crate::outputs::{Opened, new_session};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

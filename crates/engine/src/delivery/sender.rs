@@ -1,95 +1,31 @@
-//! Deliveries of one output: intent, batch, confirmation (design 4.7). One thread per output is its only sender.
+//! The sender of one output: intent, batch, confirmation (design 4.7).
 
-pub(crate) mod completion;
-pub(crate) mod definitions;
-pub(crate) mod inherit;
-pub(crate) mod misfit;
-pub(crate) mod opening;
-mod ownership;
-pub(crate) mod told;
-mod witness;
+mod told;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::model::ids::Digest;
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op};
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, Sql, StoreError, connections, documents};
+use ingather_store::{Durability, connections, documents};
 
-use self::completion::{Completion, Outcome, PendingVisit};
-use self::definitions::{Desk, Draft};
-use self::inherit::NextOwner;
+use super::change::{ChangeKind, QueuedChange};
+use super::definitions::Draft;
+use super::in_flight::{self, InFlight, intent_durability};
+use super::output_queue::OutputQueue;
+use super::ownership;
+use super::telling::{Desk, note_loss};
 use crate::error::{EngineError, Result};
-use crate::outputs::OutputQueue;
 use crate::run::Run;
-use crate::visit;
-use crate::visit::parts::Part;
+use crate::visit::completion::{self, Completion};
+use crate::visit::outcome::PendingVisit;
 
 /// Longest wait for more before a small batch is sent, while more is being made.
 const LINGER: Duration = Duration::from_millis(20);
-
-/// What a change does at one address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
-    Put { version: Digest, access: Digest },
-    Access { access: Digest },
-    Delete,
-}
-
-impl ChangeKind {
-    /// What it means for the balance when it is confirmed; `first`: nothing was ever confirmed before.
-    pub(crate) fn outcome(self, first: bool) -> Outcome {
-        match self {
-            ChangeKind::Put { .. } if first => Outcome::Added,
-            ChangeKind::Put { .. } => Outcome::Updated,
-            ChangeKind::Access { .. } => Outcome::Access,
-            ChangeKind::Delete => Outcome::Unchanged,
-        }
-    }
-}
-
-/// A change that waits in the queue of its output.
-pub(crate) struct QueuedChange {
-    pub(crate) visit: Arc<PendingVisit>,
-    pub(crate) part: Part,
-    pub(crate) uri: String,
-    pub(crate) kind: ChangeKind,
-    pub(crate) record: Option<Arc<Record>>,
-    pub(crate) acl_id: Option<AclId>,
-    pub(crate) container: Option<ContainerId>,
-    pub(crate) first: bool,
-}
-
-impl QueuedChange {
-    pub(crate) fn bytes(&self) -> usize {
-        self.record.as_ref().map_or(256, |record| record.bytes())
-    }
-}
-
-/// Hash of an address and of its parent, which keeps a folder's addresses together.
-pub(crate) fn address(run: &Run, uri: &str) -> (i64, i64) {
-    let parent = uri.rfind('/').map_or(0, |slash| slash + 1);
-    (run.hasher.hash(&uri.as_bytes()[..parent]), run.hasher.hash(uri.as_bytes()))
-}
-
-/// A change that is written in the delivery log and was handed to the output, or is about to be.
-struct InFlight {
-    queued: QueuedChange,
-    intent: Intent,
-    /// The record whose access is sent, for outputs that judge by what they are told.
-    speaks_of: Option<Digest>,
-    /// The entry of another owner is already what this change would make it, or has to stay.
-    nothing_to_send: bool,
-    /// Who owns the entry once this owner has left it.
-    next_owner: Option<NextOwner>,
-    answer: std::result::Result<(), Fault>,
-}
 
 /// Sends the changes of one queue to its output, in batches, until the queue is closed. It is the only sender of that output: what the
 /// delivery log says of an address holds because nobody else changes it meanwhile.
@@ -175,12 +111,12 @@ impl<'r> Sender<'r> {
                         next_owner.intend(sql, queue.id, &entry.intent, run.call.now())
                     })?;
                     if !failpoint(Failpoint::BatchUnaware) {
-                        ownership::supersede(sql, queue, entry)?;
+                        ownership::supersede(sql, queue.id, entry)?;
                     }
                 }
             }
             if queue.shared && failpoint(Failpoint::BatchUnaware) {
-                in_flight.iter().try_for_each(|entry| ownership::supersede(sql, queue, entry))?;
+                in_flight.iter().try_for_each(|entry| ownership::supersede(sql, queue.id, entry))?;
             }
             self.speak(sql, &mut in_flight)?;
             let draft = self.draft(sql, &in_flight)?;
@@ -195,8 +131,8 @@ impl<'r> Sender<'r> {
                 let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
                 deliveries::intend(sql, queue.id, now, is_access(&like[0]), &intents)?;
             }
-            deliveries::remember_components(sql, &named(&in_flight))?;
-            documents::set_access(sql, &accesses(&in_flight))?;
+            deliveries::remember_components(sql, &in_flight::named(&in_flight))?;
+            documents::set_access(sql, &in_flight::accesses(&in_flight))?;
             let uris: Vec<(i64, &str)> = in_flight
                 .iter()
                 .filter(|entry| entry.queued.part.id == 0)
@@ -220,7 +156,7 @@ impl<'r> Sender<'r> {
     }
 
     fn entry(&self, queued: QueuedChange) -> InFlight {
-        let (address_parent, address) = address(self.run, &queued.uri);
+        let (address_parent, address) = self.run.hasher.address(&queued.uri);
         let (intended, intended_acl) = match queued.kind {
             ChangeKind::Put { version, access } => (version, access),
             // The record's digest stays as it stands; see `deliveries::intend`.
@@ -307,7 +243,7 @@ impl<'r> Sender<'r> {
         }
         let done = output.commit(&self.run.call);
         if let (true, Some(store), Some(lease)) = (done.is_err(), &self.run.store, &self.run.lease) {
-            definitions::note_loss(Desk { store, lease, call: &self.run.call }, self.queue.id, output)?;
+            note_loss(Desk { store, lease, call: &self.run.call }, self.queue.id, output)?;
         }
         done.map_err(|fault| EngineError::Output { name: self.queue.name.clone(), fault })
     }
@@ -321,11 +257,12 @@ impl<'r> Sender<'r> {
             return Ok(());
         }
         let generation = self.commit(failpoint(Failpoint::ConfirmationBeforeCommit))?;
-        in_flight.iter().for_each(note);
+        in_flight.iter().for_each(in_flight::note);
         // A document is complete when all its outputs have confirmed: with the last confirmation, or after it when two
         // outputs confirm at the same time. Neither may rely on what the other has not committed.
-        let (last, not_alone): (Vec<_>, Vec<_>) =
-            by_visit(&in_flight).into_iter().partition(|(visit, answers)| visit.waits_for(*answers));
+        let (last, not_alone): (Vec<_>, Vec<_>) = in_flight::by_visit(&in_flight)
+            .into_iter()
+            .partition(|(visit, answers)| visit.waits_for(*answers));
         let (last, not_alone) = match failpoint(Failpoint::SettledByTheFirstOutput) {
             true => {
                 let closed = |(visit, answers): &(&PendingVisit, usize)| visit.close(*answers);
@@ -337,7 +274,7 @@ impl<'r> Sender<'r> {
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             let now = run.call.now();
-            write_answers(sql, queue, now, &in_flight, &told)?;
+            in_flight::write_answers(sql, queue.id, now, &in_flight, &told)?;
             if let Some(generation) = &generation {
                 connections::record_generation(
                     sql,
@@ -356,101 +293,6 @@ impl<'r> Sender<'r> {
             self.commit(false)?;
         }
         let over = not_alone.into_iter().filter(|(visit, answers)| visit.close(*answers));
-        visit::complete(run, over.map(|(visit, _)| visit).collect())
+        completion::complete(run, over.map(|(visit, _)| visit).collect())
     }
-}
-
-/// Writes what the output answered: confirmations, removals, refusals, and what other owners have to know of them.
-fn write_answers(
-    sql: &mut Sql<'_>,
-    queue: &OutputQueue,
-    now: i64,
-    in_flight: &[InFlight],
-    told: &[Defined],
-) -> std::result::Result<(), StoreError> {
-    let rows = |wanted: fn(&InFlight) -> bool| -> Vec<Answered> {
-        in_flight.iter().filter(|entry| wanted(entry)).map(|entry| (&entry.intent).into()).collect()
-    };
-    deliveries::confirm(
-        sql,
-        queue.id,
-        now,
-        Confirmed::Record,
-        &rows(|e| e.answer.is_ok() && !e.nothing_to_send && matches!(e.queued.kind, ChangeKind::Put { .. })),
-    )?;
-    deliveries::confirm(
-        sql,
-        queue.id,
-        now,
-        Confirmed::Access,
-        &rows(|e| e.answer.is_ok() && matches!(e.queued.kind, ChangeKind::Access { .. })),
-    )?;
-    deliveries::remove(sql, queue.id, &rows(|e| e.answer.is_ok() && e.queued.kind == ChangeKind::Delete))?;
-    for entry in in_flight.iter().filter(|entry| entry.answer.is_ok()) {
-        entry
-            .next_owner
-            .iter()
-            .try_for_each(|next_owner| next_owner.complete(sql, queue.id, &entry.intent, now))?;
-    }
-    ingather_store::definitions::confirm(sql, queue.id, told)?;
-    let refused = |e: &InFlight| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
-    deliveries::end_as(sql, queue.id, "refused", &rows(refused))?;
-    for entry in in_flight.iter().filter(|e| e.answer == Err(Fault::Gone)) {
-        deliveries::reset_one(sql, queue.id, (&entry.intent).into())?;
-    }
-    Ok(())
-}
-
-/// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
-pub(crate) fn intent_durability() -> Durability {
-    if failpoint(Failpoint::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
-}
-
-/// Known documents that other people may see from now on.
-fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Option<ContainerId>)> {
-    let known = in_flight
-        .iter()
-        .filter(|entry| entry.queued.kind != ChangeKind::Delete)
-        .map(|entry| (&entry.queued, entry.intent.document))
-        .filter(|(queued, _)| {
-            let known = queued.visit.item.known.as_ref();
-            known.is_some_and(|known| known.acl_id != queued.acl_id || known.container != queued.container)
-        })
-        .map(|(queued, document)| (document, queued.acl_id, queued.container));
-    let mut rows: Vec<_> = known.collect();
-    // What is in one document has its access.
-    rows.dedup();
-    rows
-}
-
-/// Visits with the number of their answers, which stand side by side.
-fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
-    let visit = |entry: &InFlight| Arc::as_ptr(&entry.queued.visit);
-    let groups = in_flight.chunk_by(|one, next| visit(one) == visit(next));
-    groups.map(|group| (&*group[0].queued.visit, group.len())).collect()
-}
-
-/// Components that are about to be sent, with their names.
-fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
-    in_flight
-        .iter()
-        .filter(|entry| entry.queued.kind != ChangeKind::Delete)
-        .filter_map(|entry| {
-            let name = entry.queued.part.name.as_deref()?;
-            Some((entry.intent.document, entry.intent.component, name))
-        })
-        .collect()
-}
-
-/// Takes note of an answer.
-fn note(entry: &InFlight) {
-    entry.queued.visit.note(match &entry.answer {
-        Ok(()) => entry.queued.kind.outcome(entry.queued.first),
-        Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
-        Err(fault @ Fault::Passing { .. }) => Outcome::Again(fault.clone()),
-        // The output holds no such entry: it gets the record.
-        Err(Fault::Gone) => {
-            Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more"))
-        }
-    });
 }

@@ -13,7 +13,7 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, documents, jobs};
 
-use crate::visit::access_digest;
+use super::change::access_digest;
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -1,0 +1,107 @@
+//! A change of one entry: decided by a visit, queued for its output.
+
+use std::sync::Arc;
+
+use ingather_connector::model::decision::{Found, NOBODY};
+use ingather_connector::model::document::{Record, component_uri};
+use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::model::key::Hasher;
+use ingather_store::failpoints::{Failpoint, failpoint};
+
+use crate::visit::outcome::{Outcome, PendingVisit};
+
+/// Digest of what decides about access: equal references are equal access.
+pub(crate) fn access_digest(acl_id: Option<AclId>, container: Option<ContainerId>) -> Digest {
+    let container = container.map_or(0, |container| container.0);
+    let mixed = acl_id.map_or(0, |acl_id| acl_id.0).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
+        ^ container.rotate_left(32);
+    if mixed == 0 { NOBODY } else { Digest(mixed) }
+}
+
+/// A document, or something in it: the unit that outputs hold entries of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// 0 for the document itself.
+    pub(crate) id: i64,
+    /// Name inside the document; none for the document itself.
+    pub(crate) name: Option<Arc<str>>,
+    /// It could not be read when the document was read last: outputs hold it as it was before.
+    pub(crate) kept: bool,
+}
+
+impl Part {
+    /// The document itself.
+    pub(crate) fn whole() -> Part {
+        Part { id: 0, name: None, kept: false }
+    }
+
+    /// What is in a document by this name.
+    pub(crate) fn inside(hasher: &Hasher, name: &str) -> Part {
+        let id = hasher.hash(name.as_bytes());
+        // Zero is the document itself.
+        Part { id: if id == 0 { 1 } else { id }, name: Some(Arc::from(name)), kept: false }
+    }
+
+    /// What a look at the access of its document says of it; `kept`: the access when it was not read.
+    pub(crate) fn looked(&self, access: Digest, kept: Digest) -> Found {
+        match self.kept && !failpoint(Failpoint::NewAccessOnKeptComponent) {
+            true => Found::Unread { access: kept },
+            false => Found::Looked { access },
+        }
+    }
+
+    /// Its address, by that of the document.
+    pub(crate) fn uri(&self, document: String) -> String {
+        match &self.name {
+            Some(name) => component_uri(&document, name),
+            None => document,
+        }
+    }
+}
+
+/// A change that a visit decided for one output and one part; nothing of it is written yet.
+pub(crate) struct DecidedChange {
+    /// The output, by its index in the run.
+    pub(crate) output_index: usize,
+    pub(crate) part: Part,
+    pub(crate) record: Option<Arc<Record>>,
+    pub(crate) kind: ChangeKind,
+}
+
+/// What a change does at one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    Put { version: Digest, access: Digest },
+    Access { access: Digest },
+    Delete,
+}
+
+impl ChangeKind {
+    /// What it means for the balance when it is confirmed; `first`: nothing was ever confirmed before.
+    pub(crate) fn outcome(self, first: bool) -> Outcome {
+        match self {
+            ChangeKind::Put { .. } if first => Outcome::Added,
+            ChangeKind::Put { .. } => Outcome::Updated,
+            ChangeKind::Access { .. } => Outcome::Access,
+            ChangeKind::Delete => Outcome::Unchanged,
+        }
+    }
+}
+
+/// A change that waits in the queue of its output.
+pub(crate) struct QueuedChange {
+    pub(crate) visit: Arc<PendingVisit>,
+    pub(crate) part: Part,
+    pub(crate) uri: String,
+    pub(crate) kind: ChangeKind,
+    pub(crate) record: Option<Arc<Record>>,
+    pub(crate) acl_id: Option<AclId>,
+    pub(crate) container: Option<ContainerId>,
+    pub(crate) first: bool,
+}
+
+impl QueuedChange {
+    pub(crate) fn bytes(&self) -> usize {
+        self.record.as_ref().map_or(256, |record| record.bytes())
+    }
+}

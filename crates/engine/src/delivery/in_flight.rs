@@ -1,0 +1,122 @@
+//! Changes that are on their way to an output: written as intents, not confirmed.
+
+use std::sync::Arc;
+
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest};
+use ingather_store::definitions::{self, Defined};
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::{Durability, Sql, StoreError};
+
+use super::change::{ChangeKind, QueuedChange};
+use super::next_owner::NextOwner;
+use crate::visit::outcome::{Outcome, PendingVisit};
+
+/// A change that is written in the delivery log and was handed to the output, or is about to be.
+pub(super) struct InFlight {
+    pub(super) queued: QueuedChange,
+    pub(super) intent: Intent,
+    /// The record whose access is sent, for outputs that judge by what they are told.
+    pub(super) speaks_of: Option<Digest>,
+    /// The entry of another owner is already what this change would make it, or has to stay.
+    pub(super) nothing_to_send: bool,
+    /// Who owns the entry once this owner has left it.
+    pub(super) next_owner: Option<NextOwner>,
+    pub(super) answer: std::result::Result<(), Fault>,
+}
+
+/// Writes what the output answered: confirmations, removals, refusals, and what other owners have to know of them.
+pub(super) fn write_answers(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    now: i64,
+    in_flight: &[InFlight],
+    told: &[Defined],
+) -> std::result::Result<(), StoreError> {
+    let rows = |wanted: fn(&InFlight) -> bool| -> Vec<Answered> {
+        in_flight.iter().filter(|entry| wanted(entry)).map(|entry| (&entry.intent).into()).collect()
+    };
+    deliveries::confirm(
+        sql,
+        output,
+        now,
+        Confirmed::Record,
+        &rows(|e| e.answer.is_ok() && !e.nothing_to_send && matches!(e.queued.kind, ChangeKind::Put { .. })),
+    )?;
+    deliveries::confirm(
+        sql,
+        output,
+        now,
+        Confirmed::Access,
+        &rows(|e| e.answer.is_ok() && matches!(e.queued.kind, ChangeKind::Access { .. })),
+    )?;
+    deliveries::remove(sql, output, &rows(|e| e.answer.is_ok() && e.queued.kind == ChangeKind::Delete))?;
+    for entry in in_flight.iter().filter(|entry| entry.answer.is_ok()) {
+        entry
+            .next_owner
+            .iter()
+            .try_for_each(|next_owner| next_owner.complete(sql, output, &entry.intent, now))?;
+    }
+    definitions::confirm(sql, output, told)?;
+    let refused = |e: &InFlight| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
+    deliveries::end_as(sql, output, "refused", &rows(refused))?;
+    for entry in in_flight.iter().filter(|e| e.answer == Err(Fault::Gone)) {
+        deliveries::reset_one(sql, output, (&entry.intent).into())?;
+    }
+    Ok(())
+}
+
+/// Known documents that other people may see from now on.
+pub(super) fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Option<ContainerId>)> {
+    let known = in_flight
+        .iter()
+        .filter(|entry| entry.queued.kind != ChangeKind::Delete)
+        .map(|entry| (&entry.queued, entry.intent.document))
+        .filter(|(queued, _)| {
+            let known = queued.visit.item.known.as_ref();
+            known.is_some_and(|known| known.acl_id != queued.acl_id || known.container != queued.container)
+        })
+        .map(|(queued, document)| (document, queued.acl_id, queued.container));
+    let mut rows: Vec<_> = known.collect();
+    // What is in one document has its access.
+    rows.dedup();
+    rows
+}
+
+/// Visits with the number of their answers, which stand side by side.
+pub(super) fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
+    let visit = |entry: &InFlight| Arc::as_ptr(&entry.queued.visit);
+    let groups = in_flight.chunk_by(|one, next| visit(one) == visit(next));
+    groups.map(|group| (&*group[0].queued.visit, group.len())).collect()
+}
+
+/// Components that are about to be sent, with their names.
+pub(super) fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
+    in_flight
+        .iter()
+        .filter(|entry| entry.queued.kind != ChangeKind::Delete)
+        .filter_map(|entry| {
+            let name = entry.queued.part.name.as_deref()?;
+            Some((entry.intent.document, entry.intent.component, name))
+        })
+        .collect()
+}
+
+/// Takes note of an answer.
+pub(super) fn note(entry: &InFlight) {
+    entry.queued.visit.note(match &entry.answer {
+        Ok(()) => entry.queued.kind.outcome(entry.queued.first),
+        Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
+        Err(fault @ Fault::Passing { .. }) => Outcome::Again(fault.clone()),
+        // The output holds no such entry: it gets the record.
+        Err(Fault::Gone) => {
+            Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more"))
+        }
+    });
+}
+
+/// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
+pub(crate) fn intent_durability() -> Durability {
+    if failpoint(Failpoint::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
+}

@@ -1,0 +1,112 @@
+//! A visit whose changes are on their way to outputs, and what becomes of its document.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use ingather_connector::model::fault::{Fault, Reason};
+use ingather_store::documents::DocumentUpdate;
+use ingather_store::extracts::Extract;
+
+use crate::dispatcher::WorkItem;
+
+/// Code of a failure: the document, or a folder above it, changed each time that it was looked at.
+pub(crate) const UNSTEADY: &str = "unsteady";
+
+/// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Unchanged,
+    Access,
+    Updated,
+    Added,
+    Skipped(Reason),
+    Failed(Reason),
+    /// Try again; the fault says when.
+    Again(Fault),
+    /// The source does not have it any more: the sweep decides.
+    Vanished,
+}
+
+impl Outcome {
+    fn rank(&self) -> u8 {
+        match self {
+            Outcome::Unchanged => 0,
+            Outcome::Access => 1,
+            Outcome::Updated => 2,
+            Outcome::Added => 3,
+            Outcome::Skipped(_) => 4,
+            Outcome::Failed(_) => 5,
+            Outcome::Again(_) => 6,
+            Outcome::Vanished => 7,
+        }
+    }
+
+    /// The more telling one of two.
+    pub(crate) fn or(self, other: Outcome) -> Outcome {
+        if other.rank() > self.rank() { other } else { self }
+    }
+}
+
+/// What is written beside the document itself when a visit that read it is complete.
+#[derive(Debug, Default)]
+pub(crate) struct VisitArtifacts {
+    /// Components that stay as they were; none when the document was not read, or had none.
+    pub(crate) kept: Option<Vec<i64>>,
+    /// What the pipeline made, when the job keeps that.
+    pub(crate) extract: Option<Box<Extract>>,
+    /// Not all that is in the document could be read.
+    pub(crate) partial: bool,
+}
+
+/// A visit whose changes wait for the answers of outputs. It is complete once the last of them is on disk.
+pub(crate) struct PendingVisit {
+    pub(crate) item: WorkItem,
+    /// What the inventory will hold of it; none when the visit found nothing to write.
+    pub(crate) update: Option<DocumentUpdate>,
+    outcome: Mutex<Outcome>,
+    pub(super) artifacts: VisitArtifacts,
+    /// Changes that outputs have not answered yet.
+    open: AtomicUsize,
+}
+
+impl PendingVisit {
+    pub(crate) fn new(
+        item: WorkItem,
+        update: Option<DocumentUpdate>,
+        outcome: Outcome,
+        outputs: usize,
+    ) -> PendingVisit {
+        PendingVisit {
+            item,
+            update,
+            outcome: Mutex::new(outcome),
+            artifacts: VisitArtifacts::default(),
+            open: AtomicUsize::new(outputs),
+        }
+    }
+
+    /// Adds what is written beside the document when the visit is complete.
+    pub(crate) fn with(self, artifacts: VisitArtifacts) -> PendingVisit {
+        PendingVisit { artifacts, ..self }
+    }
+
+    /// Takes note of what one output says; the more telling outcome stays.
+    pub(crate) fn note(&self, outcome: Outcome) {
+        let mut kept = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = kept.clone().or(outcome);
+    }
+
+    /// Whether it waits for these answers only, which the one who asks has: all others are on disk.
+    pub(crate) fn waits_for(&self, answers: usize) -> bool {
+        self.open.load(Ordering::Acquire) == answers
+    }
+
+    /// So many answers are on disk; true when they were the last ones.
+    pub(crate) fn close(&self, answers: usize) -> bool {
+        self.open.fetch_sub(answers, Ordering::AcqRel) == answers
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
