@@ -67,7 +67,7 @@ impl From<StoreError> for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match &error {
-            EngineError::Refused(_) => Failure::usage(error.to_string()),
+            EngineError::Refused { .. } => Failure::usage(error.to_string()),
             EngineError::Store(_) | EngineError::Output { .. } => Failure::unable(error.to_string()),
         }
     }

@@ -273,7 +273,7 @@ impl Standing {
     pub fn of_fault(fault: Fault, key: &str) -> Standing {
         match fault {
             Fault::Gone => Standing::Absent(Reason::new("absent", format!("`{key}` is not there"))),
-            Fault::Refused(reason) if reason.code == "unreadable" => Standing::Closed(reason),
+            Fault::Unreadable(reason) => Standing::Closed(reason),
             Fault::Refused(reason) => Standing::Left(reason),
             Fault::Passing { reason, .. } | Fault::Broken(reason) => Standing::Unknown(reason),
         }

@@ -196,7 +196,7 @@ impl Source {
         match root::open(&self.root, None) {
             Ok(root) if *self.base().get_or_insert(root.base()) == root.base() => Ok(root),
             Ok(_) => Err(elsewhere("is not the folder that was listed; is its disk mounted?")),
-            Err(Fault::Refused(reason)) if reason.code == "unreadable" => Err(Fault::Refused(reason)),
+            Err(fault @ Fault::Unreadable(_)) => Err(fault),
             Err(Fault::Gone) => Err(elsewhere("is not there now; is its disk mounted?")),
             Err(other) => Err(Fault::passing("root", other.reason().message)),
         }
@@ -452,10 +452,7 @@ impl Repository for Disk {
 
 /// A listing that cannot begin because a folder is closed: nothing is proven, but who may pass counts at once.
 fn closed(containers: Vec<ContainerReport>, fault: Fault) -> Result<Box<dyn Listing>, Fault> {
-    let reason = fault.reason();
-    if reason.code != "unreadable" {
-        return Err(fault);
-    }
+    let Fault::Unreadable(reason) = fault else { return Err(fault) };
     let blind = vec![BlindSpot {
         scope: Scope::Folder(String::new()),
         cause: reason.code,

@@ -8,7 +8,7 @@ use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId};
 use ingather_connector::model::limits;
 use ingather_store::{Reader, Sql, StoreError, containers, deliveries, jobs};
 
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 
 /// Longer than any path can be.
 pub(crate) const CHAIN_MAX: usize = 100_000;
@@ -55,8 +55,7 @@ pub fn for_tokens_in(
 
 /// More access changes are on their way than can be taken into account.
 pub fn too_many() -> EngineError {
-    EngineError::Refused(
-        "more access changes are on their way than a search can take into account; let `ingather sync` finish"
+    EngineError::refused(Refusal::Busy, "more access changes are on their way than a search can take into account; let `ingather sync` finish"
             .to_owned(),
     )
 }

@@ -26,8 +26,8 @@ pub(crate) struct WorkItem {
     pub(crate) container: Option<ContainerId>,
     /// Why.
     pub(crate) reason: VisitReason,
-    /// How often the visit was requested when it was claimed; 0 for a new document, which waits without a row in `queue`.
-    pub(crate) request_count: i64,
+    /// How often the visit was requested when it was claimed; none for a new document, which waits without a row in `queue`.
+    pub(crate) request_count: Option<i64>,
     /// Version as listed.
     pub(crate) version: Digest,
     /// Access version as listed.

@@ -59,7 +59,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             key_hash: stored.known.key_hash,
             container: run.container_of_waiting(stored.known.id.0).or(stored.known.container),
             reason,
-            request_count,
+            request_count: Some(request_count),
             version: stored.known.version,
             access: stored.known.access,
             identity: stored.identity,

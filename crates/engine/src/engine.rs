@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use ingather_connector::call::{Call, Cancel, Clock};
 use ingather_connector::model::balance::{Balance, counted};
 use ingather_connector::model::job::{Definition, RunKind};
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::model::scope::BlindSpot;
 use ingather_connector::registry::Registry;
 use ingather_connector::repository::{HostContext, Repository};
@@ -21,7 +22,7 @@ use crate::delivery::sender::Sender;
 use crate::delivery::telling;
 use crate::dispatcher::Dispatcher;
 use crate::drain::{drain, renew};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::outputs;
 use crate::progress::Progress;
@@ -105,13 +106,14 @@ impl Engine {
     /// When there is no such connector, or its settings are wrong.
     pub fn repository(&self, kind: &str, definition: &Definition) -> Result<Arc<dyn Repository>> {
         let known = self.registry.repository(kind).ok_or_else(|| {
-            EngineError::Refused(format!(
-                "job {}: there is no repository connector `{kind}`",
-                definition.name
-            ))
+            EngineError::refused(
+                Refusal::NoSuchConnector,
+                format!("job {}: there is no repository connector `{kind}`", definition.name),
+            )
         })?;
-        (known.open)(&definition.source, &self.host)
-            .map_err(|fault| EngineError::Refused(format!("job {}: {fault}", definition.name)))
+        (known.open)(&definition.source, &self.host).map_err(|fault| {
+            EngineError::refused(Refusal::Definition, format!("job {}: {fault}", definition.name))
+        })
     }
 
     /// Runs a job once.
@@ -132,7 +134,7 @@ impl Engine {
         crate::visit::extracts::forget_unwanted(&run)?;
         for queue in &run.outputs {
             queue.output().iter_mut().for_each(|opened| {
-                opened.begin(&run.job_name, Some(run.number), options.kind.word());
+                opened.begin(&run.job_name, Some(run.number), options.kind.as_str());
             });
         }
         let worked = self.work(&run, known, options);
@@ -147,15 +149,16 @@ impl Engine {
         let stopped = self.cancel.cancelled();
         if writes {
             let outcome = match (&ended, stopped) {
-                (Err(_), _) => "failed",
-                (_, true) => "stopped",
-                _ if error.is_some() => "failed",
-                _ => "done",
+                (Err(_), _) => RunOutcome::Failed,
+                (_, true) => RunOutcome::Stopped,
+                _ if error.is_some() => RunOutcome::Failed,
+                _ => RunOutcome::Done,
             };
             if let Err(failed) = telling::tell_end(&run, outcome) {
                 error.get_or_insert_with(|| failed.to_string());
             }
-            let outcome = if error.is_some() && outcome == "done" { "failed" } else { outcome };
+            let outcome =
+                if error.is_some() && outcome == RunOutcome::Done { RunOutcome::Failed } else { outcome };
             let outcome = self.end(&run, outcome, error.as_deref());
             // The first error is the one to tell.
             if ended.is_ok() {
@@ -258,10 +261,10 @@ impl Engine {
                 (None, _) => outputs::pretended(&self.registry, name)?,
             };
             let kind = self.registry.output(&connection.kind).ok_or_else(|| {
-                EngineError::Refused(format!(
-                    "output {name}: this program has no connector `{}`",
-                    connection.kind
-                ))
+                EngineError::refused(
+                    Refusal::NoSuchConnector,
+                    format!("output {name}: this program has no connector `{}`", connection.kind),
+                )
             })?;
             let opened = match &self.writer {
                 Some((store, lease)) if writes => Some(outputs::open(
@@ -444,7 +447,7 @@ impl Engine {
             if left.kept > 0 || self.cancel.cancelled() {
                 definition.retired.push(name);
             }
-            remover.end(connection.id, Some(run.number), "done", *lock(&run.balance))?;
+            remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.balance))?;
         }
         remover.store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
@@ -478,7 +481,7 @@ impl Engine {
         Ok(())
     }
 
-    fn end(&self, run: &Run, outcome: &'static str, error: Option<&str>) -> Result<()> {
+    fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         let now = self.clock.now();
         let balance = *lock(&run.balance);

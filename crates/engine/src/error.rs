@@ -3,7 +3,7 @@
 use ingather_connector::model::fault::Fault;
 use ingather_store::StoreError;
 
-/// What stopped the work.
+/// What stopped the work. [`EngineError::code`] is stable: exit codes of the command line and statuses of a service go by it.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store.
@@ -17,9 +17,79 @@ pub enum EngineError {
         /// Why.
         fault: Fault,
     },
-    /// A source or a definition that cannot work.
-    #[error("{0}")]
-    Refused(String),
+    /// What was asked for cannot be done as things are.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// Sentence for a person, with what to do next.
+        message: String,
+    },
+}
+
+/// Why something that was asked for is not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// This program has no connector or transform of that name.
+    NoSuchConnector,
+    /// There is no output of that name, or the name lacks what its kind needs.
+    NoSuchOutput,
+    /// There is no document, or nothing in it, of that name.
+    NoSuchDocument,
+    /// There is no job of that name.
+    NoSuchJob,
+    /// The definition of a job cannot work.
+    Definition,
+    /// The source cannot be looked at.
+    Source,
+    /// The job is being deleted.
+    Deleting,
+    /// The run is not the last one, or holds nothing.
+    NothingHeld,
+    /// The store is open for reading only.
+    ReadOnly,
+    /// A person stopped it.
+    Stopped,
+    /// The machine has no room, memory or threads left for it.
+    Resources,
+    /// A bound of the program is met; it goes by when a run ends.
+    Busy,
+}
+
+impl Refusal {
+    /// Stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Refusal::NoSuchConnector => "no_such_connector",
+            Refusal::NoSuchOutput => "no_such_output",
+            Refusal::NoSuchDocument => "no_such_document",
+            Refusal::NoSuchJob => "no_such_job",
+            Refusal::Definition => "definition",
+            Refusal::Source => "source",
+            Refusal::Deleting => "deleting",
+            Refusal::NothingHeld => "nothing_held",
+            Refusal::ReadOnly => "read_only",
+            Refusal::Stopped => "stopped",
+            Refusal::Resources => "resources",
+            Refusal::Busy => "busy",
+        }
+    }
+}
+
+impl EngineError {
+    /// A refusal with its sentence.
+    pub fn refused(refusal: Refusal, message: impl Into<String>) -> EngineError {
+        EngineError::Refused { refusal, message: message.into() }
+    }
+
+    /// Stable word for what went wrong.
+    pub fn code(&self) -> &'static str {
+        match self {
+            EngineError::Store(error) => error.code(),
+            EngineError::Output { .. } => "output",
+            EngineError::Refused { refusal, .. } => refusal.as_str(),
+        }
+    }
 }
 
 /// Short form.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ingather_connector::model::lifecycle::outcome::GuardState;
 use ingather_connector::repository::Presence;
 use ingather_store::connections::{self, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -10,7 +11,7 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, StoreError, deliveries, documents, queue, runs};
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
@@ -60,16 +61,22 @@ impl Engine {
     /// `Refused` when a later run has listed again, or nothing is held.
     pub fn confirm(&self, job: &Job, kind: &str, number: i64, progress: Arc<Progress>) -> Result<Removed> {
         if job.run != number && !failpoint(Failpoint::OlderRemovalCarriedOut) {
-            return Err(EngineError::Refused(format!(
-                "run {number} of {} is not its last one; run {} has looked again: see `ingather job held {}`",
-                job.name, job.run, job.name
-            )));
+            return Err(EngineError::refused(
+                Refusal::NothingHeld,
+                format!(
+                    "run {number} of {} is not its last one; run {} has looked again: see `ingather job held {}`",
+                    job.name, job.run, job.name
+                ),
+            ));
         }
         let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, number))? else {
-            return Err(EngineError::Refused(format!(
-                "no removals of run {number} of job {} are held; see `ingather job runs {}`",
-                job.name, job.name
-            )));
+            return Err(EngineError::refused(
+                Refusal::NothingHeld,
+                format!(
+                    "no removals of run {number} of job {} are held; see `ingather job runs {}`",
+                    job.name, job.name
+                ),
+            ));
         };
         let mut remover = self.remover_for(job, kind, progress, Some(number))?;
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
@@ -96,7 +103,7 @@ impl Engine {
             remover.store.write(Durability::Synced, |sql| {
                 remover.lease.fence(sql)?;
                 runs::count_removed(sql, job.id, number, removed.deleted)?;
-                runs::release(sql, job.id, number, "confirmed")
+                runs::release(sql, job.id, number, GuardState::Confirmed)
             })?;
         }
         remover.end_all(Some(number), removed)?;
@@ -132,10 +139,9 @@ impl Engine {
         progress: Arc<Progress>,
         run: Option<i64>,
     ) -> Result<Remover> {
-        let (store, lease) = self
-            .writer
-            .as_ref()
-            .ok_or_else(|| EngineError::Refused("the store is open for reading only".to_owned()))?;
+        let (store, lease) = self.writer.as_ref().ok_or_else(|| {
+            EngineError::refused(Refusal::ReadOnly, "the store is open for reading only".to_owned())
+        })?;
         let mut remover = Remover {
             store: store.clone(),
             lease: lease.clone(),
@@ -155,7 +161,7 @@ impl Engine {
             match self.add_target(&mut remover, &connection, job, run, work) {
                 // An output that holds nothing of the job need not be there. When it is, opening it tells whether it
                 // fits the delivery log: it may hold what an inventory of an earlier day does not know.
-                Err(EngineError::Output { .. } | EngineError::Refused(_)) if held.is_empty() => {}
+                Err(EngineError::Output { .. } | EngineError::Refused { .. }) if held.is_empty() => {}
                 added => added?,
             }
         }

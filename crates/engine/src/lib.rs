@@ -23,4 +23,4 @@ mod sweep;
 mod visit;
 
 pub use engine::{Engine, Mode, Options, Report};
-pub use error::EngineError;
+pub use error::{EngineError, Refusal};

@@ -268,7 +268,7 @@ impl<'r> Lister<'r> {
             known: None,
             container: new.container,
             reason: VisitReason::New,
-            request_count: 0,
+            request_count: None,
             version: new.version,
             access: new.access,
             identity: new.identity,
@@ -410,7 +410,7 @@ impl<'r> Lister<'r> {
                 known: Some(known),
                 container: item.listed.container,
                 reason,
-                request_count: 0,
+                request_count: None,
                 version: item.listed.version,
                 access: item.listed.access,
                 identity: item.item.identity,
@@ -451,7 +451,7 @@ impl<'r> Lister<'r> {
             rows.into_iter().map(|(id, n, cause)| (id, (n, cause))).collect();
         for item in changed {
             if let Some((request_count, reason)) = rows.get(&item.id) {
-                item.request_count = *request_count;
+                item.request_count = Some(*request_count);
                 // A look at access that waited since an earlier run still goes first.
                 item.reason = if *reason == VisitReason::Access { VisitReason::Access } else { item.reason };
             }

@@ -18,7 +18,7 @@ pub use crate::delivery::misfit::{Misfit, misfit};
 
 use crate::delivery::opened::{Opened, new_session};
 use crate::delivery::opening;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 
 /// Rows of a lost output that are marked per transaction.
 const RESET_ROWS: i64 = 10_000;
@@ -76,7 +76,10 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
     };
     let known = registry.output(kind).ok_or_else(|| {
         let names: Vec<&str> = registry.outputs.iter().map(|kind| kind.name).collect();
-        EngineError::Refused(format!("there is no output `{name}`; this program has {}", names.join(", ")))
+        EngineError::refused(
+            Refusal::NoSuchOutput,
+            format!("there is no output `{name}`; this program has {}", names.join(", ")),
+        )
     })?;
     let schema = (known.schema)();
     let has = |part: &str| match schema.get(part) {
@@ -85,12 +88,14 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
         _ => false,
     };
     match file {
-        Some(_) if !has("properties") => Err(EngineError::Refused(format!(
-            "output `{name}` cannot be: {kind} takes no file; write `{kind}`"
-        ))),
-        None | Some("") if has("required") => {
-            Err(EngineError::Refused(format!("output `{name}` names no file; write {kind}:FILE")))
-        }
+        Some(_) if !has("properties") => Err(EngineError::refused(
+            Refusal::NoSuchOutput,
+            format!("output `{name}` cannot be: {kind} takes no file; write `{kind}`"),
+        )),
+        None | Some("") if has("required") => Err(EngineError::refused(
+            Refusal::NoSuchOutput,
+            format!("output `{name}` names no file; write {kind}:FILE"),
+        )),
         Some(file) => Ok((known.name, serde_json::json!({ "file": file }))),
         None => Ok((known.name, serde_json::json!({}))),
     }
@@ -165,10 +170,10 @@ fn record_generation(
 /// The connector of an output.
 pub(crate) fn kind<'r>(registry: &'r Registry, connection: &Connection) -> Result<&'r OutputKind> {
     registry.output(&connection.kind).ok_or_else(|| {
-        EngineError::Refused(format!(
-            "output {}: this program has no connector `{}`",
-            connection.name, connection.kind
-        ))
+        EngineError::refused(
+            Refusal::NoSuchConnector,
+            format!("output {}: this program has no connector `{}`", connection.name, connection.kind),
+        )
     })
 }
 

@@ -7,6 +7,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
 use ingather_connector::model::key::{DocumentKey, Hasher};
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op, OutputCapabilities};
 use ingather_connector::repository::Repository;
@@ -24,7 +25,7 @@ use crate::delivery::in_flight::intent_durability;
 use crate::delivery::next_owner::NextOwner;
 use crate::delivery::opened::Opened;
 use crate::delivery::telling::{Desk, ends, note_loss, tell};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::progress::Progress;
 
 /// An output that removals are sent to.
@@ -236,7 +237,10 @@ impl Remover {
 
     fn send(&mut self, output: ConnectionId, leaving: &mut [Leaving], draft: &Draft) -> Result<Option<Done>> {
         let Some(target) = self.targets.get_mut(&output) else {
-            return Err(EngineError::Refused(format!("output {} of this store is not open", output.0)));
+            return Err(EngineError::refused(
+                Refusal::NoSuchOutput,
+                format!("output {} of this store is not open", output.0),
+            ));
         };
         let capabilities = target.opened.capabilities;
         let stays = |one: &Leaving| one.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
@@ -320,7 +324,7 @@ impl Remover {
         &mut self,
         output: ConnectionId,
         run: Option<i64>,
-        outcome: &'static str,
+        outcome: RunOutcome,
         balance: Balance,
     ) -> Result<()> {
         let desk = Desk { store: &self.store, lease: &self.lease, call: &self.call };
@@ -334,7 +338,7 @@ impl Remover {
 
     /// The same for every output that was opened for it.
     pub(crate) fn end_all(&mut self, run: Option<i64>, removed: Removed) -> Result<()> {
-        let outcome = if self.call.cancel.cancelled() { "stopped" } else { "done" };
+        let outcome = if self.call.cancel.cancelled() { RunOutcome::Stopped } else { RunOutcome::Done };
         let balance = Balance { deleted: removed.deleted, kept: removed.kept, ..Balance::default() };
         let outputs: Vec<ConnectionId> = self.targets.keys().copied().collect();
         outputs.into_iter().try_for_each(|output| self.end(output, run, outcome, balance))

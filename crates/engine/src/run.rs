@@ -9,22 +9,23 @@ use ingather_connector::model::balance::Balance;
 use ingather_connector::model::ids::{ContainerId, Digest};
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::key::Hasher;
+use ingather_connector::model::lifecycle::outcome::{FailureCode, FailureKind, GuardState};
 use ingather_connector::model::limits;
 use ingather_connector::repository::Repository;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
+use ingather_store::queue::FailedDocument;
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
 use roaring::RoaringTreemap;
 
 use crate::containers::{Acls, Containers};
 use crate::delivery::output_queue::OutputQueue;
 use crate::dispatcher::Dispatcher;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
-use crate::visit::outcome::UNSTEADY;
 use crate::visit::pipeline::Pipeline;
 
 /// One run under way, shared by its threads.
@@ -213,25 +214,25 @@ impl Known {
             unreadable: RoaringTreemap::new(),
             attempts: HashMap::new(),
         };
-        for kind in ["failed", "skipped", "retrying"] {
+        for kind in [FailureKind::Failed, FailureKind::Skipped, FailureKind::Retrying] {
             let mut after = 0;
             loop {
                 let rows = queue::failures(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
-                let Some((last, ..)) = rows.last() else { break };
-                after = *last;
-                for (id, attempts, code, _) in rows {
+                let Some(last) = rows.last() else { break };
+                after = last.document;
+                for FailedDocument { document: id, attempts, code } in rows {
                     match kind {
-                        "failed" => known.failed.insert(id as u64),
-                        "skipped" => known.skipped.insert(id as u64),
+                        FailureKind::Failed => known.failed.insert(id as u64),
+                        FailureKind::Skipped => known.skipped.insert(id as u64),
                         // What changes all the time has all its attempts in each run.
-                        _ if code == UNSTEADY => false,
-                        _ => {
+                        FailureKind::Retrying if code == Some(FailureCode::Unsteady) => false,
+                        FailureKind::Retrying => {
                             let rested = i64::from(failpoint(Failpoint::RetryCountedWhilePaused));
                             let made = u32::try_from(attempts + rested).unwrap_or(u32::MAX);
                             known.attempts.insert(id, made).is_none()
                         }
                     };
-                    if code == "unreadable" {
+                    if code == Some(FailureCode::Unreadable) {
                         known.unreadable.insert(id as u64);
                     }
                 }
@@ -246,18 +247,18 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
     let number = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
-        runs::open(sql, job.id, number, kind.word(), now)?;
+        runs::open(sql, job.id, number, kind, now)?;
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
-            runs::release(sql, job.id, number - 1, "void")?;
+            runs::release(sql, job.id, number - 1, GuardState::Void)?;
         }
         Ok(Some(number))
     })?;
     number.ok_or_else(|| {
-        EngineError::Refused(format!(
-            "job {} is being deleted; `ingather job delete {}` goes on with it",
-            job.name, job.name
-        ))
+        EngineError::refused(
+            Refusal::Deleting,
+            format!("job {} is being deleted; `ingather job delete {}` goes on with it", job.name, job.name),
+        )
     })
 }
 
@@ -282,9 +283,12 @@ pub(crate) fn start<'scope, 'env>(
     match std::thread::Builder::new().spawn_scoped(scope, work) {
         Ok(thread) => Some(thread),
         Err(error) => {
-            run.dispatcher.fail(EngineError::Refused(format!(
-                "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
-            )));
+            run.dispatcher.fail(EngineError::refused(
+                Refusal::Resources,
+                format!(
+                    "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
+                ),
+            ));
             run.outputs.iter().for_each(OutputQueue::notify);
             None
         }

@@ -6,6 +6,7 @@ use ingather_connector::model::balance;
 use ingather_connector::model::guard::Guard;
 use ingather_connector::model::ids::ContainerId;
 use ingather_connector::model::key::DocumentKey;
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::model::limits;
 use ingather_connector::model::scope::{Absence, BlindSpot};
 use ingather_connector::repository::Presence;
@@ -55,7 +56,7 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
     result.listed -= &*lock(&run.vanished);
     if failpoint(Failpoint::InterruptedListingContinued) {
         let runs = run.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
-        for before in runs.iter().filter(|before| before.outcome.as_deref() == Some("interrupted")) {
+        for before in runs.iter().filter(|before| before.outcome == Some(RunOutcome::Interrupted)) {
             for ids in run.reader.read(|sql| runs::listed_ids(sql, run.job.id, before.number))? {
                 result.listed |= id_set::from_bytes(&ids)?;
             }

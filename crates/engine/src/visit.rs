@@ -185,7 +185,7 @@ impl<'r> Visitor<'r> {
                 let update = DocumentUpdate { raw: Some(passed.content), ..self.update(&observed, acl_id) };
                 self.made(update, observed.record, passed)
             }
-            Err(fault) if fault.reason().code == "unreadable" => self.unreadable(fault),
+            Err(fault @ Fault::Unreadable(_)) => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
         }
     }
@@ -345,8 +345,7 @@ impl<'r> Visitor<'r> {
         let outcome = match fault {
             Fault::Gone => Outcome::Vanished,
             Fault::Passing { .. } => Outcome::Again(fault),
-            Fault::Broken(_) => Outcome::Failed(reason),
-            Fault::Refused(_) if reason.code == "unreadable" => Outcome::Failed(reason),
+            Fault::Broken(_) | Fault::Unreadable(_) => Outcome::Failed(reason),
             Fault::Refused(_) => return self.declined(reason),
         };
         // What failed is tried again when it changes: the versions that were listed are the ones that failed.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::lifecycle::outcome::FailureCode;
+
 /// A failure, told so that the engine knows what follows and a person knows what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
@@ -18,6 +20,9 @@ pub enum Fault {
     },
     /// It was answered with no, and will be until something changes.
     Refused(Reason),
+    /// The source does not let this reader have it. It counts as failed, and outputs keep what they hold of it until then for those who
+    /// may still see it; it is tried again when it changes, and when another reader asks.
+    Unreadable(Reason),
     /// It is not there any more.
     Gone,
     /// It cannot be read or understood as it is.
@@ -86,6 +91,11 @@ impl Fault {
         Fault::Refused(Reason::new(code, message))
     }
 
+    /// Something that this reader may not have; its code is [`FailureCode::Unreadable`].
+    pub fn unreadable(message: impl Into<String>) -> Fault {
+        Fault::Unreadable(Reason::new(FailureCode::Unreadable.as_str(), message))
+    }
+
     /// Something that cannot be read or understood.
     pub fn broken(code: &str, message: impl Into<String>) -> Fault {
         Fault::Broken(Reason::new(code, message))
@@ -94,7 +104,10 @@ impl Fault {
     /// The reason, for people and reports.
     pub fn reason(&self) -> Reason {
         match self {
-            Fault::Passing { reason, .. } | Fault::Refused(reason) | Fault::Broken(reason) => reason.clone(),
+            Fault::Passing { reason, .. }
+            | Fault::Refused(reason)
+            | Fault::Unreadable(reason)
+            | Fault::Broken(reason) => reason.clone(),
             Fault::Gone => Reason::new("gone", "it is not there any more"),
         }
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard::Guard;
 use crate::ids::Digest;
+use crate::lifecycle::words;
 
 /// The definition of a job, as stored, exported and compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,22 +106,22 @@ impl Definition {
     }
 }
 
-/// How a run looks at its source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunKind {
-    /// Everything is listed; what is gone is removed.
-    Full,
-    /// What is new or changed only; nothing is removed.
-    Minimal,
+words! {
+    /// The role of a connection.
+    pub enum Role {
+        /// Where content lives.
+        Repository = "repository",
+        /// What holds entries.
+        Output = "output",
+    }
 }
 
-impl RunKind {
-    /// The word in the store.
-    pub fn word(self) -> &'static str {
-        match self {
-            RunKind::Full => "full",
-            RunKind::Minimal => "minimal",
-        }
+words! {
+    /// How a run looks at its source.
+    pub enum RunKind {
+        /// Everything is listed; what is gone is removed.
+        Full = "full",
+        /// What is new or changed only; nothing is removed.
+        Minimal = "minimal",
     }
 }

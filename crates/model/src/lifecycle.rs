@@ -5,6 +5,7 @@
 
 pub mod arrows;
 pub mod facts;
+pub mod outcome;
 pub mod page;
 pub mod projection;
 pub mod rules;
@@ -12,7 +13,7 @@ pub mod steps;
 mod words;
 
 pub use page::markdown;
-use words::words;
+pub(crate) use words::words;
 
 /// One row: from any of these states, on this event, to that state.
 #[derive(Clone, Copy, Debug)]

@@ -36,7 +36,7 @@ pub enum Next {
 pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
     match fault {
         Fault::Gone => Next::Vanish,
-        Fault::Refused(_) | Fault::Broken(_) => Next::Fail,
+        Fault::Refused(_) | Fault::Unreadable(_) | Fault::Broken(_) => Next::Fail,
         Fault::Passing { retry_in_ms, when_exhausted, .. } => {
             if attempts.made >= fault.attempts_max(attempts.most) {
                 return match when_exhausted {

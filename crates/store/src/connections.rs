@@ -1,30 +1,12 @@
 //! Connections: a connector with its settings, by role and name.
 
 use ingather_model::ids::ConnectionId;
+pub use ingather_model::job::Role;
 
 use crate::db::{Row, Sql, Value};
 use crate::documents::{next_id, take_ids};
 use crate::error::{Result, StoreError};
 use crate::queries;
-
-/// The role of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Where content lives.
-    Repository,
-    /// What holds entries.
-    Output,
-}
-
-impl Role {
-    /// The word in the store and in definitions.
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::Repository => "repository",
-            Role::Output => "output",
-        }
-    }
-}
 
 /// A connection as stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +52,7 @@ fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
 
 /// The connection of that role and name.
 pub fn find(sql: &mut Sql<'_>, role: Role, name: &str) -> Result<Option<Connection>> {
-    let values = [Value::Text(role.word()), Value::Text(name)];
+    let values = [Value::Text(role.as_str()), Value::Text(name)];
     sql.one(&queries::CONNECTION_FIND, &values, |row| read(row.int(0)?, row, 1))
 }
 
@@ -79,10 +61,28 @@ pub fn get(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<Connection>> {
     sql.one(&queries::CONNECTION_BY_HANDLE, &[Value::Int(id.0)], |row| read(id.0, row, 0))
 }
 
-/// All connections, with their roles' words.
-pub fn list(sql: &mut Sql<'_>) -> Result<Vec<(String, String, String, serde_json::Value)>> {
+/// A connection as a declaration has it.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// Its role.
+    pub role: Role,
+    /// Kind of its connector.
+    pub kind: String,
+    /// Name, unique in its role.
+    pub name: String,
+    /// Settings of its connector.
+    pub settings: serde_json::Value,
+}
+
+/// All connections.
+pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Declared>> {
     sql.query(&queries::CONNECTION_LIST, &[], |row| {
-        Ok((row.text(1)?, row.text(2)?, row.text(3)?, settings(&row.text(4)?)?))
+        Ok(Declared {
+            role: row.word(1, Role::parse)?,
+            kind: row.text(2)?,
+            name: row.text(3)?,
+            settings: settings(&row.text(4)?)?,
+        })
     })
 }
 
@@ -98,7 +98,7 @@ pub fn add(
     let id = take_ids(sql, "handle", 1)?;
     let values = [
         Value::Int(id),
-        Value::Text(role.word()),
+        Value::Text(role.as_str()),
         Value::Text(kind),
         Value::Text(name),
         Value::Text(&settings.to_string()),

@@ -439,6 +439,12 @@ macro_rules! get {
     };
 }
 
+fn unknown_word(word: &str) -> StoreError {
+    StoreError::Refused(format!(
+        "a row of the store has the word `{word}`, which this program does not know; run `ingather doctor`, or restore a backup"
+    ))
+}
+
 impl Row<'_> {
     /// A number.
     pub fn int(&self, index: usize) -> Result<i64> {
@@ -458,6 +464,24 @@ impl Row<'_> {
     /// A text or NULL.
     pub fn opt_text(&self, index: usize) -> Result<Option<String>> {
         get!(self, index, Option<String>)
+    }
+
+    /// A word of an enumeration.
+    ///
+    /// # Errors
+    /// `Refused` when it is none of them: the row is of a newer program, or was written by somebody else.
+    pub fn word<T>(&self, index: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+        let word = self.text(index)?;
+        parse(&word).ok_or_else(|| unknown_word(&word))
+    }
+
+    /// A word of an enumeration, or NULL.
+    ///
+    /// # Errors
+    /// As [`Row::word`].
+    pub fn opt_word<T>(&self, index: usize, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+        let word = self.opt_text(index)?;
+        word.map(|word| parse(&word).ok_or_else(|| unknown_word(&word))).transpose()
     }
 
     /// Bytes or NULL.

@@ -2,6 +2,7 @@
 
 use ingather_model::decision::DeliveryState;
 use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
 
 use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
@@ -21,7 +22,7 @@ pub struct Delivery {
     /// Digests intended and confirmed.
     pub state: DeliveryState,
     /// `refused`, `shared`, `overwritten`, `lost`.
-    pub outcome: Option<String>,
+    pub outcome: Option<DeliveryOutcome>,
 }
 
 /// An intent: written before anything is sent.
@@ -102,7 +103,7 @@ pub fn states(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Delivery>> {
             output: ConnectionId(row.int(2)?),
             seq: row.int(3)?,
             state: state(row, 4)?,
-            outcome: row.opt_text(8)?,
+            outcome: row.opt_word(8, DeliveryOutcome::parse)?,
         })
     })
 }
@@ -226,10 +227,15 @@ pub fn confirm(
 }
 
 /// Writes how deliveries ended: `refused`, or `shared` where what another owner sent serves for them; a newer intent is left alone.
-pub fn end_as(sql: &mut Sql<'_>, output: ConnectionId, outcome: &str, rows: &[Answered]) -> Result<()> {
+pub fn end_as(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    outcome: DeliveryOutcome,
+    rows: &[Answered],
+) -> Result<()> {
     let rows = Rows::of(rows);
     let mut columns = rows.columns(output);
-    columns.push(Column::SameText(outcome));
+    columns.push(Column::SameText(outcome.as_str()));
     sql.execute_many(&queries::DELIVERY_END_AS, &columns)?;
     Ok(())
 }
@@ -408,8 +414,8 @@ pub struct LogRow {
     pub component: i64,
     /// Digests intended and confirmed.
     pub state: DeliveryState,
-    /// `refused`, `overwritten`, `lost`.
-    pub outcome: Option<String>,
+    /// How the last change ended, where its confirmation does not say it.
+    pub outcome: Option<DeliveryOutcome>,
     /// Its acl.
     pub acl_id: Option<AclId>,
     /// Its container.
@@ -427,7 +433,7 @@ pub fn log(sql: &mut Sql<'_>, output: ConnectionId, after: (i64, i64), most: usi
             document: row.int(2)?,
             component: row.int(3)?,
             state: state(row, 4)?,
-            outcome: row.opt_text(8)?,
+            outcome: row.opt_word(8, DeliveryOutcome::parse)?,
             acl_id: row.opt_int(9)?.map(AclId),
             container: row.opt_int(10)?.map(ContainerId),
             job: row.opt_int(11)?.map(JobId),

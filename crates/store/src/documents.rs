@@ -1,7 +1,9 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
+use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId, Digest, DocumentId, JobId};
 use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::outcome::{FailureKind, VisitReason};
 use ingather_model::merge::Known;
 
 use crate::db::{Column, Row, Sql, Value, once_each};
@@ -69,9 +71,9 @@ pub struct Listed {
     /// Run that wrote it last.
     pub changed_run: i64,
     /// Why it waits for a visit, and until when; its first one has no row in `work`.
-    pub work: Option<(String, i64)>,
-    /// What is wrong: kind, code, message.
-    pub failure: Option<(String, String, String)>,
+    pub work: Option<(VisitReason, i64)>,
+    /// What is wrong.
+    pub failure: Option<(FailureKind, Reason)>,
 }
 
 /// Takes `count` fresh numbers of a sort (`document`, `container`, `acl`, `handle`); the first of them.
@@ -221,9 +223,9 @@ pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Ve
         &queries::DOCUMENT_LIST,
         &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)],
         |row| {
-            let work = row.opt_text(3)?.zip(row.opt_int(4)?);
-            let failure = match (row.opt_text(5)?, row.opt_text(6)?, row.opt_text(7)?) {
-                (Some(kind), Some(code), Some(message)) => Some((kind, code, message)),
+            let work = row.opt_word(3, VisitReason::parse)?.zip(row.opt_int(4)?);
+            let failure = match (row.opt_word(5, FailureKind::parse)?, row.opt_text(6)?, row.opt_text(7)?) {
+                (Some(kind), Some(code), Some(message)) => Some((kind, Reason { code, message })),
                 _ => None,
             };
             Ok(Listed {

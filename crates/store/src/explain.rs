@@ -3,6 +3,7 @@
 use ingather_model::decision::DeliveryState;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ConnectionId, Digest, JobId};
+use ingather_model::lifecycle::outcome::{DeliveryOutcome, FailureKind, VisitReason};
 
 use crate::db::{Sql, Value};
 use crate::error::Result;
@@ -14,7 +15,7 @@ pub struct Facts {
     /// Run that wrote its row last.
     pub changed_run: i64,
     /// Why it waits for a visit, and until when.
-    pub work: Option<(String, i64)>,
+    pub work: Option<(VisitReason, i64)>,
     /// What is wrong with it.
     pub failure: Option<Failure>,
 }
@@ -22,8 +23,8 @@ pub struct Facts {
 /// Why the last visit of a document did not end well.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// `retrying`, `failed` or `skipped`.
-    pub kind: String,
+    /// Whether it is tried again.
+    pub kind: FailureKind,
     /// Attempts made.
     pub attempts: i64,
     /// Attempts allowed.
@@ -51,14 +52,14 @@ pub struct Sent {
     pub intent_at: i64,
     /// When the output confirmed last.
     pub confirmed_at: Option<i64>,
-    /// `refused`, `overwritten`, `lost`.
-    pub outcome: Option<String>,
+    /// How the last change ended, where its confirmation does not say it.
+    pub outcome: Option<DeliveryOutcome>,
 }
 
 /// What waits or is wrong about a document; none when it is not known.
 pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
     sql.one(&queries::EXPLAIN_DOCUMENT, &[Value::Int(document)], |row| {
-        let failure = match row.opt_text(3)? {
+        let failure = match row.opt_word(3, FailureKind::parse)? {
             Some(kind) => Some(Failure {
                 kind,
                 attempts: row.int(4)?,
@@ -68,7 +69,11 @@ pub fn facts(sql: &mut Sql<'_>, document: i64) -> Result<Option<Facts>> {
             }),
             None => None,
         };
-        Ok(Facts { changed_run: row.int(0)?, work: row.opt_text(1)?.zip(row.opt_int(2)?), failure })
+        Ok(Facts {
+            changed_run: row.int(0)?,
+            work: row.opt_word(1, VisitReason::parse)?.zip(row.opt_int(2)?),
+            failure,
+        })
     })
 }
 
@@ -88,7 +93,7 @@ pub fn sent(sql: &mut Sql<'_>, document: i64, component: i64) -> Result<Vec<Sent
             },
             intent_at: row.int(8)?,
             confirmed_at: row.opt_int(9)?,
-            outcome: row.opt_text(10)?,
+            outcome: row.opt_word(10, DeliveryOutcome::parse)?,
         })
     })
 }

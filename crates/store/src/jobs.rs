@@ -2,6 +2,7 @@
 
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::Definition;
+use ingather_model::lifecycle::job::State;
 
 use crate::containers;
 use crate::db::{Row, Sql, Value};
@@ -20,8 +21,8 @@ pub struct Job {
     pub repository: ConnectionId,
     /// Canonical root or URL: by it `sync` finds the job again.
     pub root: String,
-    /// Word of its state.
-    pub state: String,
+    /// Where it is in its life.
+    pub state: State,
     /// Number of its last run.
     pub run: i64,
     /// Its definition.
@@ -42,7 +43,7 @@ fn read(row: &Row<'_>) -> Result<Job> {
         name: row.text(1)?,
         repository: ConnectionId(row.int(2)?),
         root: row.text(3)?,
-        state: row.text(4)?,
+        state: row.word(4, State::parse)?,
         run: row.int(5)?,
         definition,
         revision: row.int(7)?,

@@ -4,6 +4,8 @@
 //! completed only by the visit that claimed it at the last request: what was requested meanwhile is visited again.
 
 use ingather_model::ids::JobId;
+pub use ingather_model::lifecycle::outcome::VisitReason;
+use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 
 use crate::db::{Column, Sql, Value};
@@ -11,61 +13,15 @@ use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
-/// Why a document is visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum VisitReason {
-    /// Named for the first time.
-    New,
-    /// Its content changed, or may have.
-    Changed,
-    /// Who may see it changed, or may have.
-    Access,
-    /// The settings it passes through changed.
-    Settings,
-    /// An attempt failed before.
-    Retry,
-    /// It could not be read before, and another reader asks now.
-    Reader,
-    /// An output lost it, or somebody else's entry there went away.
-    Resend,
-}
-
-impl VisitReason {
-    const ALL: [VisitReason; 7] = [
-        VisitReason::New,
-        VisitReason::Changed,
-        VisitReason::Access,
-        VisitReason::Settings,
-        VisitReason::Retry,
-        VisitReason::Reader,
-        VisitReason::Resend,
-    ];
-
-    /// The word in the store and in lists.
-    pub fn word(self) -> &'static str {
-        match self {
-            VisitReason::New => "new",
-            VisitReason::Changed => "changed",
-            VisitReason::Access => "access",
-            VisitReason::Settings => "settings",
-            VisitReason::Retry => "retry",
-            VisitReason::Reader => "reader",
-            VisitReason::Resend => "resend",
-        }
-    }
-
-    /// Reads a word of [`VisitReason::word`]; an unknown one counts as changed, so that the document is visited.
-    pub fn parse(word: &str) -> VisitReason {
-        VisitReason::ALL.into_iter().find(|reason| reason.word() == word).unwrap_or(VisitReason::Changed)
-    }
-}
+/// Due date of a visit that the next run of the job makes, whenever that is.
+pub const DUE_NEXT_RUN: i64 = i64::MAX;
 
 /// A request for a visit.
 #[derive(Clone, Copy, Debug)]
 pub struct VisitRequest {
     /// The document.
     pub document: i64,
-    /// Not before this time.
+    /// Not before this time, milliseconds since 1970 UTC; or [`DUE_NEXT_RUN`].
     pub due: i64,
     /// Why.
     pub reason: VisitReason,
@@ -76,8 +32,8 @@ pub struct VisitRequest {
 pub struct Failure {
     /// The document.
     pub document: i64,
-    /// `retrying`, `failed` or `skipped`.
-    pub kind: &'static str,
+    /// Whether it is tried again.
+    pub kind: FailureKind,
     /// Attempts made.
     pub attempts: i64,
     /// Attempts allowed.
@@ -93,7 +49,7 @@ pub struct Failure {
 pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, requests: &[VisitRequest]) -> Result<()> {
     let documents: Vec<i64> = requests.iter().map(|request| request.document).collect();
     let due: Vec<i64> = requests.iter().map(|request| request.due).collect();
-    let reasons: Vec<&str> = requests.iter().map(|request| request.reason.word()).collect();
+    let reasons: Vec<&str> = requests.iter().map(|request| request.reason.as_str()).collect();
     let columns = [
         Column::Ints(&documents),
         Column::Same(job.0),
@@ -105,10 +61,15 @@ pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, requests: &[VisitRequest
     Ok(())
 }
 
+/// A reason that this program does not know counts as a change, so that the document is visited.
+fn visit_reason(word: &str) -> VisitReason {
+    VisitReason::parse(word).unwrap_or(VisitReason::Changed)
+}
+
 /// How often visits of documents were requested, and why: `(document, requests, reason)`.
 pub fn request_counts(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, VisitReason)>> {
     sql.query(&queries::QUEUE_GET, &[Value::Ints(ids)], |row| {
-        Ok((row.int(0)?, row.int(1)?, VisitReason::parse(&row.text(2)?)))
+        Ok((row.int(0)?, row.int(1)?, visit_reason(&row.text(2)?)))
     })
 }
 
@@ -150,7 +111,7 @@ pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
 /// Writes what is wrong.
 pub fn record_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Failure]) -> Result<()> {
     let ints = |field: fn(&Failure) -> i64| rows.iter().map(field).collect::<Vec<i64>>();
-    let kinds: Vec<&str> = rows.iter().map(|t| t.kind).collect();
+    let kinds: Vec<&str> = rows.iter().map(|t| t.kind.as_str()).collect();
     let codes: Vec<&str> = rows.iter().map(|t| t.code.as_str()).collect();
     let messages: Vec<&str> = rows.iter().map(|t| t.message.as_str()).collect();
     sql.execute_many(
@@ -175,24 +136,36 @@ pub fn clear_failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Documents of a job with a failure of one kind after `after`: id, attempts, code, message.
+/// A document that has a failure.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedDocument {
+    /// The document.
+    pub document: i64,
+    /// Attempts made.
+    pub attempts: i64,
+    /// What the engine goes by; none for all other codes.
+    pub code: Option<FailureCode>,
+}
+
+/// Documents of a job with a failure of one kind after `after`, by id.
 pub fn failures(
     sql: &mut Sql<'_>,
     job: JobId,
-    kind: &str,
+    kind: FailureKind,
     after: i64,
     most: usize,
-) -> Result<Vec<(i64, i64, String, String)>> {
-    let values = [Value::Int(job.0), Value::Text(kind), Value::Int(after), Value::Int(most as i64)];
+) -> Result<Vec<FailedDocument>> {
+    let values = [Value::Int(job.0), Value::Text(kind.as_str()), Value::Int(after), Value::Int(most as i64)];
     sql.query(&queries::FAILURE_OF_JOB, &values, |row| {
-        Ok((row.int(0)?, row.int(2)?, row.text(3)?, row.text(4)?))
+        let code = FailureCode::parse(&row.text(3)?);
+        Ok(FailedDocument { document: row.int(0)?, attempts: row.int(2)?, code })
     })
 }
 
 /// How many documents of a job have a failure of one kind.
-pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: &str) -> Result<u64> {
+pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: FailureKind) -> Result<u64> {
     let counted =
-        sql.one(&queries::FAILURE_COUNT, &[Value::Int(job.0), Value::Text(kind)], |row| row.int(0))?;
+        sql.one(&queries::FAILURE_COUNT, &[Value::Int(job.0), Value::Text(kind.as_str())], |row| row.int(0))?;
     Ok(counted.unwrap_or_default() as u64)
 }
 

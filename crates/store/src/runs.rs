@@ -2,9 +2,11 @@
 
 use ingather_model::balance::Balance;
 use ingather_model::ids::JobId;
+use ingather_model::job::RunKind;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::scope::BlindSpot;
 
-use crate::db::{Sql, Value};
+use crate::db::{Row, Sql, Value};
 use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
@@ -17,28 +19,42 @@ const RUNS_KEPT: i64 = 1_000;
 pub struct Run {
     /// Its number in the job.
     pub number: i64,
-    /// `full` or `minimal`.
-    pub kind: String,
+    /// How it looked at its source.
+    pub kind: RunKind,
     /// When it began.
     pub started_at: i64,
     /// When its listing ended.
     pub listed_at: Option<i64>,
     /// When it ended.
     pub ended_at: Option<i64>,
-    /// `done`, `interrupted`, `stopped`, `failed`.
-    pub outcome: Option<String>,
-    /// `held` while its removals wait for a confirmation.
-    pub guard: Option<String>,
+    /// How it ended; none while it is under way, or when its process died and no other run has begun since.
+    pub outcome: Option<RunOutcome>,
+    /// What became of removals that it held.
+    pub guard: Option<GuardState>,
     /// Its counters as JSON.
     pub counts: Option<String>,
     /// Why it ended early.
     pub error: Option<String>,
 }
 
+fn read(row: &Row<'_>) -> Result<Run> {
+    Ok(Run {
+        number: row.int(0)?,
+        kind: row.word(1, RunKind::parse)?,
+        started_at: row.int(2)?,
+        listed_at: row.opt_int(3)?,
+        ended_at: row.opt_int(4)?,
+        outcome: row.opt_word(5, RunOutcome::parse)?,
+        guard: row.opt_word(6, GuardState::parse)?,
+        counts: row.opt_text(7)?,
+        error: row.opt_text(8)?,
+    })
+}
+
 /// Opens a run; one that was left open is closed as interrupted, and marks of earlier runs go.
-pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: &str, now: i64) -> Result<()> {
+pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: RunKind, now: i64) -> Result<()> {
     sql.execute(&queries::RUN_INTERRUPT, &[Value::Int(job.0), Value::Int(now)])?;
-    let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind), Value::Int(now)];
+    let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind.as_str()), Value::Int(now)];
     sql.execute(&queries::RUN_OPEN, &values)?;
     if !failpoint(Failpoint::InterruptedListingContinued) {
         sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
@@ -65,10 +81,21 @@ pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, blind: &[Bli
     Ok(())
 }
 
-/// Scopes that a run could not read: scope, cause, message.
-pub fn blind_spots(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<(String, String, String)>> {
+/// A scope that a run could not read, as it was written down.
+#[derive(Clone, Debug)]
+pub struct KnownBlindSpot {
+    /// As [`Scope::label`](ingather_model::scope::Scope::label) has it.
+    pub scope: String,
+    /// Stable word.
+    pub cause: String,
+    /// Sentence for a person.
+    pub message: String,
+}
+
+/// Scopes that a run could not read.
+pub fn blind_spots(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<KnownBlindSpot>> {
     sql.query(&queries::BLIND_SPOT_LIST, &[Value::Int(job.0), Value::Int(number)], |row| {
-        Ok((row.text(0)?, row.text(1)?, row.text(2)?))
+        Ok(KnownBlindSpot { scope: row.text(0)?, cause: row.text(1)?, message: row.text(2)? })
     })
 }
 
@@ -99,9 +126,12 @@ pub fn held(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Option<Vec<u8>
     Ok(found.flatten())
 }
 
-/// The held set of a run is settled: `confirmed`, or `void` because a later run listed again.
-pub fn release(sql: &mut Sql<'_>, job: JobId, number: i64, how: &str) -> Result<bool> {
-    Ok(sql.execute(&queries::RUN_RELEASE, &[Value::Int(job.0), Value::Int(number), Value::Text(how)])? == 1)
+/// The held set of a run is not held any more; false when it was not.
+pub fn release(sql: &mut Sql<'_>, job: JobId, number: i64, how: GuardState) -> Result<bool> {
+    Ok(sql.execute(
+        &queries::RUN_RELEASE,
+        &[Value::Int(job.0), Value::Int(number), Value::Text(how.as_str())],
+    )? == 1)
 }
 
 /// Adds removals that were confirmed to the counters of the run that had held them.
@@ -122,7 +152,7 @@ pub fn end(
     job: JobId,
     number: i64,
     now: i64,
-    outcome: &str,
+    outcome: RunOutcome,
     counts: &str,
     error: Option<&str>,
 ) -> Result<()> {
@@ -130,7 +160,7 @@ pub fn end(
         Value::Int(job.0),
         Value::Int(number),
         Value::Int(now),
-        Value::Text(outcome),
+        Value::Text(outcome.as_str()),
         Value::Text(counts),
         Value::OptText(error),
     ];
@@ -145,17 +175,5 @@ pub fn unfinished(sql: &mut Sql<'_>) -> Result<Vec<JobId>> {
 
 /// The latest runs, newest first.
 pub fn list(sql: &mut Sql<'_>, job: JobId, most: usize) -> Result<Vec<Run>> {
-    sql.query(&queries::RUN_LIST, &[Value::Int(job.0), Value::Int(most as i64)], |row| {
-        Ok(Run {
-            number: row.int(0)?,
-            kind: row.text(1)?,
-            started_at: row.int(2)?,
-            listed_at: row.opt_int(3)?,
-            ended_at: row.opt_int(4)?,
-            outcome: row.opt_text(5)?,
-            guard: row.opt_text(6)?,
-            counts: row.opt_text(7)?,
-            error: row.opt_text(8)?,
-        })
-    })
+    sql.query(&queries::RUN_LIST, &[Value::Int(job.0), Value::Int(most as i64)], read)
 }

@@ -376,7 +376,7 @@ impl Repository for ScriptRepository {
             file
         };
         if file.unreadable {
-            return Err(Fault::refused("unreadable", "the reader may not open it"));
+            return Err(Fault::unreadable("the reader may not open it"));
         }
         for attempt in 1.. {
             // What is read is there when it is read; who may see it, and its times, were asked for before.

@@ -15,7 +15,7 @@ use ingather_connector::registry::Registry;
 use ingather_connector::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{Engine, EngineError, Mode, Options, Report, access_filter, outputs};
+use ingather_engine::{Engine, EngineError, Mode, Options, Refusal, Report, access_filter, outputs};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
@@ -314,7 +314,8 @@ impl World {
     }
 
     fn known(&self, job: &str) -> Result<Job, EngineError> {
-        self.find(job).ok_or_else(|| EngineError::Refused(format!("there is no job {job}")))
+        self.find(job)
+            .ok_or_else(|| EngineError::refused(Refusal::NoSuchJob, format!("there is no job {job}")))
     }
 
     /// Ends the test when the engine hangs, instead of waiting for ever.
@@ -398,7 +399,7 @@ impl World {
                 let state = match (&row.work, &row.failure) {
                     _ if leaving.contains(&row.id.0) => "leaving".to_owned(),
                     (Some(_), _) => "waiting".to_owned(),
-                    (None, Some((kind, code, _))) => format!("{kind} {code}"),
+                    (None, Some((kind, reason))) => format!("{kind} {}", reason.code),
                     (None, None) => "settled".to_owned(),
                 };
                 (row.name, state)

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use ingather_connector::model::fault::Reason;
+use ingather_connector::model::lifecycle::outcome::FailureKind;
 use ingather_engine::inspect::explain::Explanation;
 use ingather_store::Reader;
 use ingather_store::documents::{self, Listed};
@@ -96,10 +97,10 @@ fn list_left_out(
 }
 
 fn state_of(row: &Listed) -> DocumentState {
-    match (&row.work, row.failure.as_ref().map(|(kind, ..)| kind.as_str())) {
+    match (&row.work, row.failure.as_ref().map(|(kind, _)| *kind)) {
         (Some(_), _) => DocumentState::Waiting,
-        (None, Some("failed")) => DocumentState::Failed,
-        (None, Some("skipped")) => DocumentState::Skipped,
+        (None, Some(FailureKind::Failed)) => DocumentState::Failed,
+        (None, Some(FailureKind::Skipped)) => DocumentState::Skipped,
         _ => DocumentState::Done,
     }
 }
@@ -116,7 +117,7 @@ fn words(state: DocumentState) -> (&'static str, &'static str) {
 
 fn tell(global: &Global, job: &str, row: &Listed) {
     let (word, for_people) = words(state_of(row));
-    let reason = row.failure.as_ref().map(|(_, code, message)| (code.as_str(), message.as_str()));
+    let reason = row.failure.as_ref().map(|(_, reason)| (reason.code.as_str(), reason.message.as_str()));
     if global.json {
         show::json(&json!({
             "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,

@@ -1,5 +1,6 @@
 //! `ingather export`: what `sync` has created, as a declaration.
 
+use ingather_store::connections::Role;
 use ingather_store::{Reader, connections, jobs};
 use serde_json::json;
 
@@ -17,17 +18,17 @@ pub(crate) fn run(global: &Global) -> Result<u8> {
 /// Connections and jobs as a declaration.
 pub(super) fn declaration(reader: &Reader) -> Result<String> {
     let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
-    let of_role = |role: &str| -> serde_json::Map<String, serde_json::Value> {
+    let of_role = |role: Role| -> serde_json::Map<String, serde_json::Value> {
         connections
             .iter()
-            .filter(|(of, ..)| of == role)
-            .map(|(_, kind, name, settings)| (name.clone(), json!({"kind": kind, "settings": settings})))
+            .filter(|one| one.role == role)
+            .map(|one| (one.name.clone(), json!({"kind": one.kind, "settings": one.settings})))
             .collect()
     };
     let declaration = secrets::hidden(json!({
         "version": 1,
-        "repositories": of_role("repository"),
-        "outputs": of_role("output"),
+        "repositories": of_role(Role::Repository),
+        "outputs": of_role(Role::Output),
         "jobs": jobs.iter().map(|job| &job.definition).collect::<Vec<_>>(),
     }));
     Ok(serde_json::to_string_pretty(&declaration).unwrap_or_default())

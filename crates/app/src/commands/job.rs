@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use ingather_connector::model::balance::Balance;
+use ingather_connector::model::lifecycle::job::State;
+use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_engine::progress::Progress;
 use ingather_store::jobs::{self, Job as Stored};
-use ingather_store::runs::{self, Run};
+use ingather_store::runs::{self, KnownBlindSpot, Run};
 use ingather_store::{Reader, documents};
 use serde_json::json;
 
@@ -55,7 +57,7 @@ fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
         let outcome = run.as_ref().map_or("never ran".to_owned(), |run| outcome_of(run).to_owned());
         let when = run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
         let outputs = job.definition.outputs.join(", ");
-        let state = state_word(&job.state, works).to_owned();
+        let state = state_word(job.state, works).to_owned();
         rows.push(vec![job.name, state, show::number(total), outcome, when, outputs, job.root]);
     }
     if !global.json {
@@ -70,21 +72,21 @@ fn may_work(data: &DataDirectory) -> bool {
 }
 
 /// The state of a job as people read it; a run whose process is gone goes on with the next one.
-fn state_word(state: &str, works: bool) -> &str {
+fn state_word(state: State, works: bool) -> &'static str {
     match state {
-        "resting" => "idle",
-        "starting" | "working" | "sweeping" | "ending" if !works => "stopped",
-        "starting" | "working" | "sweeping" | "ending" => "running",
-        other => other,
+        State::Resting => "idle",
+        State::Starting | State::Working | State::Sweeping | State::Ending if !works => "stopped",
+        State::Starting | State::Working | State::Sweeping | State::Ending => "running",
+        State::Stopping | State::Deleting | State::Gone => state.as_str(),
     }
 }
 
 fn outcome_of(run: &Run) -> &str {
-    match (run.outcome.as_deref(), run.guard.as_deref()) {
-        (Some("done"), Some("held")) => "done, removals held",
-        (Some("done"), Some("confirmed")) => "done, removals confirmed",
-        (Some("done"), Some("void")) => "done, held removals void",
-        (Some(outcome), _) => outcome,
+    match (run.outcome, run.guard) {
+        (Some(RunOutcome::Done), Some(GuardState::Held)) => "done, removals held",
+        (Some(RunOutcome::Done), Some(GuardState::Confirmed)) => "done, removals confirmed",
+        (Some(RunOutcome::Done), Some(GuardState::Void)) => "done, held removals void",
+        (Some(outcome), _) => outcome.as_str(),
         (None, _) => "not ended",
     }
 }
@@ -119,7 +121,7 @@ fn show_one(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
     show::line(&format!("stages     {}", super::pipeline::in_words(&job.definition.stages)));
     show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
     show::line(&format!("keep       {}", super::sync::keep_word(job.definition.keep)));
-    show::line(&format!("state      {}", state_word(&job.state, may_work(data))));
+    show::line(&format!("state      {}", state_word(job.state, may_work(data))));
     show::line(&format!("documents  {}", show::number(total)));
     if let Some(run) = &run {
         show::line(&format!(
@@ -128,10 +130,12 @@ fn show_one(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
             show::time(run.started_at),
             outcome_of(run)
         ));
-        if run.guard.as_deref() == Some("held") {
+        if run.guard == Some(GuardState::Held) {
             show::line(&format!("held       see `ingather job held {}`", job.name));
         }
-        for (scope, cause, message) in reader.read(|sql| runs::blind_spots(sql, job.id, run.number))? {
+        for KnownBlindSpot { scope, cause, message } in
+            reader.read(|sql| runs::blind_spots(sql, job.id, run.number))?
+        {
             show::line(&format!("blind      {scope} ({cause}): {message}"));
         }
     }
@@ -154,7 +158,8 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
         .map(|run| {
             let b = counts(run);
             let took = run.ended_at.map_or(String::new(), |end| show::seconds(end - run.started_at));
-            let mut row = vec![run.number.to_string(), run.kind.clone(), show::time(run.started_at), took];
+            let mut row =
+                vec![run.number.to_string(), run.kind.to_string(), show::time(run.started_at), took];
             row.push(outcome_of(run).to_owned());
             row.extend(
                 [b.seen(), b.added, b.updated, b.access, b.deleted, b.held, b.kept, b.failed]

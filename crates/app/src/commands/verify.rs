@@ -44,8 +44,8 @@ fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
     let names: Vec<String> = reader
         .read(connections::list)?
         .into_iter()
-        .filter(|(role, ..)| role == Role::Output.word())
-        .map(|(_, _, name, _)| name)
+        .filter(|connection| connection.role == Role::Output)
+        .map(|connection| connection.name)
         .collect();
     let mut found = Vec::new();
     for name in names.iter().filter(|name| output.is_none_or(|output| output == *name)) {

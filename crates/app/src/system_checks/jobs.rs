@@ -2,6 +2,7 @@
 
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::job::ContentBy;
+use ingather_connector::model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_connector::model::limits;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
@@ -74,7 +75,7 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
 }
 
 fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
-    let well = found.iter().find(|run| run.outcome.as_deref() == Some("done"));
+    let well = found.iter().find(|run| run.outcome == Some(RunOutcome::Done));
     let name = &job.name;
     let when = well.map_or("no run has ended well yet".to_owned(), |run| {
         format!(
@@ -87,8 +88,8 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
     let Some(run) = found.first() else {
         return Look::bad("last_run", format!("job {name} never ran"), advice);
     };
-    match (run.outcome.as_deref(), holder) {
-        (Some("done"), _) => Look::good("last_run", format!("job {name}: {when}")),
+    match (run.outcome, holder) {
+        (Some(RunOutcome::Done), _) => Look::good("last_run", format!("job {name}: {when}")),
         (Some(outcome), _) => {
             let why = run.error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
             Look::bad("last_run", format!("job {name}: run {} {outcome}{why}; {when}", run.number), advice)
@@ -111,7 +112,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
     let name = &job.name;
     let now = wiring::now();
     let (failed, overdue, blind) = engine.reader.read(|sql| {
-        let failed = queue::count_failures(sql, job.id, "failed")?;
+        let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
         Ok((failed, queue::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
     })?;
     let counts: Balance =
@@ -120,9 +121,9 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
         true => Look::bad(check, format!("job {name}: {sentence}"), advice),
         false => Look::good(check, format!("job {name}: {good}")),
     };
-    let held = run.guard.as_deref() == Some("held");
+    let held = run.guard == Some(GuardState::Held);
     let scopes: Vec<String> =
-        blind.iter().take(BLIND_MAX).map(|(scope, cause, _)| format!("{scope} ({cause})")).collect();
+        blind.iter().take(BLIND_MAX).map(|spot| format!("{} ({})", spot.scope, spot.cause)).collect();
     Ok(vec![
         look(
             "held",

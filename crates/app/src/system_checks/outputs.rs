@@ -32,8 +32,7 @@ pub(crate) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
         })
         .collect();
     let known = engine.reader.read(connections::list)?;
-    let known =
-        known.into_iter().filter(|(role, ..)| role == Role::Output.word()).map(|(_, _, name, _)| name);
+    let known = known.into_iter().filter(|one| one.role == Role::Output).map(|one| one.name);
     let own = ingather_connectors::ALL.outputs.iter().map(|kind| kind.name.to_owned());
     let others: BTreeSet<String> = known.chain(own).filter(|name| !used.contains(name.as_str())).collect();
     for name in others {

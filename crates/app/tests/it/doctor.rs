@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use ingather_connector::model::job::RunKind;
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_store::db::Value as Parameter;
 use ingather_store::deliveries::Answered;
 use ingather_store::{Durability, Store, Target, queries};
@@ -124,8 +126,8 @@ fn the_surroundings_are_looked_at_and_say_what_to_do() {
     store(&sandbox)
         .write(Durability::Synced, |sql| {
             let job = ingather_store::jobs::list(sql)?[0].id;
-            ingather_store::runs::open(sql, job, 9, "full", later)?;
-            ingather_store::runs::end(sql, job, 9, later, "done", "{}", None)
+            ingather_store::runs::open(sql, job, 9, RunKind::Full, later)?;
+            ingather_store::runs::end(sql, job, 9, later, RunOutcome::Done, "{}", None)
         })
         .unwrap();
     one("clock", &["the clock says", "set the clock right"], &[]);
@@ -194,7 +196,7 @@ fn a_run_that_failed_is_told_with_the_last_one_that_ended_well() {
     let number =
         store.write(Durability::Synced, |sql| ingather_store::jobs::begin(sql, job.id)).unwrap().unwrap();
     store
-        .write(Durability::Synced, |sql| ingather_store::runs::open(sql, job.id, number, "full", 5))
+        .write(Durability::Synced, |sql| ingather_store::runs::open(sql, job.id, number, RunKind::Full, 5))
         .unwrap();
     drop(store);
     let told = found(&sandbox, &[], 1);

@@ -117,7 +117,7 @@ pub(super) fn open_file(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<Own
 pub(super) fn fault(errno: Errno, what: &str) -> Fault {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Fault::Gone,
-        Errno::ACCESS | Errno::PERM => Fault::refused("unreadable", denied(what)),
+        Errno::ACCESS | Errno::PERM => Fault::unreadable(denied(what)),
         other => Fault::passing("io", format!("{what} cannot be read: {}", sentence(other))),
     }
 }

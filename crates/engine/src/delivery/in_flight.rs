@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest};
+use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::{self, Defined};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -59,8 +60,9 @@ pub(super) fn write_answers(
             .try_for_each(|next_owner| next_owner.complete(sql, output, &entry.intent, now))?;
     }
     definitions::confirm(sql, output, told)?;
-    let refused = |e: &InFlight| matches!(e.answer, Err(Fault::Refused(_) | Fault::Broken(_)));
-    deliveries::end_as(sql, output, "refused", &rows(refused))?;
+    let refused =
+        |e: &InFlight| matches!(e.answer, Err(Fault::Refused(_) | Fault::Unreadable(_) | Fault::Broken(_)));
+    deliveries::end_as(sql, output, DeliveryOutcome::Refused, &rows(refused))?;
     for entry in in_flight.iter().filter(|e| e.answer == Err(Fault::Gone)) {
         deliveries::reset_one(sql, output, (&entry.intent).into())?;
     }
@@ -107,7 +109,9 @@ pub(super) fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
 pub(super) fn note(entry: &InFlight) {
     entry.queued.visit.note(match &entry.answer {
         Ok(()) => entry.queued.kind.outcome(entry.queued.first),
-        Err(Fault::Refused(reason) | Fault::Broken(reason)) => Outcome::Failed(reason.clone()),
+        Err(Fault::Refused(reason) | Fault::Unreadable(reason) | Fault::Broken(reason)) => {
+            Outcome::Failed(reason.clone())
+        }
         Err(fault @ Fault::Passing { .. }) => Outcome::Again(fault.clone()),
         // The output holds no such entry: it gets the record.
         Err(Fault::Gone) => {

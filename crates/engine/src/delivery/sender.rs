@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::Digest;
+use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op};
 use ingather_store::definitions::Defined;
@@ -146,7 +147,7 @@ impl<'r> Sender<'r> {
             let nothing_to_send: Vec<Answered> =
                 in_flight.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
             deliveries::confirm(sql, queue.id, now, Confirmed::Record, &nothing_to_send)?;
-            deliveries::end_as(sql, queue.id, "shared", &nothing_to_send)?;
+            deliveries::end_as(sql, queue.id, DeliveryOutcome::Shared, &nothing_to_send)?;
             if failpoint(Failpoint::IntentAfterSend) {
                 self.ask(&draft, &mut in_flight);
             }

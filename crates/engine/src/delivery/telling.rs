@@ -6,6 +6,7 @@ use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::ConnectionId;
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::output::{LOST, Says};
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Store, StoreError, connections, definitions};
@@ -69,12 +70,12 @@ pub(crate) fn note_loss(desk: Desk<'_>, id: ConnectionId, opened: &Opened) -> Re
 }
 
 /// What ends when a run, or what a person asked of a job, is over.
-pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: &'static str, balance: Balance) -> Says {
-    Says::End { job: job.clone(), run, outcome, balance }
+pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: RunOutcome, balance: Balance) -> Says {
+    Says::End { job: job.clone(), run, outcome: outcome.as_str(), balance }
 }
 
 /// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.
-pub(crate) fn tell_end(run: &Run, outcome: &'static str) -> error::Result<()> {
+pub(crate) fn tell_end(run: &Run, outcome: RunOutcome) -> error::Result<()> {
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
     let desk = Desk { store, lease, call: &run.call };
     let balance = *lock(&run.balance);

@@ -10,7 +10,7 @@ use ingather_connector::model::limits;
 use ingather_connector::repository::{Named, Repository, Standing};
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
-use ingather_store::runs;
+use ingather_store::runs::{self, KnownBlindSpot};
 use ingather_store::{containers, deliveries, documents};
 
 use super::asked::{Asked, Target};
@@ -19,7 +19,7 @@ use super::imposed::Imposed;
 use super::trial::{Fate, Seen};
 use super::{missing, verdict};
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
 use crate::visit::pipeline::Pipeline;
 
@@ -51,9 +51,9 @@ pub struct Explanation {
 }
 
 /// The blind spot that a name lies in, the nearest of them.
-fn nearest<'s>(spots: &'s [(String, String, String)], name: &str) -> Option<&'s (String, String, String)> {
-    let above = spots.iter().filter(|(scope, ..)| scope == "/" || name.starts_with(scope.as_str()));
-    above.max_by_key(|(scope, ..)| scope.len())
+fn nearest<'s>(spots: &'s [KnownBlindSpot], name: &str) -> Option<&'s KnownBlindSpot> {
+    let above = spots.iter().filter(|spot| spot.scope == "/" || name.starts_with(&spot.scope));
+    above.max_by_key(|spot| spot.scope.len())
 }
 
 impl Engine {
@@ -79,7 +79,7 @@ impl Engine {
         if let Standing::Absent(reason) = &standing
             && reason.code == "key"
         {
-            return Err(EngineError::Refused(reason.message.clone()));
+            return Err(EngineError::refused(Refusal::NoSuchDocument, reason.message.clone()));
         }
         let mut imposed = None;
         if let Standing::Taken(observed) = &mut standing {

@@ -6,7 +6,7 @@ use ingather_connector::model::merge::Known;
 use ingather_connector::repository::Standing;
 use ingather_store::explain::{Facts, Sent};
 use ingather_store::jobs::Job;
-use ingather_store::runs::Run;
+use ingather_store::runs::{KnownBlindSpot, Run};
 
 use super::imposed::Imposed;
 
@@ -47,8 +47,8 @@ pub(super) struct Case<'c> {
     pub(super) name: &'c str,
     pub(super) job: &'c Job,
     pub(super) run: Option<&'c Run>,
-    /// The deepest blind spot of the last run that covers the name: scope and message.
-    pub(super) blind: Option<&'c (String, String, String)>,
+    /// The deepest blind spot of the last run that covers the name.
+    pub(super) blind: Option<&'c KnownBlindSpot>,
     pub(super) standing: &'c Standing,
     /// What the stages say about its access.
     pub(super) imposed: Option<&'c Imposed>,

@@ -4,7 +4,7 @@ use ingather_connector::repository::Skipped;
 use ingather_store::jobs::Job;
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 
 impl Engine {
     /// Lists the source of a job, and tells each name that it leaves out, until `tell` has enough.
@@ -15,7 +15,10 @@ impl Engine {
         let repository = self.repository(kind, &job.definition)?;
         let call = self.call();
         let failed = |fault: ingather_connector::model::fault::Fault| {
-            EngineError::Refused(format!("the source of job {} cannot be listed: {fault}", job.name))
+            EngineError::refused(
+                Refusal::Source,
+                format!("the source of job {} cannot be listed: {fault}", job.name),
+            )
         };
         let mut listing = repository.list(&call).map_err(failed)?;
         while let Some(page) = listing.next() {

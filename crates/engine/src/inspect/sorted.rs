@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ingather_connector::model::limits;
 
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 
 /// Parts into which many entries are cut, by the first bits of their order.
 const PARTS: usize = 64;
@@ -107,10 +107,10 @@ impl Sorted {
     }
 
     fn failed(&self, error: &std::io::Error) -> EngineError {
-        EngineError::Refused(format!(
-            "{}: {error}; make room there, and make it writable",
-            self.folder.display()
-        ))
+        EngineError::refused(
+            Refusal::Resources,
+            format!("{}: {error}; make room there, and make it writable", self.folder.display()),
+        )
     }
 
     /// How many parts there are to be read.

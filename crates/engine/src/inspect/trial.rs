@@ -10,7 +10,7 @@ use ingather_store::jobs::Job;
 
 use super::asked::Target;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::visit::pipeline::{After, Pipeline};
 
 /// Characters of a text that are shown.
@@ -117,7 +117,7 @@ impl Engine {
         let definition = Definition { stages: stages.to_vec(), ..job.definition.clone() };
         let repository = self.repository(kind, &definition)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
-        let refused = |reason: Reason| EngineError::Refused(reason.message);
+        let refused = |reason: Reason| EngineError::refused(Refusal::NoSuchDocument, reason.message);
         let Target { named, part } = match self.at_source(repository.as_ref(), text) {
             Some(target) => target,
             None => Target::whole(repository.named(text).map_err(refused)?),
@@ -125,7 +125,7 @@ impl Engine {
         let uri = repository.uri(&named.key);
         let sent = self.send(repository.as_ref(), &pipeline, stages, &named.key, part.as_deref());
         let sent = sent.map_err(|fault| match fault {
-            Fault::Gone => EngineError::Refused(format!(
+            Fault::Gone => EngineError::refused(Refusal::NoSuchDocument, format!(
                 "`{text}` is not there: there is nothing at {uri}; name a document as `ingather document list {}` does",
                 job.name
             )),
@@ -133,10 +133,13 @@ impl Engine {
         })?;
         let is_absent = sent.inside.last().is_some_and(|step| step.fate == Fate::Absent);
         if let (Some(part), true, None) = (&part, is_absent, &sent.fault) {
-            return Err(EngineError::Refused(format!(
-                "nothing in `{0}` is named `{part}`; `ingather pipeline try {1} '{0}'` shows what is in it",
-                named.key, job.name
-            )));
+            return Err(EngineError::refused(
+                Refusal::NoSuchDocument,
+                format!(
+                    "nothing in `{0}` is named `{part}`; `ingather pipeline try {1} '{0}'` shows what is in it",
+                    named.key, job.name
+                ),
+            ));
         }
         let shown_to = pipeline.access(&sent.acl).into_owned();
         let access = [sent.acl, shown_to];

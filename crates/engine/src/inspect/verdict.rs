@@ -3,9 +3,13 @@
 use ingather_connector::model::balance::counted;
 use ingather_connector::model::document::EXTRACTION;
 use ingather_connector::model::fault::Reason;
+use ingather_connector::model::lifecycle::job::State;
+use ingather_connector::model::lifecycle::outcome::{DeliveryOutcome, FailureKind, VisitReason};
 use ingather_connector::repository::Standing;
 use ingather_store::explain::{Failure, Sent};
 use ingather_store::jobs::Job;
+use ingather_store::queue;
+use ingather_store::runs::KnownBlindSpot;
 
 use super::access_change;
 use super::facts::{Case, Holder, Row};
@@ -13,7 +17,7 @@ use super::trial::Seen;
 
 /// The cause: the first fact that decides.
 pub(super) fn cause(case: &Case<'_>, row: Option<&Row>) -> Reason {
-    if case.job.state == "deleting" {
+    if case.job.state == State::Deleting {
         let sentence =
             format!("job {0} is being deleted; `ingather job delete {0}` goes on with it", case.job.name);
         return Reason::new("deleting", sentence);
@@ -47,24 +51,24 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
         return Some(troubled(case, row, failure));
     }
     if let Some((cause, _)) = &row.facts.work {
-        let why = match cause.as_str() {
-            "new" => "it is new",
-            "changed" => "its content changed",
-            "access" => "its access changed",
-            "settings" => "the settings of the job changed",
-            "reader" => "another user reads the source now",
-            "resend" => "an output has to be sent it again",
-            _ => "an attempt failed before",
+        let why = match cause {
+            VisitReason::New => "it is new",
+            VisitReason::Changed => "its content changed",
+            VisitReason::Access => "its access changed",
+            VisitReason::Settings => "the settings of the job changed",
+            VisitReason::Reader => "another user reads the source now",
+            VisitReason::Resend => "an output has to be sent it again",
+            VisitReason::Retry => "an attempt failed before",
         };
-        let sentence = match case.job.state.as_str() {
-            "resting" => {
+        let sentence = match case.job.state {
+            State::Resting => {
                 format!("`{name}` waits for a visit because {why}: run {number} ended before its turn came")
             }
             _ => format!("`{name}` waits for its visit in run {number} because {why}"),
         };
         return Some(Reason::new("waiting", sentence));
     }
-    let at = row.sent.iter().position(|sent| sent.outcome.as_deref() == Some("overwritten"))?;
+    let at = row.sent.iter().position(|sent| sent.outcome == Some(DeliveryOutcome::Overwritten))?;
     let output = &row.sent[at].name;
     let whose = row.held_for[at].as_deref().map_or("another job".to_owned(), |job| format!("job {job}"));
     Some(Reason::new(
@@ -79,22 +83,24 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
 fn troubled(case: &Case<'_>, row: &Row, failure: &Failure) -> Reason {
     let name = case.name;
     let Reason { code, message } = &failure.reason;
-    let refused = row.sent.iter().find(|sent| sent.outcome.as_deref() == Some("refused"));
-    let changed = match (case.version, failure.kind.as_str()) {
-        (Some(version), "failed" | "skipped") if !version.same(row.known.version) => {
+    let refused = row.sent.iter().find(|sent| sent.outcome == Some(DeliveryOutcome::Refused));
+    let changed = match (case.version, failure.kind) {
+        (Some(version), FailureKind::Failed | FailureKind::Skipped) if !version.same(row.known.version) => {
             "; it was changed since, and the next run looks at it again"
         }
         _ => "",
     };
-    let sentence = match (failure.kind.as_str(), refused) {
-        ("retrying", _) => format!(
+    let sentence = match (failure.kind, refused) {
+        (FailureKind::Retrying, _) => format!(
             "`{name}` waits for another attempt after {} of {}, because the last one failed: {message}",
             failure.attempts, failure.attempts_max
         ),
-        ("failed", Some(sent)) => format!("output {} refused `{name}`: {message}{changed}", sent.name),
+        (FailureKind::Failed, Some(sent)) => {
+            format!("output {} refused `{name}`: {message}{changed}", sent.name)
+        }
         _ if message.contains(name) => format!("{message}{changed}"),
-        ("failed", None) => format!("`{name}` could not be indexed: {message}{changed}"),
-        _ => format!("`{name}` is left out: {message}{changed}"),
+        (FailureKind::Failed, None) => format!("`{name}` could not be indexed: {message}{changed}"),
+        (FailureKind::Skipped, _) => format!("`{name}` is left out: {message}{changed}"),
     };
     Reason { code: code.clone(), message: sentence }
 }
@@ -103,7 +109,9 @@ fn troubled(case: &Case<'_>, row: &Row, failure: &Failure) -> Reason {
 fn settled(case: &Case<'_>, row: &Row) -> Reason {
     let name = case.name;
     let blind = case.blind.filter(|_| row.seen == Some(false));
-    if let (Some((scope, cause, message)), false) = (blind, matches!(case.standing, Standing::Absent(_))) {
+    if let (Some(KnownBlindSpot { scope, cause, message }), false) =
+        (blind, matches!(case.standing, Standing::Absent(_)))
+    {
         return Reason::new(
             "blind",
             format!(
@@ -239,7 +247,7 @@ fn unknown(case: &Case<'_>) -> Reason {
             Reason { message: sentence, ..reason.clone() }
         }
         Standing::Taken(_) => {
-            let blind = case.blind.map(|(scope, cause, message)| {
+            let blind = case.blind.map(|KnownBlindSpot { scope, cause, message }| {
                 let sentence = format!(
                     "`{name}` was not listed: run {} could not read `{scope}` ({cause}): {message}",
                     case.job.run
@@ -280,7 +288,8 @@ pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Optio
         };
     };
     // Work that is put off without a date waits for the next run.
-    let due = row.facts.work.as_ref().map(|(_, due)| *due).filter(|due| *due > 0 && *due < i64::MAX);
+    let due =
+        row.facts.work.as_ref().map(|(_, due)| *due).filter(|due| *due > 0 && *due < queue::DUE_NEXT_RUN);
     let waits_for = match &row.facts {
         _ if row.is_held_back => {
             Some("a confirmation by a person, or a listing that finds it again".to_owned())
@@ -334,13 +343,13 @@ pub(super) fn holders(job: &Job, row: Option<&Row>) -> Vec<Holder> {
 
 fn holder(sent: &Sent, other: Option<&str>) -> Holder {
     let also = other.map_or(String::new(), |job| format!(", as job {job} does"));
-    let (state, sentence) = match sent.outcome.as_deref() {
-        Some("refused") => ("refused", "answered with no".to_owned()),
-        Some("overwritten") => (
+    let (state, sentence) = match sent.outcome {
+        Some(DeliveryOutcome::Refused) => ("refused", "answered with no".to_owned()),
+        Some(DeliveryOutcome::Overwritten) => (
             "overwritten",
             format!("holds what {} sent", other.map_or("another job".to_owned(), |job| format!("job {job}"))),
         ),
-        Some("lost") => ("lost", "lost what it held, and is sent it again".to_owned()),
+        Some(DeliveryOutcome::Lost) => ("lost", "lost what it held, and is sent it again".to_owned()),
         _ if is_leaving(sent) => {
             ("leaving", "was told to take it out, and has not confirmed that".to_owned())
         }

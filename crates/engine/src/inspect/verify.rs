@@ -11,7 +11,7 @@ use ingather_store::{Sql, Store};
 
 use crate::delivery::opened::Opened;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::outputs;
 
 mod log;
@@ -118,7 +118,10 @@ impl Engine {
         let writer = match (&self.writer, repair) {
             (Some(writer), true) => Some(writer.clone()),
             (None, true) => {
-                return Err(EngineError::Refused("the store is open for reading only".to_owned()));
+                return Err(EngineError::refused(
+                    Refusal::ReadOnly,
+                    "the store is open for reading only".to_owned(),
+                ));
             }
             (_, false) => None,
         };

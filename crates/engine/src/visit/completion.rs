@@ -3,6 +3,7 @@
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::fault::Reason;
 use ingather_connector::model::job::Keep;
+use ingather_connector::model::lifecycle::outcome::FailureKind;
 use ingather_connector::model::limits;
 use ingather_connector::model::retry::{self, Attempts, Next};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
@@ -48,15 +49,13 @@ impl<'v> Completion<'v> {
             // A first visit that is not over gets its row now.
             let waits = |due| VisitRequest { document: item.id, due, reason: VisitReason::Retry };
             match completed.again_at {
-                Some(at) if item.request_count == 0 => first.push(waits(at)),
+                Some(at) if item.request_count.is_none() => first.push(waits(at)),
                 Some(at) => again.push((item.id, at)),
-                None if vanished && item.request_count == 0 => first.push(waits(run.call.now())),
+                None if vanished && item.request_count.is_none() => first.push(waits(run.call.now())),
                 // What vanished keeps its work row until the sweep has decided.
                 None if vanished => {}
                 None => {
-                    if item.request_count > 0 {
-                        done.push((item.id, item.request_count));
-                    }
+                    done.extend(item.request_count.map(|requests| (item.id, requests)));
                     updates.extend(completed.visit.update);
                     if let Some(kept) = &completed.visit.artifacts.kept {
                         deliveries::keep_components(sql, item.id, kept)?;
@@ -136,7 +135,7 @@ fn follow<'v>(run: &Run, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v
         Outcome::Again(fault) => fault.attempts_max(limits::ATTEMPTS_MAX),
         _ => limits::ATTEMPTS_MAX,
     };
-    let failure = |kind: &'static str, attempts: i64, reason: Reason| Failure {
+    let failure = |kind: FailureKind, attempts: i64, reason: Reason| Failure {
         document: id,
         kind,
         attempts,
@@ -146,32 +145,38 @@ fn follow<'v>(run: &Run, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v
     };
     let (outcome, failure, again_at) = match outcome {
         Outcome::Skipped(reason) => {
-            (Outcome::Skipped(reason.clone()), Some(failure("skipped", 0, reason)), None)
+            (Outcome::Skipped(reason.clone()), Some(failure(FailureKind::Skipped, 0, reason)), None)
         }
         Outcome::Failed(reason) => {
-            (Outcome::Failed(reason.clone()), Some(failure("failed", 1, reason)), None)
+            (Outcome::Failed(reason.clone()), Some(failure(FailureKind::Failed, 1, reason)), None)
         }
         Outcome::Again(fault) => {
             let made = run.attempt(id);
             let reason = fault.reason();
             match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX }, now) {
-                Next::Again { at } => {
-                    (Outcome::Again(fault), Some(failure("retrying", i64::from(made), reason)), Some(at))
-                }
+                Next::Again { at } => (
+                    Outcome::Again(fault),
+                    Some(failure(FailureKind::Retrying, i64::from(made), reason)),
+                    Some(at),
+                ),
                 Next::Vanish => (Outcome::Vanished, None, None),
                 Next::Keep => {
                     // Looked at again in the next run, whenever that is: its version stays as it was.
                     (
                         Outcome::Again(fault),
-                        Some(failure("retrying", i64::from(made), reason)),
-                        Some(i64::MAX),
+                        Some(failure(FailureKind::Retrying, i64::from(made), reason)),
+                        Some(queue::DUE_NEXT_RUN),
                     )
                 }
                 next => {
                     if next == Next::AbortJob {
                         run.abort(&reason.message);
                     }
-                    (Outcome::Failed(reason.clone()), Some(failure("failed", i64::from(made), reason)), None)
+                    (
+                        Outcome::Failed(reason.clone()),
+                        Some(failure(FailureKind::Failed, i64::from(made), reason)),
+                        None,
+                    )
                 }
             }
         }

@@ -182,7 +182,7 @@ impl<'r> Visitor<'r> {
             output.capabilities.access.then_some(ChangeKind::Access { access })
         });
         // A visit of its own: it settles nothing, the one that follows does.
-        let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
+        let visit = Arc::new(PendingVisit::ahead(self.item.clone()));
         for change in changes {
             let output = &self.run.outputs[change.output_index];
             // What follows is decided by what is on its way now.

@@ -12,7 +12,7 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
 use super::Visitor;
-use super::outcome::{Outcome, PendingVisit};
+use super::outcome::PendingVisit;
 use super::parts::{self, Deliveries};
 use super::unchanged::Audience;
 use crate::delivery::change::ChangeKind;
@@ -54,7 +54,7 @@ impl<'r> Visitor<'r> {
             known: Some(known),
             container: known.container,
             reason: VisitReason::Access,
-            request_count: 0,
+            request_count: None,
             version: known.version,
             access: known.access,
             identity,
@@ -87,7 +87,7 @@ impl<'r> Visitor<'r> {
             output.capabilities.access.then_some(ChangeKind::Access { access })
         });
         // It settles nothing: the run counts it among what is held.
-        let visit = Arc::new(PendingVisit::new(self.item.clone(), None, Outcome::Unchanged, usize::MAX));
+        let visit = Arc::new(PendingVisit::ahead(self.item.clone()));
         for change in changes {
             let output = &self.run.outputs[change.output_index];
             output.push(&self.run.dispatcher, self.queued(&visit, change, &update));

@@ -9,9 +9,6 @@ use ingather_store::extracts::Extract;
 
 use crate::dispatcher::WorkItem;
 
-/// Code of a failure: the document, or a folder above it, changed each time that it was looked at.
-pub(crate) const UNSTEADY: &str = "unsteady";
-
 /// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
@@ -65,8 +62,8 @@ pub(crate) struct PendingVisit {
     pub(crate) update: Option<DocumentUpdate>,
     outcome: Mutex<Outcome>,
     pub(super) artifacts: VisitArtifacts,
-    /// Changes that outputs have not answered yet.
-    open: AtomicUsize,
+    /// Changes that outputs have not answered yet; none when answers complete nothing.
+    open: Option<AtomicUsize>,
 }
 
 impl PendingVisit {
@@ -81,8 +78,13 @@ impl PendingVisit {
             update,
             outcome: Mutex::new(outcome),
             artifacts: VisitArtifacts::default(),
-            open: AtomicUsize::new(outputs),
+            open: Some(AtomicUsize::new(outputs)),
         }
+    }
+
+    /// A visit that is not complete by the answers to its changes: another visit of the document follows, or the run judges it.
+    pub(crate) fn ahead(item: WorkItem) -> PendingVisit {
+        PendingVisit { open: None, ..PendingVisit::new(item, None, Outcome::Unchanged, 0) }
     }
 
     /// Adds what is written beside the document when the visit is complete.
@@ -98,12 +100,12 @@ impl PendingVisit {
 
     /// Whether it waits for these answers only, which the one who asks has: all others are on disk.
     pub(crate) fn waits_for(&self, answers: usize) -> bool {
-        self.open.load(Ordering::Acquire) == answers
+        self.open.as_ref().is_some_and(|open| open.load(Ordering::Acquire) == answers)
     }
 
     /// So many answers are on disk; true when they were the last ones.
     pub(crate) fn close(&self, answers: usize) -> bool {
-        self.open.fetch_sub(answers, Ordering::AcqRel) == answers
+        self.open.as_ref().is_some_and(|open| open.fetch_sub(answers, Ordering::AcqRel) == answers)
     }
 
     pub(super) fn outcome(&self) -> Outcome {

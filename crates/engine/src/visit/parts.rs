@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ingather_connector::model::decision::{Decision, DeliveryState, Found, NOBODY, decide};
 use ingather_connector::model::document::Record;
 use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::deliveries::{self, Component, Delivery};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Reader, StoreError};
@@ -66,8 +67,9 @@ impl Deliveries {
 
     /// Whether no output ever confirmed anything of it, or all of them have let it go since.
     pub(crate) fn is_first(&self) -> bool {
-        let was_delivered =
-            |delivery: &Delivery| matches!(delivery.outcome.as_deref(), Some("overwritten" | "lost"));
+        let was_delivered = |delivery: &Delivery| {
+            matches!(delivery.outcome, Some(DeliveryOutcome::Overwritten | DeliveryOutcome::Lost))
+        };
         !self.is_delivered() && !self.all().any(was_delivered)
     }
 

@@ -14,7 +14,7 @@ use ingather_connector::model::job::Definition;
 use ingather_connector::registry::Registry;
 use ingather_connector::transform::{Audience, Item, Transform, Verdict};
 
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 
 /// The opened stages of a job.
 pub(crate) struct Pipeline {
@@ -42,14 +42,17 @@ impl Pipeline {
         let mut versions = Vec::new();
         for stage in &definition.stages {
             let kind = registry.transform(&stage.transform).ok_or_else(|| {
-                EngineError::Refused(format!(
-                    "job {}: there is no transform `{}`",
-                    definition.name, stage.transform
-                ))
+                EngineError::refused(
+                    Refusal::NoSuchConnector,
+                    format!("job {}: there is no transform `{}`", definition.name, stage.transform),
+                )
             })?;
             let opened = (kind.open)(&stage.settings);
             stages.push(opened.map_err(|fault| {
-                EngineError::Refused(format!("job {}, stage {}: {fault}", definition.name, stage.transform))
+                EngineError::refused(
+                    Refusal::Definition,
+                    format!("job {}, stage {}: {fault}", definition.name, stage.transform),
+                )
             })?);
             versions.push(format!("{} {}", kind.name, kind.version));
         }
@@ -173,7 +176,9 @@ fn apply_inside(
                 left.push((name.clone(), verdict));
                 None
             }
-            Err(Fault::Broken(reason) | Fault::Refused(reason)) => Some(Err(reason)),
+            Err(Fault::Broken(reason) | Fault::Refused(reason) | Fault::Unreadable(reason)) => {
+                Some(Err(reason))
+            }
             Err(fault) => return Err(fault),
         };
         let inner = |part: Component| {

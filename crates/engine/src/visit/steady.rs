@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use ingather_connector::model::fault::{Exhausted, Fault, Reason};
 use ingather_connector::model::ids::ContainerId;
+use ingather_connector::model::lifecycle::outcome::FailureCode;
 use ingather_connector::model::limits;
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::failpoints::{Failpoint, failpoint};
 
 use super::Visitor;
-use super::outcome::{Outcome, PendingVisit, UNSTEADY, VisitArtifacts};
+use super::outcome::{Outcome, PendingVisit, VisitArtifacts};
 use crate::containers::looks;
 use crate::delivery::change::DecidedChange;
 use crate::error::Result;
@@ -144,7 +145,7 @@ impl<'r> Visitor<'r> {
         let wait = self.run.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
         let fault = Fault::Passing {
             reason: Reason::new(
-                UNSTEADY,
+                FailureCode::Unsteady.as_str(),
                 "it, or a folder above it, changed each time that it was looked at, so that nobody is shown it; \
                  the next run looks again",
             ),

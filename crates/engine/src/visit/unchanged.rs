@@ -38,7 +38,8 @@ impl<'r> Visitor<'r> {
     /// Whether a visit of it began before this one and did not end: some outputs may hold what that one read, and its row speaks of
     /// what was read before.
     fn was_begun(&self) -> bool {
-        (self.item.request_count > 1 || !self.item.is_listed) && !failpoint(Failpoint::BegunVisitForgotten)
+        (self.item.request_count.is_some_and(|requests| requests > 1) || !self.item.is_listed)
+            && !failpoint(Failpoint::BegunVisitForgotten)
     }
 
     /// Whether outputs hold just what was read of it last.

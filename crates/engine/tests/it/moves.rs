@@ -6,6 +6,7 @@ use ingather_connector::model::guard::Guard;
 use ingather_connector::model::ids::{ConnectionId, Digest, DocumentId, JobId};
 use ingather_connector::model::job::{ContentBy, Definition, Keep};
 use ingather_connector::model::key::DocumentKey;
+use ingather_connector::model::lifecycle::outcome::FailureKind;
 use ingather_connector::model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::documents::{self, DocumentUpdate, NewDocument};
@@ -37,7 +38,7 @@ fn new_job(sql: &mut Sql<'_>) -> Result<JobId> {
 
 fn job_state(sql: &mut Sql<'_>, id: JobId) -> Result<(job::State, i64)> {
     let found = jobs::get(sql, id)?;
-    Ok(found.map_or((job::State::Gone, 0), |job| (job::State::parse(&job.state).unwrap(), job.run)))
+    Ok(found.map_or((job::State::Gone, 0), |job| (job.state, job.run)))
 }
 
 /// Brings a new job into a state, by moves alone. `Starting` is never stored: a run is opened as it is asked for.
@@ -184,7 +185,7 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     }
     let failure = Failure {
         document: row.id,
-        kind: "failed",
+        kind: FailureKind::Failed,
         attempts: 1,
         attempts_max: 8,
         code: "broken".to_owned(),

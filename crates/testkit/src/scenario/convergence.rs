@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use ingather_connector::model::lifecycle::job::State;
 use ingather_store::containers;
 
 use super::invariants::{USERS, tokens};
@@ -46,7 +47,7 @@ impl Play {
     fn round(&mut self) -> Result<bool, String> {
         let mut still = true;
         for job in self.world.jobs() {
-            let deleting = self.world.find(&job).is_some_and(|job| job.state == "deleting");
+            let deleting = self.world.find(&job).is_some_and(|job| job.state == State::Deleting);
             let line = if deleting {
                 format!("delete {job}")
             } else {

@@ -1,6 +1,7 @@
 //! What a scenario can ask about: answers of the engine, what the store knows, what outputs hold and were told.
 
 use ingather_connector::model::balance::Balance;
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_store::runs;
 
 use super::{Answer, Play};
@@ -107,7 +108,7 @@ impl Play {
         let runs =
             self.world.engine().reader.read(|sql| runs::list(sql, job.id, 100)).map_err(|e| e.to_string())?;
         Ok(list(runs.into_iter().rev().map(|run| {
-            let outcome = run.outcome.unwrap_or_else(|| "open".to_owned());
+            let outcome = run.outcome.map_or("open", RunOutcome::as_str);
             match run.guard {
                 Some(guard) => format!("{} {outcome} {guard}", run.number),
                 None => format!("{} {outcome}", run.number),

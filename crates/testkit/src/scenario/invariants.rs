@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ingather_connector::model::access::Tokens;
 use ingather_connector::model::guard::Guard;
+use ingather_connector::model::lifecycle::job::State;
 use ingather_store::jobs::{self, Job};
 
 use super::ledger::Claim;
@@ -67,7 +68,7 @@ impl Invariants {
 impl Play {
     pub(super) fn live_jobs(&self) -> Vec<Job> {
         let jobs = self.world.engine().reader.read(jobs::list).expect("the store answers");
-        jobs.into_iter().filter(|job| job.state != "deleting").collect()
+        jobs.into_iter().filter(|job| job.state != State::Deleting).collect()
     }
 
     fn entries(&self) -> Entries {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use ingather_connector::model::ids::ConnectionId;
+use ingather_connector::model::lifecycle::job::State;
+use ingather_connector::model::lifecycle::outcome::GuardState;
 use ingather_store::{deliveries, doctor, documents, jobs, runs};
 
 use super::Play;
@@ -50,10 +52,10 @@ impl Play {
         let mut found = Vec::new();
         for job in reader.read(jobs::list).expect("the store answers") {
             let runs = reader.read(|sql| runs::list(sql, job.id, RUNS_MAX)).expect("the store answers");
-            if job.state != "resting" || runs.iter().any(|run| run.ended_at.is_none()) {
+            if job.state != State::Resting || runs.iter().any(|run| run.ended_at.is_none()) {
                 found.push(format!("at rest, job {} is {}, or a run of it is open", job.name, job.state));
             }
-            if runs.iter().any(|run| run.guard.as_deref() == Some("held")) {
+            if runs.iter().any(|run| run.guard == Some(GuardState::Held)) {
                 found.push(format!("at rest, removals of job {} are held", job.name));
             }
             let unsettled = self.world.documents(&job.name).into_iter();
@@ -86,7 +88,7 @@ impl Play {
                         entry: format!("{}{}{part}", super::oracle::root(&job), names[&delivery.document]),
                         output: outputs[&delivery.output].clone(),
                         confirmed: delivery.state.is_confirmed(),
-                        leaving: !delivery.state.intended.is_some() || job.state == "deleting",
+                        leaving: !delivery.state.intended.is_some() || job.state == State::Deleting,
                     }
                 }));
             }

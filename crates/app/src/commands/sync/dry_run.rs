@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ingather_connector::model::ids::{ConnectionId, JobId};
+use ingather_connector::model::lifecycle::job::State;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Report};
 use ingather_store::jobs::Job;
@@ -69,7 +70,7 @@ fn pretended(wanted: &Wanted) -> Job {
         name: wanted.definition.name.clone(),
         repository: ConnectionId(0),
         root: wanted.root.clone(),
-        state: "resting".to_owned(),
+        state: State::Resting,
         run: 0,
         definition: wanted.definition.clone(),
         revision: 0,

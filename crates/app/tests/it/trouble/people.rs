@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use ingather_connector::model::job::RunKind;
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_store::{Durability, Store, Target, jobs, runs};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -137,7 +139,7 @@ fn a_run_whose_process_is_gone_is_not_called_running() {
         .write(Durability::Synced, |sql| {
             let job = jobs::by_name(sql, "root")?.unwrap();
             let run = jobs::begin(sql, job.id)?.unwrap();
-            runs::open(sql, job.id, run, "full", 0)
+            runs::open(sql, job.id, run, RunKind::Full, 0)
         })
         .unwrap();
     drop(store);
@@ -180,14 +182,14 @@ fn a_search_says_that_a_first_run_broke_off_or_works() {
     assert!(!says_unfinished(&sandbox, ""));
     // The same as it stands after a run that broke off, and beside one.
     let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
-    let end = |outcome: &str| {
+    let end = |outcome: RunOutcome| {
         let ended = store.write(Durability::Synced, |sql| {
             let job = jobs::by_name(sql, "root")?.unwrap();
             (1..=job.run).try_for_each(|run| runs::end(sql, job.id, run, 1, outcome, "{}", None))
         });
         ended.unwrap();
     };
-    for outcome in ["stopped", "interrupted", "failed"] {
+    for outcome in [RunOutcome::Stopped, RunOutcome::Interrupted, RunOutcome::Failed] {
         end(outcome);
         assert!(says_unfinished(&sandbox, "`ingather sync` of "), "{outcome}");
     }
@@ -195,6 +197,6 @@ fn a_search_says_that_a_first_run_broke_off_or_works() {
     lock.lock().unwrap();
     assert!(says_unfinished(&sandbox, "it goes on now"));
     lock.unlock().unwrap();
-    end("done");
+    end(RunOutcome::Done);
     assert!(!says_unfinished(&sandbox, ""));
 }

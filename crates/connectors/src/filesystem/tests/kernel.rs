@@ -111,7 +111,7 @@ fn what_an_ordinary_user_cannot_read_is_blind_or_refused_and_kept() {
     assert!(!closed.acl.admits(&owner));
     let unreadable = |fault: Fault, part: &str| {
         let reason = fault.reason();
-        assert!(matches!(fault, Fault::Refused(_)) && reason.code == "unreadable", "{reason:?}");
+        assert!(matches!(fault, Fault::Unreadable(_)) && reason.code == "unreadable", "{reason:?}");
         assert!(reason.message.contains(part) && reason.message.contains("permission denied"), "{reason:?}");
     };
     unreadable(fetch(&*source, "secret").unwrap_err(), "`secret` cannot be read by user");

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use ingather_connector::model::decision::NOBODY;
 use ingather_connector::model::document::component_uri;
 use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Op};
 use ingather_store::definitions::{self, Defined, Subject};
@@ -158,7 +159,7 @@ impl Sender<'_> {
             let is_told = access == NOBODY || access == access_digest(acl_id, container);
             let is_delivered = delivery.state.is_confirmed()
                 && delivery.state.confirmed != Some(Digest::NONE)
-                && matches!(delivery.outcome.as_deref(), None | Some("shared"));
+                && matches!(delivery.outcome, None | Some(DeliveryOutcome::Shared));
             if !is_told || !is_delivered {
                 return None;
             }

@@ -1,6 +1,7 @@
 //! The inventory of one output by address, and what an entry is to it.
 
 use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_connector::model::limits;
 use ingather_store::Sql;
 use ingather_store::deliveries::{self, LogRow};
@@ -53,7 +54,7 @@ impl DeliveryLog {
 
 /// Nothing is known to be at this address, whatever is there.
 pub(super) fn is_lost(row: &LogRow) -> bool {
-    row.outcome.as_deref() == Some("lost")
+    row.outcome == Some(DeliveryOutcome::Lost)
 }
 
 pub(super) fn is_confirmed(row: &LogRow) -> bool {

@@ -8,6 +8,7 @@ use ingather_connector::model::balance::Balance;
 use ingather_connector::model::document::{INSIDE, component_uri};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, JobId};
+use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op, OutputSnapshot};
 use ingather_connector::repository::Repository;
@@ -24,7 +25,7 @@ use super::{Difference, Kind, Verified};
 use crate::delivery::opened::Opened;
 use crate::delivery::telling::{Desk, ends, tell};
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
 use crate::inspect::sorted::{Entry, Sorted};
 use crate::outputs::{Misfit, UNDER_REPAIR, misfit};
@@ -187,7 +188,10 @@ impl<'e, 't> Pass<'e, 't> {
     fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_connector::output::OutputEntry>> {
         let call = self.engine.call();
         if call.cancel.cancelled() {
-            return Err(EngineError::Refused("stopped; nothing more was looked at".to_owned()));
+            return Err(EngineError::refused(
+                Refusal::Stopped,
+                "stopped; nothing more was looked at".to_owned(),
+            ));
         }
         let page = match &mut self.side {
             Side::Nothing => Ok(Vec::new()),
@@ -456,7 +460,7 @@ impl<'e, 't> Pass<'e, 't> {
         };
         let call = self.engine.call();
         let removed = Balance { deleted: self.found.removed, ..Balance::default() };
-        let over = ends(&AUTHOR.into(), None, "done", removed);
+        let over = ends(&AUTHOR.into(), None, RunOutcome::Done, removed);
         tell(Desk { store, lease, call: &call }, id, opened, Some(over))?.map_err(failed)?;
         let done = opened.commit(&call).map_err(failed)?;
         let (all_known, parted) = (self.found.left_over == 0, self.found.mismatch.is_some());
