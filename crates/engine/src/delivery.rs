@@ -1,5 +1,6 @@
 //! What is sent to outputs (design 4.7). One sender per output writes each change as an intent, sends it, and confirms it.
 
+pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod definitions;
 pub(crate) mod in_flight;

@@ -17,6 +17,7 @@ use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::containers::{Acls, Containers};
+use crate::delivery::batch::Author;
 use crate::delivery::output_queue::OutputQueue;
 use crate::delivery::sender::Sender;
 use crate::delivery::telling;
@@ -134,7 +135,7 @@ impl Engine {
         crate::visit::extracts::forget_unwanted(&run)?;
         for queue in &run.outputs {
             queue.output().iter_mut().for_each(|opened| {
-                opened.begin(&run.job_name, Some(run.number), options.kind.as_str());
+                opened.begin(&run.author.job_name, Some(run.number), options.kind.as_str());
             });
         }
         let worked = self.work(&run, known, options);
@@ -173,7 +174,7 @@ impl Engine {
             blind,
             stopped,
             error,
-            notes: run.repository.notes(),
+            notes: run.author.repository.notes(),
             millis: self.clock.now() - started,
         })
     }
@@ -206,15 +207,18 @@ impl Engine {
             lease: writer.map(|(_, lease)| lease.clone()),
             reader: self.reader.clone(),
             call: self.call(),
-            hasher: self.reader.hasher(),
             job: job.clone(),
-            job_name: job.name.as_str().into(),
             settings: definition.settings_digest(&pipeline.versions),
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
             looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.capabilities.looks),
-            repository,
+            author: Author {
+                job: job.id,
+                job_name: job.name.as_str().into(),
+                repository,
+                hasher: self.reader.hasher(),
+            },
             pipeline,
             outputs,
             guard_off: options.guard_off,
@@ -369,7 +373,7 @@ impl Engine {
                 if result.complete {
                     // Not before: what could not be read is asked for again only while the reader is another one.
                     if run.reader_changed {
-                        jobs::remember_reader(sql, run.job.id, &run.repository.reader())?;
+                        jobs::remember_reader(sql, run.job.id, &run.author.repository.reader())?;
                     }
                     runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
                 }
@@ -406,10 +410,7 @@ impl Engine {
             store: store.clone(),
             lease: lease.clone(),
             call: run.call.clone(),
-            hasher: run.hasher,
-            job: run.job.id,
-            job_name: run.job_name.clone(),
-            repository: run.repository.clone(),
+            author: run.author.clone(),
             progress: run.progress.clone(),
             targets,
         };
@@ -474,7 +475,7 @@ impl Engine {
             connection,
             &remover.call,
         )?;
-        opened.begin(&remover.job_name, run, work);
+        opened.begin(&remover.author.job_name, run, work);
         let shared = self.shared(job, &connection.name)?;
         let target = Target { name: connection.name.clone(), shared, opened };
         remover.targets.insert(connection.id, target);

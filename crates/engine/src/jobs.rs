@@ -10,6 +10,7 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, StoreError, deliveries, documents, queue, runs};
 
+use crate::delivery::batch::Author;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
@@ -90,7 +91,7 @@ impl Engine {
             let absent: Vec<i64> = names
                 .iter()
                 .filter(|(_, name)| {
-                    let presence = remover.repository.probe(&remover.call, name);
+                    let presence = remover.author.repository.probe(&remover.call, name);
                     matches!(presence, Presence::Absent | Presence::Excluded)
                 })
                 .map(|(id, _)| *id)
@@ -146,10 +147,12 @@ impl Engine {
             store: store.clone(),
             lease: lease.clone(),
             call: self.call(),
-            hasher: self.reader.hasher(),
-            job: job.id,
-            job_name: job.name.as_str().into(),
-            repository: self.repository(kind, &job.definition)?,
+            author: Author {
+                job: job.id,
+                job_name: job.name.as_str().into(),
+                repository: self.repository(kind, &job.definition)?,
+                hasher: self.reader.hasher(),
+            },
             progress,
             targets: HashMap::new(),
         };

@@ -77,7 +77,7 @@ impl<'r> Lister<'r> {
             ListingResult { new_identities: (!empty_before).then(HashSet::new), ..Default::default() };
         Lister {
             run,
-            hasher: run.hasher,
+            hasher: run.author.hasher,
             result,
             parents: HashSet::new(),
             in_pieces: HashSet::new(),
@@ -99,7 +99,7 @@ impl<'r> Lister<'r> {
 
     /// Lists the whole source. A fault of the source ends the listing, not the run: what it did not prove is kept.
     pub(crate) fn list(&mut self) -> Result<()> {
-        let mut listing = match self.run.repository.list(&self.run.call) {
+        let mut listing = match self.run.author.repository.list(&self.run.call) {
             Ok(listing) => listing,
             Err(fault) => {
                 self.cannot_read_root(&fault);

@@ -8,10 +8,8 @@ use ingather_connector::call::Call;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::ids::{ContainerId, Digest};
 use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::model::key::Hasher;
 use ingather_connector::model::lifecycle::outcome::{FailureCode, FailureKind, GuardState};
 use ingather_connector::model::limits;
-use ingather_connector::repository::Repository;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
@@ -20,6 +18,7 @@ use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
 use roaring::RoaringTreemap;
 
 use crate::containers::{Acls, Containers};
+use crate::delivery::batch::Author;
 use crate::delivery::output_queue::OutputQueue;
 use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Refusal, Result};
@@ -34,12 +33,11 @@ pub(crate) struct Run {
     pub(crate) lease: Option<Lease>,
     pub(crate) reader: Reader,
     pub(crate) call: Call,
-    pub(crate) hasher: Hasher,
     pub(crate) job: Job,
-    pub(crate) job_name: Arc<str>,
     pub(crate) definition: Definition,
     pub(crate) number: i64,
-    pub(crate) repository: Arc<dyn Repository>,
+    /// In whose name it sends, with the source.
+    pub(crate) author: Author,
     /// Looks at its documents and containers can be compared.
     pub(crate) looks: bool,
     pub(crate) pipeline: Pipeline,

@@ -106,7 +106,7 @@ fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Ju
     }
     let presence = match failpoint(Failpoint::SingleProbeLeftOut) {
         true => Presence::Absent,
-        false => run.repository.probe(&run.call, &stored.name),
+        false => run.author.repository.probe(&run.call, &stored.name),
     };
     match presence {
         Presence::Present | Presence::Unknown => keep(judged),

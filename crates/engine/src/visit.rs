@@ -29,7 +29,7 @@ use ingather_store::documents::{self, DocumentUpdate};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
-use crate::delivery::change::{ChangeKind, DecidedChange, Part, QueuedChange, access_digest};
+use crate::delivery::change::{ChangeKind, DecidedChange, Origin, Part, QueuedChange, access_digest};
 use crate::delivery::output_queue::OutputQueue;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
@@ -144,12 +144,12 @@ impl<'r> Visitor<'r> {
         if self.item.reason != VisitReason::Access || self.item.known.is_none() {
             return Ok(Looked::Reads(Box::new(self)));
         }
-        let observed = match self.run.repository.look(&self.run.call, &self.item.name) {
+        let observed = match self.run.author.repository.look(&self.run.call, &self.item.name) {
             Ok(observed) => observed,
             Err(fault) => return self.fault(fault, None).map(Looked::Over),
         };
         self.steady = is_steady(&observed);
-        self.looked = Some(self.run.hasher.version(self.item.key_hash, &observed.content));
+        self.looked = Some(self.run.author.hasher.version(self.item.key_hash, &observed.content));
         let acl_id = self.acl_id(&observed)?;
         if self.by_reference() && self.content_is_as_known(&observed, acl_id) {
             return self.show_as_known(&observed, acl_id).map(Looked::Over);
@@ -211,8 +211,8 @@ impl<'r> Visitor<'r> {
     fn update(&self, observed: &Observed, acl_id: AclId) -> DocumentUpdate {
         DocumentUpdate {
             id: DocumentId(self.item.id),
-            version: self.run.hasher.version(self.item.key_hash, &observed.content),
-            access: self.run.hasher.version(self.item.key_hash, &observed.access),
+            version: self.run.author.hasher.version(self.item.key_hash, &observed.content),
+            access: self.run.author.hasher.version(self.item.key_hash, &observed.access),
             settings: self.run.settings,
             identity: observed.identity,
             acl_id: Some(acl_id),
@@ -223,13 +223,16 @@ impl<'r> Visitor<'r> {
 
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
-        let observed =
-            self.run.repository.fetch(&self.run.call, &self.item.name, &mut |record, acl, content| {
+        let observed = self.run.author.repository.fetch(
+            &self.run.call,
+            &self.item.name,
+            &mut |record, acl, content| {
                 let run = self.run;
                 let audience = || run.audiences.of(self.item.container, &run.pipeline.access(acl));
                 passed = Some(run.pipeline.pass(&run.call, &audience, record, content)?);
                 Ok(())
-            })?;
+            },
+        )?;
         let passed = passed.ok_or_else(|| Fault::broken("connector", "the connector gave no content"))?;
         self.run.progress.bytes(passed.bytes);
         Ok(Read { observed, passed })
@@ -312,7 +315,7 @@ impl<'r> Visitor<'r> {
         let mut findings = Vec::with_capacity(parts.list.len() + 1);
         let (mut made, mut unread) = (HashSet::with_capacity(parts.list.len()), HashSet::new());
         for component in parts.list {
-            let part = Part::inside(&self.run.hasher, &component.name);
+            let part = Part::inside(&self.run.author.hasher, &component.name);
             match component.record {
                 Ok(record) => {
                     made.insert(part.id);
@@ -396,10 +399,10 @@ impl<'r> Visitor<'r> {
         let DecidedChange { part, record, kind, .. } = change;
         let hidden = matches!(kind, ChangeKind::Access { access: NOBODY });
         QueuedChange {
-            visit: visit.clone(),
+            origin: Origin::Visit(visit.clone()),
             uri: part.uri(match &record {
                 Some(record) => record.uri.clone(),
-                None => self.run.repository.uri(&self.item.name),
+                None => self.run.author.repository.uri(&self.item.name),
             }),
             part,
             kind,

@@ -64,6 +64,8 @@ pub fn get(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<Connection>> {
 /// A connection as a declaration has it.
 #[derive(Clone, Debug)]
 pub struct Declared {
+    /// Its handle.
+    pub id: ConnectionId,
     /// Its role.
     pub role: Role,
     /// Kind of its connector.
@@ -78,6 +80,7 @@ pub struct Declared {
 pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Declared>> {
     sql.query(&queries::CONNECTION_LIST, &[], |row| {
         Ok(Declared {
+            id: ConnectionId(row.int(0)?),
             role: row.word(1, Role::parse)?,
             kind: row.text(2)?,
             name: row.text(3)?,

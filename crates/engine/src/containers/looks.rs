@@ -106,7 +106,7 @@ fn stood_at_once(run: &Run, asked: &[ContainerId], counts: impl Fn(&Look) -> boo
     let mut stood: HashSet<ContainerId> = HashSet::with_capacity(looked.len());
     for some in looked.chunks(limits::LOOKS_AT_ONCE) {
         let names: Vec<&str> = some.iter().map(|(_, (name, _))| &**name).collect();
-        let stamps = run.repository.stamps(&run.call, &names);
+        let stamps = run.author.repository.stamps(&run.call, &names);
         let same = some.iter().zip(stamps).filter(|((_, (_, before)), now)| before == now);
         stood.extend(same.map(|((id, _), _)| *id));
     }
@@ -119,7 +119,7 @@ fn stood_at_once(run: &Run, asked: &[ContainerId], counts: impl Fn(&Look) -> boo
 
 /// Looks again at all containers above a document: the container that it is in now.
 pub(crate) fn again(run: &Run, key: &str) -> Result<std::result::Result<Option<ContainerId>, Fault>> {
-    let reports = match run.repository.containers_of(&run.call, key) {
+    let reports = match run.author.repository.containers_of(&run.call, key) {
         Ok(reports) => reports,
         Err(fault) => return Ok(Err(fault)),
     };

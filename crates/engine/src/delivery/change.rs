@@ -88,9 +88,43 @@ impl ChangeKind {
     }
 }
 
+/// Whose change it is.
+pub(crate) enum Origin {
+    /// Of a visit, which its answer may complete.
+    Visit(Arc<PendingVisit>),
+    /// Of a removal: the document, and its name in the job.
+    Removal(i64, String),
+}
+
+impl Origin {
+    /// The document.
+    pub(crate) fn document(&self) -> i64 {
+        match self {
+            Origin::Visit(visit) => visit.item.id,
+            Origin::Removal(document, _) => *document,
+        }
+    }
+
+    /// Its name in the job.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Origin::Visit(visit) => &visit.item.name,
+            Origin::Removal(_, name) => name,
+        }
+    }
+
+    /// The visit, if it is of one.
+    pub(crate) fn visit(&self) -> Option<&PendingVisit> {
+        match self {
+            Origin::Visit(visit) => Some(visit),
+            Origin::Removal(..) => None,
+        }
+    }
+}
+
 /// A change that waits in the queue of its output.
 pub(crate) struct QueuedChange {
-    pub(crate) visit: Arc<PendingVisit>,
+    pub(crate) origin: Origin,
     pub(crate) part: Part,
     pub(crate) uri: String,
     pub(crate) kind: ChangeKind,

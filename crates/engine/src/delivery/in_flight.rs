@@ -1,40 +1,53 @@
 //! Changes that are on their way to an output: written as intents, not confirmed.
 
-use std::sync::Arc;
-
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest};
+use ingather_connector::model::key::Hasher;
 use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::{self, Defined};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
-use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, Sql, StoreError};
+use ingather_store::{Sql, StoreError};
 
 use super::change::{ChangeKind, QueuedChange};
 use super::next_owner::NextOwner;
 use crate::visit::outcome::{Outcome, PendingVisit};
 
 /// A change that is written in the delivery log and was handed to the output, or is about to be.
-pub(super) struct InFlight {
-    pub(super) queued: QueuedChange,
-    pub(super) intent: Intent,
+pub(crate) struct InFlight {
+    pub(crate) queued: QueuedChange,
+    pub(crate) intent: Intent,
     /// The record whose access is sent, for outputs that judge by what they are told.
     pub(super) speaks_of: Option<Digest>,
     /// The entry of another owner is already what this change would make it, or has to stay.
     pub(super) nothing_to_send: bool,
     /// Who owns the entry once this owner has left it.
     pub(super) next_owner: Option<NextOwner>,
-    pub(super) answer: std::result::Result<(), Fault>,
+    pub(crate) answer: Result<(), Fault>,
+}
+
+impl InFlight {
+    pub(super) fn of(queued: QueuedChange, hasher: &Hasher) -> InFlight {
+        let (address_parent, address) = hasher.address(&queued.uri);
+        let (intended, intended_acl) = match queued.kind {
+            ChangeKind::Put { version, access } => (version, access),
+            // The record's digest stays as it stands; see `deliveries::intend`.
+            ChangeKind::Access { access } => (Digest::NONE, access),
+            ChangeKind::Delete => (Digest::NONE, Digest::NONE),
+        };
+        let (document, component) = (queued.origin.document(), queued.part.id);
+        let intent = Intent { document, component, address_parent, address, seq: 0, intended, intended_acl };
+        InFlight { queued, intent, speaks_of: None, nothing_to_send: false, next_owner: None, answer: Ok(()) }
+    }
 }
 
 /// Writes what the output answered: confirmations, removals, refusals, and what other owners have to know of them.
-pub(super) fn write_answers(
+pub(crate) fn write_answers(
     sql: &mut Sql<'_>,
     output: ConnectionId,
     now: i64,
     in_flight: &[InFlight],
     told: &[Defined],
-) -> std::result::Result<(), StoreError> {
+) -> Result<(), StoreError> {
     let rows = |wanted: fn(&InFlight) -> bool| -> Vec<Answered> {
         in_flight.iter().filter(|entry| wanted(entry)).map(|entry| (&entry.intent).into()).collect()
     };
@@ -76,7 +89,7 @@ pub(super) fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Optio
         .filter(|entry| entry.queued.kind != ChangeKind::Delete)
         .map(|entry| (&entry.queued, entry.intent.document))
         .filter(|(queued, _)| {
-            let known = queued.visit.item.known.as_ref();
+            let known = queued.origin.visit().and_then(|visit| visit.item.known.as_ref());
             known.is_some_and(|known| known.acl_id != queued.acl_id || known.container != queued.container)
         })
         .map(|(queued, document)| (document, queued.acl_id, queued.container));
@@ -88,9 +101,15 @@ pub(super) fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Optio
 
 /// Visits with the number of their answers, which stand side by side.
 pub(super) fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
-    let visit = |entry: &InFlight| Arc::as_ptr(&entry.queued.visit);
-    let groups = in_flight.chunk_by(|one, next| visit(one) == visit(next));
-    groups.map(|group| (&*group[0].queued.visit, group.len())).collect()
+    let visits = in_flight.iter().filter_map(|entry| entry.queued.origin.visit());
+    let mut groups: Vec<(&PendingVisit, usize)> = Vec::new();
+    for visit in visits {
+        match groups.last_mut() {
+            Some((last, answers)) if std::ptr::eq(*last, visit) => *answers += 1,
+            _ => groups.push((visit, 1)),
+        }
+    }
+    groups
 }
 
 /// Components that are about to be sent, with their names.
@@ -107,7 +126,8 @@ pub(super) fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
 
 /// Takes note of an answer.
 pub(super) fn note(entry: &InFlight) {
-    entry.queued.visit.note(match &entry.answer {
+    let Some(visit) = entry.queued.origin.visit() else { return };
+    visit.note(match &entry.answer {
         Ok(()) => entry.queued.kind.outcome(entry.queued.first),
         Err(Fault::Refused(reason) | Fault::Unreadable(reason) | Fault::Broken(reason)) => {
             Outcome::Failed(reason.clone())
@@ -118,9 +138,4 @@ pub(super) fn note(entry: &InFlight) {
             Outcome::Again(Fault::passing("forgotten", "the output does not hold the entry any more"))
         }
     });
-}
-
-/// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
-pub(crate) fn intent_durability() -> Durability {
-    if failpoint(Failpoint::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
 }

@@ -8,6 +8,7 @@ use ingather_connector::model::limits;
 use ingather_connector::output::OutputCapabilities;
 use ingather_store::connections::Connection;
 
+use super::batch::Destination;
 use super::change::QueuedChange;
 use super::opened::Opened;
 use crate::dispatcher::Dispatcher;
@@ -65,6 +66,12 @@ impl OutputQueue {
             queue: Mutex::default(),
             changed: Condvar::new(),
         }
+    }
+
+    /// What a batch has to know of it.
+    pub(crate) fn destination(&self) -> Destination {
+        let OutputQueue { id, capabilities, shared, session, .. } = *self;
+        Destination { id, capabilities, shared, session }
     }
 
     /// The output itself, for the one who sends.

@@ -2,13 +2,33 @@
 
 use ingather_connector::model::ids::{ConnectionId, Digest};
 use ingather_connector::output::OutputCapabilities;
-use ingather_store::deliveries::{self, Owner};
+use ingather_store::connections::{self, Role};
+use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError};
 
 use super::change::ChangeKind;
 use super::in_flight::InFlight;
 use super::next_owner::NextOwner;
+
+/// All who claim the address of a change.
+pub(super) fn owners(
+    sql: &mut Sql<'_>,
+    output: ConnectionId,
+    intent: &Intent,
+) -> std::result::Result<Vec<Owner>, StoreError> {
+    if failpoint(Failpoint::ExclusionByDocument) {
+        return Ok(Vec::new());
+    }
+    let mut owners = deliveries::owners(sql, output, intent.address_parent, intent.address)?;
+    if failpoint(Failpoint::LastOwnerOfAnotherOutput) {
+        let others = connections::list(sql)?.into_iter().filter(|other| other.id != output);
+        for other in others.filter(|other| other.role == Role::Output) {
+            owners.extend(deliveries::owners(sql, other.id, intent.address_parent, intent.address)?);
+        }
+    }
+    Ok(owners)
+}
 
 /// Finds whether nothing has to be sent because of the other owners of an address, and who has it from now on.
 pub(super) fn resolve(
@@ -17,7 +37,6 @@ pub(super) fn resolve(
     entry: &mut InFlight,
     owners: &[Owner],
 ) -> std::result::Result<(), StoreError> {
-    let owners = if failpoint(Failpoint::ExclusionByDocument) { &[] } else { owners };
     let others = owners.iter().filter(|owner| owner.document != entry.intent.document);
     match entry.queued.kind {
         ChangeKind::Put { version, access } => {

@@ -4,21 +4,16 @@ mod told;
 
 use std::time::Duration;
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op};
+use ingather_connector::output::Generation;
 use ingather_store::definitions::Defined;
-use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, connections, documents};
+use ingather_store::{Durability, connections};
 
-use super::change::{ChangeKind, QueuedChange};
-use super::definitions::Draft;
-use super::in_flight::{self, InFlight, intent_durability};
+use super::batch::{Batch, intent_durability};
+use super::change::QueuedChange;
+use super::in_flight::{self, InFlight};
 use super::output_queue::OutputQueue;
-use super::ownership;
 use super::telling::{Desk, note_loss};
 use crate::error::{EngineError, Result};
 use crate::run::Run;
@@ -51,8 +46,7 @@ impl<'r> Sender<'r> {
             if batch.is_empty() {
                 self.tell()?;
             } else {
-                let (draft, in_flight) = self.intend(batch)?;
-                self.apply(&draft, in_flight);
+                self.deliver(batch)?;
             }
             let full = self.open.len() >= limits::INDEX_COMMIT_DOCUMENTS
                 || self.run.call.now() - self.open_since >= limits::INDEX_COMMIT_MS;
@@ -95,144 +89,24 @@ impl<'r> Sender<'r> {
         Some(batch)
     }
 
-    /// Writes what is about to be sent, and what has to be told before; on disk before it is sent.
-    fn intend(&self, batch: Vec<QueuedChange>) -> Result<(Draft, Vec<InFlight>)> {
+    /// Writes what is about to be sent, on disk before it is sent, and sends it.
+    fn deliver(&mut self, changes: Vec<QueuedChange>) -> Result<()> {
         let (run, queue) = (self.run, self.queue);
-        let Some(store) = &run.store else { return Ok((Draft::default(), Vec::new())) };
-        let mut in_flight: Vec<InFlight> = batch.into_iter().map(|queued| self.entry(queued)).collect();
-        let draft = store.write(intent_durability(), |sql| {
+        let mut output = queue.output();
+        let (Some(store), Some(opened)) = (&run.store, output.as_mut()) else { return Ok(()) };
+        let mut batch = Batch::new(&run.author, queue.destination(), changes);
+        let sent_ahead = store.write(intent_durability(), |sql| {
             run.fence(sql)?;
-            if queue.shared {
-                // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
-                for entry in &mut in_flight {
-                    let owners =
-                        deliveries::owners(sql, queue.id, entry.intent.address_parent, entry.intent.address)?;
-                    ownership::resolve(sql, queue.capabilities, entry, &owners)?;
-                    entry.next_owner.iter().try_for_each(|next_owner| {
-                        next_owner.intend(sql, queue.id, &entry.intent, run.call.now())
-                    })?;
-                    if !failpoint(Failpoint::BatchUnaware) {
-                        ownership::supersede(sql, queue.id, entry)?;
-                    }
-                }
-            }
-            if queue.shared && failpoint(Failpoint::BatchUnaware) {
-                in_flight.iter().try_for_each(|entry| ownership::supersede(sql, queue.id, entry))?;
-            }
-            self.speak(sql, &mut in_flight)?;
-            let draft = self.draft(sql, &in_flight)?;
-            let first = connections::take_numbers(sql, queue.id, queue.session, in_flight.len())?;
-            for (entry, seq) in in_flight.iter_mut().zip(first..) {
-                entry.intent.seq = if failpoint(Failpoint::OlderSeqWins) { -seq } else { seq };
-            }
-            let now = run.call.now();
-            // In order, so that the later of two changes of one document stands.
-            let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
-            for like in in_flight.chunk_by(|a, b| is_access(a) == is_access(b)) {
-                let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
-                deliveries::intend(sql, queue.id, now, is_access(&like[0]), &intents)?;
-            }
-            deliveries::remember_components(sql, &in_flight::named(&in_flight))?;
-            documents::set_access(sql, &in_flight::accesses(&in_flight))?;
-            let uris: Vec<(i64, &str)> = in_flight
-                .iter()
-                .filter(|entry| entry.queued.part.id == 0)
-                .filter(|entry| entry.queued.uri != run.repository.uri(&entry.queued.visit.item.name))
-                .map(|entry| (entry.intent.document, entry.queued.uri.as_str()))
-                .collect();
-            deliveries::remember_uris(sql, queue.id, &uris)?;
-            let is_put = |entry: &&InFlight| {
-                entry.nothing_to_send && matches!(entry.queued.kind, ChangeKind::Put { .. })
-            };
-            let nothing_to_send: Vec<Answered> =
-                in_flight.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
-            deliveries::confirm(sql, queue.id, now, Confirmed::Record, &nothing_to_send)?;
-            deliveries::end_as(sql, queue.id, DeliveryOutcome::Shared, &nothing_to_send)?;
-            if failpoint(Failpoint::IntentAfterSend) {
-                self.ask(&draft, &mut in_flight);
-            }
-            Ok(draft)
+            batch.intend(sql, opened, run.call.now())?;
+            Ok(failpoint(Failpoint::IntentAfterSend).then(|| batch.send(&run.call, opened)))
         })?;
-        Ok((draft, in_flight))
-    }
-
-    fn entry(&self, queued: QueuedChange) -> InFlight {
-        let (address_parent, address) = self.run.hasher.address(&queued.uri);
-        let (intended, intended_acl) = match queued.kind {
-            ChangeKind::Put { version, access } => (version, access),
-            // The record's digest stays as it stands; see `deliveries::intend`.
-            ChangeKind::Access { access } => (Digest::NONE, access),
-            ChangeKind::Delete => (Digest::NONE, Digest::NONE),
-        };
-        let document = queued.visit.item.id;
-        let component = queued.part.id;
-        let intent = Intent { document, component, address_parent, address, seq: 0, intended, intended_acl };
-        InFlight { queued, intent, speaks_of: None, nothing_to_send: false, next_owner: None, answer: Ok(()) }
-    }
-
-    fn apply(&mut self, draft: &Draft, mut in_flight: Vec<InFlight>) {
         if self.open.is_empty() {
-            self.open_since = self.run.call.now();
+            self.open_since = run.call.now();
         }
-        if failpoint(Failpoint::IntentAfterSend) || self.ask(draft, &mut in_flight) {
-            self.told.extend(&draft.defined);
-        }
-        self.open.append(&mut in_flight);
-    }
-
-    /// Tells what is to be told, then sends what is to be sent, and keeps the answers. Whether it was told.
-    fn ask(&self, draft: &Draft, in_flight: &mut [InFlight]) -> bool {
-        let changes: Vec<Change> =
-            in_flight.iter().filter(|e| !e.nothing_to_send).map(|e| self.change(e)).collect();
-        let mut is_told = false;
-        if let Some(output) = self.queue.output().as_mut() {
-            let ahead = failpoint(Failpoint::EntryAheadOfItsContainer);
-            let ahead = ahead.then(|| output.output.apply(&self.run.call, &changes));
-            let answers = match output.tell(&self.run.call, draft) {
-                Ok(()) => {
-                    is_told = true;
-                    if changes.is_empty() {
-                        return true;
-                    }
-                    ahead.unwrap_or_else(|| output.output.apply(&self.run.call, &changes))
-                }
-                // Nobody may see what it cannot be told about.
-                Err(fault) => changes.iter().map(|_| Err(fault.clone())).collect(),
-            };
-            let missing = Fault::passing("output", "the output gave no answer for this change");
-            let mut answers = answers.into_iter();
-            for entry in in_flight.iter_mut().filter(|entry| !entry.nothing_to_send) {
-                entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
-                if let Some(next_owner) = &mut entry.next_owner {
-                    entry.answer = next_owner.answered(std::mem::replace(&mut entry.answer, Ok(())));
-                }
-            }
-        }
-        is_told
-    }
-
-    fn change(&self, entry: &InFlight) -> Change {
-        let QueuedChange { acl_id, container, .. } = entry.queued;
-        let op = match (entry.queued.kind, &entry.queued.record) {
-            (ChangeKind::Put { version, .. }, Some(record)) => {
-                Op::Put { record: record.clone(), version, acl_id, container }
-            }
-            (ChangeKind::Access { .. }, _) => Op::Access { version: entry.speaks_of, acl_id, container },
-            (ChangeKind::Delete | ChangeKind::Put { .. }, _) => Op::Delete,
-        };
-        let change = Change {
-            id: entry.queued.uri.clone(),
-            address: entry.intent.address,
-            job: self.run.job.id.0,
-            job_name: self.run.job_name.clone(),
-            document: entry.queued.visit.item.name.clone(),
-            seq: entry.intent.seq,
-            op,
-        };
-        match &entry.next_owner {
-            Some(next_owner) => next_owner.change(self.queue.capabilities, change),
-            None => change,
-        }
+        let told = sent_ahead.unwrap_or_else(|| batch.send(&run.call, opened));
+        self.told.extend(told.into_iter().flatten());
+        self.open.append(&mut batch.in_flight);
+        Ok(())
     }
 
     /// Makes durable what was applied, where the output has commits; `later`: for a planted fault, not yet.

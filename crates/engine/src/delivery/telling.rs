@@ -81,7 +81,7 @@ pub(crate) fn tell_end(run: &Run, outcome: RunOutcome) -> error::Result<()> {
     let balance = *lock(&run.balance);
     for queue in run.outputs.iter().filter(|queue| queue.capabilities.told) {
         if let Some(opened) = queue.output().as_mut() {
-            let ends = ends(&run.job_name, Some(run.number), outcome, balance);
+            let ends = ends(&run.author.job_name, Some(run.number), outcome, balance);
             tell(desk, queue.id, opened, Some(ends))?
                 .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
         }

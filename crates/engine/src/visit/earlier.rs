@@ -55,7 +55,7 @@ impl<'r> Visitor<'r> {
     ///
     /// It has failed only when every output has the access: otherwise nothing would ask for it any more.
     pub(super) fn unreadable(mut self, fault: Fault) -> Result<Done<'r>> {
-        let observed = match self.run.repository.look(&self.run.call, &self.item.name) {
+        let observed = match self.run.author.repository.look(&self.run.call, &self.item.name) {
             Ok(observed) => observed,
             Err(Fault::Gone) => return self.fault(Fault::Gone, None),
             Err(_) => return self.fault(fault, None),

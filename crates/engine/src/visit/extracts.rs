@@ -36,7 +36,7 @@ pub(super) fn of(run: &Run, version: Digest, record: &Record, passed: &Passed) -
     if run.definition.keep != Keep::Extracted || matches!(passed.verdict, Verdict::Decline(_)) {
         return None;
     }
-    packed(&run.hasher, version, run.stages, record, passed)
+    packed(&run.author.hasher, version, run.stages, record, passed)
 }
 
 fn packed(

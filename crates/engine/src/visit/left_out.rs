@@ -36,7 +36,7 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
                 return Ok(());
             }
             // What cannot be looked at now stays as it is, as it does below a blind spot.
-            let Some(acl) = run.repository.acl_of_left_out(&run.call, &stored.name) else { continue };
+            let Some(acl) = run.author.repository.acl_of_left_out(&run.call, &stored.name) else { continue };
             let deliveries = by_document.remove(&stored.known.id.0).unwrap_or_default();
             Visitor::of_held(run, stored, deliveries).narrow(&acl)?;
         }

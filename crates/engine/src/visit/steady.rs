@@ -142,7 +142,8 @@ impl<'r> Visitor<'r> {
     /// may see it now, what outputs hold of it goes to nobody.
     fn unsteady(self) -> Result<Done<'r>> {
         let made = self.run.attempts_made(self.item.id) + 1;
-        let wait = self.run.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
+        let wait =
+            self.run.author.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
         let fault = Fault::Passing {
             reason: Reason::new(
                 FailureCode::Unsteady.as_str(),

@@ -65,7 +65,7 @@ impl<'r> Visitor<'r> {
         // What was hidden has no acl, and that explains nothing.
         let other_acl = known.acl_id.is_some_and(|known| known != acl_id);
         let explained = if moved { self.trusts_times() && (other_acl || elsewhere) } else { elsewhere };
-        let version = self.run.hasher.version(self.item.key_hash, &observed.content);
+        let version = self.run.author.hasher.version(self.item.key_hash, &observed.content);
         explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
     }
 
@@ -89,7 +89,7 @@ impl<'r> Visitor<'r> {
 
     /// Whether its change time is another one than when it was read.
     pub(super) fn has_moved(&self, observed: &Observed) -> bool {
-        let access = self.run.hasher.version(self.item.key_hash, &observed.access);
+        let access = self.run.author.hasher.version(self.item.key_hash, &observed.access);
         !self.item.known.as_ref().is_some_and(|known| access.same(known.access))
     }
 
@@ -110,17 +110,19 @@ impl<'r> Visitor<'r> {
     /// Reads its bytes for nothing but their digest.
     pub(super) fn read_raw(&self) -> std::result::Result<(Observed, Digest), Fault> {
         let mut found = (Digest::NONE, 0);
-        let observed = self.run.repository.fetch(&self.run.call, &self.item.name, &mut |_, _, content| {
-            found = raw_digest(content)?;
-            Ok(())
-        })?;
+        let observed =
+            self.run.author.repository.fetch(&self.run.call, &self.item.name, &mut |_, _, content| {
+                found = raw_digest(content)?;
+                Ok(())
+            })?;
         self.run.progress.bytes(found.1);
         Ok((observed, found.0))
     }
 
     pub(super) fn is_as_known(&self, observed: &Observed, raw: Digest) -> bool {
         let Some(known) = &self.item.known else { return false };
-        raw == self.raw && self.run.hasher.version(self.item.key_hash, &observed.content).same(known.version)
+        raw == self.raw
+            && self.run.author.hasher.version(self.item.key_hash, &observed.content).same(known.version)
     }
 
     /// A document of which only access may have changed.

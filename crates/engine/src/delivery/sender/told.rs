@@ -15,12 +15,11 @@ use ingather_store::definitions::{self, Defined, Subject};
 use ingather_store::deliveries::Delivery;
 use ingather_store::documents::Stored;
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, Sql, Store, StoreError, connections, deliveries, documents};
+use ingather_store::{Durability, Store, connections, deliveries, documents};
 
 use super::Sender;
-use crate::delivery::change::{ChangeKind, access_digest};
-use crate::delivery::definitions::{Draft, Reference, reference};
-use crate::delivery::in_flight::InFlight;
+use crate::delivery::change::access_digest;
+use crate::delivery::definitions::reference;
 use crate::delivery::telling::{self, Desk};
 use crate::error::Result;
 
@@ -43,41 +42,6 @@ impl Sender<'_> {
             tracing::debug!(output = self.queue.name, fault = %fault, "not told");
         }
         Ok(())
-    }
-
-    /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.
-    pub(super) fn speak(
-        &self,
-        sql: &mut Sql<'_>,
-        in_flight: &mut [InFlight],
-    ) -> std::result::Result<(), StoreError> {
-        let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
-        let ids: Vec<i64> = in_flight.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
-        if !self.queue.capabilities.told || ids.is_empty() {
-            return Ok(());
-        }
-        let states = deliveries::states(sql, &ids)?.into_iter().filter(|one| one.output == self.queue.id);
-        let known: HashMap<(i64, i64), Option<Digest>> =
-            states.map(|one| ((one.document, one.component), one.state.known())).collect();
-        for entry in in_flight.iter_mut().filter(|entry| is_access(entry)) {
-            entry.speaks_of = known.get(&(entry.intent.document, entry.intent.component)).copied().flatten();
-        }
-        Ok(())
-    }
-
-    /// What has to be told before these entries.
-    pub(super) fn draft(
-        &self,
-        sql: &mut Sql<'_>,
-        in_flight: &[InFlight],
-    ) -> std::result::Result<Draft, StoreError> {
-        let mut output = self.queue.output();
-        let Some(opened) = output.as_mut().filter(|opened| opened.capabilities.told) else {
-            return Ok(Draft::default());
-        };
-        let changes = in_flight.iter().filter(|entry| !entry.nothing_to_send).map(|entry| self.change(entry));
-        let references: Vec<Reference> = changes.filter_map(|change| reference(&change)).collect();
-        opened.draft(sql, self.queue.id, &references, None)
     }
 
     /// Tells references of all that the output holds of this job, unless it knows them. What goes wrong is done by the next run.
@@ -164,16 +128,16 @@ impl Sender<'_> {
                 return None;
             }
             let uri = uris.get(&(delivery.document, delivery.output)).cloned();
-            let uri = uri.unwrap_or_else(|| run.repository.uri(&stored.name));
+            let uri = uri.unwrap_or_else(|| run.author.repository.uri(&stored.name));
             let id = match delivery.component {
                 0 => uri,
                 component => component_uri(&uri, components.get(&(delivery.document, component))?),
             };
             Some(Change {
-                address: run.hasher.hash(id.as_bytes()),
+                address: run.author.hasher.hash(id.as_bytes()),
                 id,
                 job: run.job.id.0,
-                job_name: run.job_name.clone(),
+                job_name: run.author.job_name.clone(),
                 document: stored.name.clone(),
                 seq: 0,
                 op: Op::Access {

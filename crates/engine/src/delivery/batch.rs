@@ -1,0 +1,196 @@
+//! A batch of changes of one job for one output: the only way in which entries are changed (design 4.7).
+//!
+//! What is about to be sent is on disk before it is sent, and who else claims an address is looked up in the same transaction; what the
+//! output has answered is written after its commit. The order is the caller's: [`Batch::intend`], [`Batch::send`], the output's commit,
+//! [`write_answers`](super::in_flight::write_answers).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::fault::Fault;
+use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
+use ingather_connector::model::key::Hasher;
+use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
+use ingather_connector::output::{Change, Op, OutputCapabilities};
+use ingather_connector::repository::Repository;
+use ingather_store::definitions::Defined;
+use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::{Durability, Sql, StoreError, connections, documents};
+
+use super::change::{ChangeKind, QueuedChange};
+use super::definitions::{Draft, Reference, reference};
+use super::in_flight::{InFlight, accesses, named};
+use super::opened::Opened;
+use super::ownership;
+
+/// In whose name changes are sent.
+#[derive(Clone)]
+pub(crate) struct Author {
+    pub(crate) job: JobId,
+    pub(crate) job_name: Arc<str>,
+    pub(crate) repository: Arc<dyn Repository>,
+    pub(crate) hasher: Hasher,
+}
+
+/// The output that a batch is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination {
+    pub(crate) id: ConnectionId,
+    pub(crate) capabilities: OutputCapabilities,
+    /// Other documents may claim the same addresses: owners are looked up before a send.
+    pub(crate) shared: bool,
+    /// As in [`Opened::session`].
+    pub(crate) session: Option<i64>,
+}
+
+/// Changes that are sent together.
+pub(crate) struct Batch<'a> {
+    author: &'a Author,
+    to: Destination,
+    draft: Draft,
+    pub(crate) in_flight: Vec<InFlight>,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(author: &'a Author, to: Destination, changes: Vec<QueuedChange>) -> Batch<'a> {
+        let in_flight = changes.into_iter().map(|queued| InFlight::of(queued, &author.hasher)).collect();
+        Batch { author, to, draft: Draft::default(), in_flight }
+    }
+
+    /// Writes what is about to be sent, and what has to be told before, in the caller's transaction.
+    pub(crate) fn intend(
+        &mut self,
+        sql: &mut Sql<'_>,
+        opened: &mut Opened,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let (to, in_flight) = (self.to, &mut self.in_flight);
+        if to.shared {
+            // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
+            for entry in in_flight.iter_mut() {
+                let owners = ownership::owners(sql, to.id, &entry.intent)?;
+                ownership::resolve(sql, to.capabilities, entry, &owners)?;
+                entry
+                    .next_owner
+                    .iter()
+                    .try_for_each(|next_owner| next_owner.intend(sql, to.id, &entry.intent, now))?;
+                if !failpoint(Failpoint::BatchUnaware) {
+                    ownership::supersede(sql, to.id, entry)?;
+                }
+            }
+        }
+        if to.shared && failpoint(Failpoint::BatchUnaware) {
+            in_flight.iter().try_for_each(|entry| ownership::supersede(sql, to.id, entry))?;
+        }
+        self.speak(sql)?;
+        if opened.capabilities.told {
+            let refers: Vec<Reference> = self.changes().iter().filter_map(reference).collect();
+            self.draft = opened.draft(sql, to.id, &refers, None)?;
+        }
+        let first = connections::take_numbers(sql, to.id, to.session, self.in_flight.len())?;
+        for (entry, seq) in self.in_flight.iter_mut().zip(first..) {
+            entry.intent.seq = if failpoint(Failpoint::OlderSeqWins) { -seq } else { seq };
+        }
+        self.write_intents(sql, now)
+    }
+
+    fn write_intents(&self, sql: &mut Sql<'_>, now: i64) -> Result<(), StoreError> {
+        let (id, in_flight) = (self.to.id, &self.in_flight);
+        // In order, so that the later of two changes of one document stands.
+        let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
+        for like in in_flight.chunk_by(|a, b| is_access(a) == is_access(b)) {
+            let intents: Vec<Intent> = like.iter().map(|entry| entry.intent).collect();
+            deliveries::intend(sql, id, now, is_access(&like[0]), &intents)?;
+        }
+        deliveries::remember_components(sql, &named(in_flight))?;
+        documents::set_access(sql, &accesses(in_flight))?;
+        let uris: Vec<(i64, &str)> = in_flight
+            .iter()
+            .filter(|entry| entry.queued.part.id == 0 && entry.queued.origin.visit().is_some())
+            .filter(|entry| entry.queued.uri != self.author.repository.uri(entry.queued.origin.name()))
+            .map(|entry| (entry.intent.document, entry.queued.uri.as_str()))
+            .collect();
+        deliveries::remember_uris(sql, id, &uris)?;
+        let is_put =
+            |entry: &&InFlight| entry.nothing_to_send && matches!(entry.queued.kind, ChangeKind::Put { .. });
+        let nothing_to_send: Vec<Answered> =
+            in_flight.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
+        deliveries::confirm(sql, id, now, Confirmed::Record, &nothing_to_send)?;
+        deliveries::end_as(sql, id, DeliveryOutcome::Shared, &nothing_to_send)
+    }
+
+    /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.
+    fn speak(&mut self, sql: &mut Sql<'_>) -> Result<(), StoreError> {
+        let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
+        let ids: Vec<i64> =
+            self.in_flight.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
+        if !self.to.capabilities.told || ids.is_empty() {
+            return Ok(());
+        }
+        let states = deliveries::states(sql, &ids)?.into_iter().filter(|one| one.output == self.to.id);
+        let known: HashMap<(i64, i64), Option<Digest>> =
+            states.map(|one| ((one.document, one.component), one.state.known())).collect();
+        for entry in self.in_flight.iter_mut().filter(|entry| is_access(entry)) {
+            entry.speaks_of = known.get(&(entry.intent.document, entry.intent.component)).copied().flatten();
+        }
+        Ok(())
+    }
+
+    /// Tells what is to be told, then sends what is to be sent, and keeps the answers. What was told, if it was.
+    pub(crate) fn send(&mut self, call: &Call, opened: &mut Opened) -> Option<Vec<Defined>> {
+        let changes = self.changes();
+        let ahead = failpoint(Failpoint::EntryAheadOfItsContainer);
+        let ahead = ahead.then(|| opened.output.apply(call, &changes));
+        let told = opened.tell(call, &self.draft);
+        let answers = match &told {
+            Ok(()) if changes.is_empty() => Vec::new(),
+            Ok(()) => ahead.unwrap_or_else(|| opened.output.apply(call, &changes)),
+            // Nobody may see what it cannot be told about.
+            Err(fault) => changes.iter().map(|_| Err(fault.clone())).collect(),
+        };
+        let missing = Fault::passing("output", "the output gave no answer for this change");
+        let mut answers = answers.into_iter();
+        for entry in self.in_flight.iter_mut().filter(|entry| !entry.nothing_to_send) {
+            entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
+            if let Some(next_owner) = &mut entry.next_owner {
+                entry.answer = next_owner.answered(std::mem::replace(&mut entry.answer, Ok(())));
+            }
+        }
+        told.is_ok().then(|| std::mem::take(&mut self.draft.defined))
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.in_flight.iter().filter(|entry| !entry.nothing_to_send).map(|entry| self.change(entry)).collect()
+    }
+
+    fn change(&self, entry: &InFlight) -> Change {
+        let QueuedChange { acl_id, container, .. } = entry.queued;
+        let op = match (entry.queued.kind, &entry.queued.record) {
+            (ChangeKind::Put { version, .. }, Some(record)) => {
+                Op::Put { record: record.clone(), version, acl_id, container }
+            }
+            (ChangeKind::Access { .. }, _) => Op::Access { version: entry.speaks_of, acl_id, container },
+            (ChangeKind::Delete | ChangeKind::Put { .. }, _) => Op::Delete,
+        };
+        let change = Change {
+            id: entry.queued.uri.clone(),
+            address: entry.intent.address,
+            job: self.author.job.0,
+            job_name: self.author.job_name.clone(),
+            document: entry.queued.origin.name().to_owned(),
+            seq: entry.intent.seq,
+            op,
+        };
+        match &entry.next_owner {
+            Some(next_owner) => next_owner.change(self.to.capabilities, change),
+            None => change,
+        }
+    }
+}
+
+/// Whatever the output does, the intent is on disk before it: a loss of power must not forget what was sent.
+pub(crate) fn intent_durability() -> Durability {
+    if failpoint(Failpoint::IntentNotDurable) { Durability::Relaxed } else { Durability::Synced }
+}
