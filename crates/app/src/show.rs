@@ -144,7 +144,7 @@ pub(crate) fn panicked(panic: &std::panic::PanicHookInfo<'_>) {
     let said = said.and_then(|said| said.lines().next()).unwrap_or("no reason given");
     let place =
         panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
-    if ingather_connectors::index::catches_panics_here() {
+    if ingather_connectors::index::catches_panics_here() || ingather_engine::catches_panics_here() {
         return;
     }
     stderr(&format!(

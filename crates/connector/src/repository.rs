@@ -75,7 +75,7 @@ pub trait Repository: Send + Sync {
     /// one version: where looks can be compared, it is shown to nobody.
     ///
     /// # Errors
-    /// Those of [`Repository::look`]; `Refused` with code `unreadable` when the reader may not open it; whatever `read`
+    /// Those of [`Repository::look`]; `Unreadable` when the reader may not have it; whatever `read`
     /// returned.
     fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
 

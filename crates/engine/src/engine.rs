@@ -1,11 +1,10 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::balance::{Balance, counted};
+use ingather_connector::model::balance::Balance;
 use ingather_connector::model::job::{Definition, RunKind};
 use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::model::scope::BlindSpot;
@@ -27,10 +26,10 @@ use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::outputs;
 use crate::progress::Progress;
-use crate::remove::{Remover, Target};
 use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
 use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
+use crate::visit::contained::contained;
 use crate::visit::pipeline::Pipeline;
 use crate::visit::refill;
 use crate::{sweep, visit};
@@ -112,7 +111,8 @@ impl Engine {
                 format!("job {}: there is no repository connector `{kind}`", definition.name),
             )
         })?;
-        (known.open)(&definition.source, &self.host).map_err(|fault| {
+        let opened = (known.open)(&definition.source, &self.host);
+        opened.map(contained).map_err(|fault| {
             EngineError::refused(Refusal::Definition, format!("job {}: {fault}", definition.name))
         })
     }
@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// Whether documents other than this job's own may claim the same addresses of an output.
-    fn shared(&self, job: &Job, output: &str) -> Result<bool> {
+    pub(crate) fn shared(&self, job: &Job, output: &str) -> Result<bool> {
         let jobs = self.reader.read(jobs::list)?;
         Ok(jobs.iter().any(|other| {
             other.id != job.id
@@ -394,92 +394,6 @@ impl Engine {
             error.get_or_insert(aborted);
         }
         Ok(result.blind)
-    }
-
-    /// The outputs of a run, taken over for removals once nothing is delivered any more.
-    fn remover(&self, run: &Run) -> Result<Option<Remover>> {
-        let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
-        let mut targets = HashMap::new();
-        for queue in &run.outputs {
-            if let Some(opened) = queue.take_output() {
-                let target = Target { name: queue.name.clone(), shared: queue.shared, opened };
-                targets.insert(queue.id, target);
-            }
-        }
-        let mut remover = Remover {
-            store: store.clone(),
-            lease: lease.clone(),
-            call: run.call.clone(),
-            author: run.author.clone(),
-            progress: run.progress.clone(),
-            targets,
-        };
-        self.leave_retired(run, &mut remover)?;
-        Ok(Some(remover))
-    }
-
-    /// Outputs that were taken out of the job lose what they hold of it.
-    fn leave_retired(&self, run: &Run, remover: &mut Remover) -> Result<()> {
-        if run.definition.retired.is_empty() {
-            return Ok(());
-        }
-        let mut definition = run.definition.clone();
-        for name in std::mem::take(&mut definition.retired) {
-            let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))?
-            else {
-                continue;
-            };
-            self.add_target(remover, &connection, &run.job, Some(run.number), "full")?;
-            let left = remover.leave_output(connection.id)?;
-            if left.nameless > 0 {
-                run.complain(&format!(
-                    "output {name} was removed from the job and still holds {} of lost name; \
-                     `ingather verify {name} --repair` removes what it holds of them",
-                    counted(left.nameless, "document")
-                ));
-            }
-            if left.kept > 0 {
-                run.complain(&format!(
-                    "output {name} was removed from the job and still holds {}, whose removal it did not confirm; the next run \
-                     tries again",
-                    counted(left.kept, "document")
-                ));
-            }
-            if left.kept > 0 || self.cancel.cancelled() {
-                definition.retired.push(name);
-            }
-            remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.balance))?;
-        }
-        remover.store.write(Durability::Synced, |sql| {
-            run.fence(sql)?;
-            jobs::define(sql, run.job.id, &definition)
-        })?;
-        Ok(())
-    }
-
-    pub(crate) fn add_target(
-        &self,
-        remover: &mut Remover,
-        connection: &connections::Connection,
-        job: &Job,
-        run: Option<i64>,
-        work: &'static str,
-    ) -> Result<()> {
-        if remover.targets.contains_key(&connection.id) {
-            return Ok(());
-        }
-        let mut opened = outputs::open(
-            (&remover.store, &remover.lease),
-            &self.registry,
-            &self.data,
-            connection,
-            &remover.call,
-        )?;
-        opened.begin(&remover.author.job_name, run, work);
-        let shared = self.shared(job, &connection.name)?;
-        let target = Target { name: connection.name.clone(), shared, opened };
-        remover.targets.insert(connection.id, target);
-        Ok(())
     }
 
     fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>) -> Result<()> {

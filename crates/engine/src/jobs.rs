@@ -1,9 +1,10 @@
-//! Jobs as people ask for them: confirm what is held, delete all that a job brought.
+//! Jobs as people ask for them: confirm what is held, delete all that a job brought; and what a run takes out of outputs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ingather_connector::model::lifecycle::outcome::GuardState;
+use ingather_connector::model::balance::counted;
+use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_connector::repository::Presence;
 use ingather_store::connections::{self, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -14,8 +15,10 @@ use crate::delivery::batch::Author;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
+use crate::outputs;
 use crate::progress::Progress;
-use crate::remove::{Removed, Remover};
+use crate::remove::{Removed, Remover, Target};
+use crate::run::{Run, lock};
 
 /// A removal that waits for a confirmation.
 #[derive(Clone, Debug)]
@@ -169,5 +172,91 @@ impl Engine {
             }
         }
         Ok(remover)
+    }
+
+    /// The outputs of a run, taken over for removals once nothing is delivered any more.
+    pub(crate) fn remover(&self, run: &Run) -> Result<Option<Remover>> {
+        let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
+        let mut targets = HashMap::new();
+        for queue in &run.outputs {
+            if let Some(opened) = queue.take_output() {
+                let target = Target { name: queue.name.clone(), shared: queue.shared, opened };
+                targets.insert(queue.id, target);
+            }
+        }
+        let mut remover = Remover {
+            store: store.clone(),
+            lease: lease.clone(),
+            call: run.call.clone(),
+            author: run.author.clone(),
+            progress: run.progress.clone(),
+            targets,
+        };
+        self.leave_retired(run, &mut remover)?;
+        Ok(Some(remover))
+    }
+
+    /// Outputs that were taken out of the job lose what they hold of it.
+    fn leave_retired(&self, run: &Run, remover: &mut Remover) -> Result<()> {
+        if run.definition.retired.is_empty() {
+            return Ok(());
+        }
+        let mut definition = run.definition.clone();
+        for name in std::mem::take(&mut definition.retired) {
+            let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))?
+            else {
+                continue;
+            };
+            self.add_target(remover, &connection, &run.job, Some(run.number), "full")?;
+            let left = remover.leave_output(connection.id)?;
+            if left.nameless > 0 {
+                run.complain(&format!(
+                    "output {name} was removed from the job and still holds {} of lost name; \
+                     `ingather verify {name} --repair` removes what it holds of them",
+                    counted(left.nameless, "document")
+                ));
+            }
+            if left.kept > 0 {
+                run.complain(&format!(
+                    "output {name} was removed from the job and still holds {}, whose removal it did not confirm; the next run \
+                     tries again",
+                    counted(left.kept, "document")
+                ));
+            }
+            if left.kept > 0 || self.cancel.cancelled() {
+                definition.retired.push(name);
+            }
+            remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.balance))?;
+        }
+        remover.store.write(Durability::Synced, |sql| {
+            run.fence(sql)?;
+            jobs::define(sql, run.job.id, &definition)
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn add_target(
+        &self,
+        remover: &mut Remover,
+        connection: &connections::Connection,
+        job: &Job,
+        run: Option<i64>,
+        work: &'static str,
+    ) -> Result<()> {
+        if remover.targets.contains_key(&connection.id) {
+            return Ok(());
+        }
+        let mut opened = outputs::open(
+            (&remover.store, &remover.lease),
+            &self.registry,
+            &self.data,
+            connection,
+            &remover.call,
+        )?;
+        opened.begin(&remover.author.job_name, run, work);
+        let shared = self.shared(job, &connection.name)?;
+        let target = Target { name: connection.name.clone(), shared, opened };
+        remover.targets.insert(connection.id, target);
+        Ok(())
     }
 }

@@ -24,3 +24,4 @@ mod visit;
 
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineError, Refusal};
+pub use visit::contained::catches_panics_here;

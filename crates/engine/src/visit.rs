@@ -2,6 +2,7 @@
 
 pub(crate) mod audience;
 pub(crate) mod completion;
+pub(crate) mod contained;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
 pub(crate) mod left_out;

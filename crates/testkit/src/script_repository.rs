@@ -54,6 +54,8 @@ pub struct File {
     pub unlisted: bool,
     /// Not listed, because a rule leaves it out.
     pub excluded: bool,
+    /// Its reading, and the listing that names it, meets a defect of the connector.
+    pub panics: bool,
     /// Answer of the next reads, and of how many.
     pub fault: Option<(Fault, u32)>,
 }
@@ -176,6 +178,7 @@ impl Source {
             vanishing: false,
             unlisted: false,
             excluded: false,
+            panics: false,
             fault: None,
         })
     }
@@ -375,6 +378,10 @@ impl Repository for ScriptRepository {
             }
             file
         };
+        if file.panics {
+            // Without the hook, which would print it.
+            std::panic::resume_unwind(Box::new("index out of bounds"));
+        }
         if file.unreadable {
             return Err(Fault::unreadable("the reader may not open it"));
         }

@@ -325,7 +325,8 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         None if word == "listed" => file.unlisted = false,
         None if word == "excluded" => file.excluded = true,
         None if word == "broken" => file.fault = Some((Fault::broken("parse", "it is broken"), u32::MAX)),
-        None if word == "sound" => file.fault = None,
+        None if word == "panicking" => file.panics = true,
+        None if word == "sound" => (file.fault, file.panics) = (None, false),
         None if word == "touched" => (file.mtime, file.ctime) = (change, change),
         None if word == "ctime" => file.ctime = change,
         // Of equal length, and under the time of before.

@@ -1,0 +1,125 @@
+//! A repository whose panics cost the document that they happen at, and not the run.
+//!
+//! A panic is a defect of a connector, or of a stage that reads what the connector gives. The document counts as failed and is tried
+//! again when it changes; a listing ends without proving anything more. What a connector left half done in memory stays with it: its
+//! contract has no state between two calls that a call could break.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use ingather_connector::call::Call;
+use ingather_connector::model::access::Acl;
+use ingather_connector::model::fault::{Fault, Reason};
+use ingather_connector::model::key::Stamp;
+use ingather_connector::repository::{
+    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, Standing,
+};
+
+thread_local! {
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True if a panic of this thread is caught, and told with its document: a panic hook says nothing of it.
+pub fn catches_panics_here() -> bool {
+    CONTAINED.get()
+}
+
+/// Puts the panics of a repository into faults.
+pub(crate) fn contained(inner: Arc<dyn Repository>) -> Arc<dyn Repository> {
+    Arc::new(Contained(inner))
+}
+
+/// Runs a connector's code; its answer, or what it said when it panicked.
+fn run<T>(work: impl FnOnce() -> T) -> Result<T, Reason> {
+    let outer = CONTAINED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(outer);
+    done.map_err(|panic| reason(panic.as_ref()))
+}
+
+fn reason(panic: &(dyn Any + Send)) -> Reason {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let said = said.and_then(|said| said.lines().next()).unwrap_or("no reason given");
+    Reason::new("panic", format!("a fault of this program met it: {said}; report this"))
+}
+
+struct Contained(Arc<dyn Repository>);
+
+impl Repository for Contained {
+    fn check(&self, call: &Call) -> Result<String, Fault> {
+        run(|| self.0.check(call)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
+    }
+
+    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+        let listing = run(|| self.0.list(call)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))?;
+        Ok(Box::new(ContainedListing(Some(listing))))
+    }
+
+    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
+        run(|| self.0.look(call, key)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
+    }
+
+    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+        run(|| self.0.fetch(call, key, read)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
+    }
+
+    fn stamps(&self, call: &Call, containers: &[&str]) -> Vec<Stamp> {
+        // Containers without a stamp did not stand.
+        run(|| self.0.stamps(call, containers)).unwrap_or_else(|_| vec![Stamp::NONE; containers.len()])
+    }
+
+    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+        run(|| self.0.containers_of(call, key)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
+    }
+
+    fn grain_ms(&self) -> i64 {
+        self.0.grain_ms()
+    }
+
+    fn probe(&self, call: &Call, key: &str) -> Presence {
+        run(|| self.0.probe(call, key)).unwrap_or(Presence::Unknown)
+    }
+
+    fn acl_of_left_out(&self, call: &Call, key: &str) -> Option<Acl> {
+        run(|| self.0.acl_of_left_out(call, key)).unwrap_or_default()
+    }
+
+    fn uri(&self, key: &str) -> String {
+        self.0.uri(key)
+    }
+
+    fn named(&self, text: &str) -> Result<Named, Reason> {
+        self.0.named(text)
+    }
+
+    fn explain(&self, call: &Call, key: &str) -> Standing {
+        run(|| self.0.explain(call, key)).unwrap_or_else(Standing::Unknown)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.0.notes()
+    }
+
+    fn reader(&self) -> String {
+        self.0.reader()
+    }
+}
+
+/// A listing that is over once it panicked.
+struct ContainedListing(Option<Box<dyn Listing>>);
+
+impl Listing for ContainedListing {
+    fn next(&mut self) -> Option<Result<Page, Fault>> {
+        let listing = self.0.as_mut()?;
+        match run(|| listing.next()) {
+            Ok(page) => page,
+            Err(reason) => {
+                self.0 = None;
+                Some(Err(Fault::Broken(reason)))
+            }
+        }
+    }
+}
