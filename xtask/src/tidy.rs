@@ -62,6 +62,7 @@ const RULES: &[(&str, Rule)] = &[
     ("citation", cited::citations),
     ("plural", messages::plurals),
     ("clock", clock::clock),
+    ("wait", clock::wait),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),
     ("sql-literal", sql::literals),

@@ -10,9 +10,6 @@ use ingather_store::{Reader, Sql, StoreError, containers, deliveries, jobs};
 
 use crate::error::{EngineError, Refusal, Result};
 
-/// Longer than any path can be.
-pub(crate) const CHAIN_MAX: usize = 100_000;
-
 /// Judges every acl and every container once; `output` names the entries whose access may be on its way.
 ///
 /// # Errors
@@ -87,7 +84,7 @@ fn pending_containers(
 /// Whether a container and every container above it admit; a chain that is broken or longer than any path does not.
 fn open(judged: &Judged, container: ContainerId) -> bool {
     let mut at = Some(container);
-    for _ in 0..CHAIN_MAX {
+    for _ in 0..limits::CONTAINER_CHAIN_MAX {
         let Some(id) = at else { return true };
         match judged.get(&id) {
             Some((true, parent)) => at = *parent,

@@ -15,10 +15,9 @@ use crate::run::Run;
 
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
 pub(crate) fn drain(run: &Run) -> Result<()> {
-    const LOOK: Duration = Duration::from_millis(200);
     let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
     loop {
-        while !run.dispatcher.wait_drained(LOOK) {
+        while !run.dispatcher.wait_drained(Duration::from_millis(limits::DRAIN_LOOK_MS)) {
             if run.call.cancel.cancelled() || run.lost_lease.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -34,7 +33,9 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
             }
             run.progress.waits_for("a retry that falls due soon");
             run.call.clock.awaited(soonest);
-            run.dispatcher.pause(Duration::from_millis((soonest - run.call.now()).clamp(1, 200) as u64));
+            run.dispatcher.pause(Duration::from_millis(
+                (soonest - run.call.now()).clamp(1, limits::DRAIN_LOOK_MS as i64) as u64,
+            ));
             continue;
         }
         retry(run, &again)?;
@@ -73,13 +74,12 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
 
 /// Keeps the lease alive while the run goes on.
 pub(crate) fn renew(run: &Run) {
-    const EVERY: i64 = ingather_store::leases::LEASE_MS / 3;
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return };
     let mut renewed = run.call.now();
     while !run.dispatcher.closed() {
-        run.dispatcher.pause(Duration::from_millis(250));
+        run.dispatcher.pause(Duration::from_millis(limits::LEASE_LOOK_MS));
         let now = run.call.now();
-        if now - renewed >= EVERY {
+        if now - renewed >= limits::LEASE_RENEW_MS {
             renewed = now;
             let kept = store.write(Durability::Relaxed, |sql| lease.renew(sql, now));
             if !matches!(kept, Ok(true)) {

@@ -68,9 +68,6 @@ struct Hashed<'p> {
     parent: &'p str,
 }
 
-/// Ids that a process takes at once.
-const ID_BLOCK: usize = 65_536;
-
 impl<'r> Lister<'r> {
     pub(crate) fn new(run: &'r Run, empty_before: bool) -> Lister<'r> {
         let result =
@@ -328,14 +325,14 @@ impl<'r> Lister<'r> {
     fn arrival(&mut self, item: &Hashed<'_>) -> Result<NewDocument> {
         if self.ids.is_empty() {
             let first = match &self.run.store {
-                Some(store) => {
-                    store.write(Durability::Relaxed, |sql| documents::take_ids(sql, "document", ID_BLOCK))?
-                }
+                Some(store) => store.write(Durability::Relaxed, |sql| {
+                    documents::take_ids(sql, "document", limits::ID_BLOCK)
+                })?,
                 // A run that writes nothing counts with ids that no store gives.
-                None => i64::MAX / 2 + self.pages * ID_BLOCK as i64,
+                None => i64::MAX / 2 + self.pages * limits::ID_BLOCK as i64,
             };
             self.pages += i64::from(self.run.store.is_none());
-            self.ids = first..first + ID_BLOCK as i64;
+            self.ids = first..first + limits::ID_BLOCK as i64;
         }
         let id = self.ids.next().unwrap_or_default();
         self.note_identity(item.item.identity);

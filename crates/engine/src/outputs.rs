@@ -1,5 +1,6 @@
 //! The outputs of jobs: found by their names, opened, and checked against the delivery log.
 
+use ingather_connector::model::limits;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -19,9 +20,6 @@ pub use crate::delivery::misfit::{Misfit, misfit};
 use crate::delivery::opened::{Opened, new_session};
 use crate::delivery::opening;
 use crate::error::{EngineError, Refusal, Result};
-
-/// Rows of a lost output that are marked per transaction.
-const RESET_ROWS: i64 = 10_000;
 
 /// Finds the connection of an output, adding one of the built-in names (`index`, `null`, `journal:FILE`) when missing.
 pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> Result<Connection> {
@@ -209,7 +207,7 @@ fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Co
         // Both in one transaction, by ranges of ids: a crash in between begins again.
         let last = store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            let held = deliveries::all_of_output(sql, output, after, RESET_ROWS as usize)?;
+            let held = deliveries::all_of_output(sql, output, after, limits::RESET_ROWS as usize)?;
             let Some((last, _)) = held.last().copied() else { return Ok::<_, StoreError>(None) };
             deliveries::reset_output(sql, output, after, last)?;
             let mut by_job: std::collections::BTreeMap<i64, Vec<VisitRequest>> =

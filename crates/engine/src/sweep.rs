@@ -22,9 +22,6 @@ use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::{Run, lock};
 
-/// Candidates that are judged at once.
-const JUDGED_AT_ONCE: usize = 1_024;
-
 /// What the sweep found, before anything is removed.
 #[derive(Default)]
 pub(crate) struct Judged {
@@ -82,7 +79,7 @@ fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
         let Some((last, _)) = rows.last() else { break };
         after = *last;
         missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !result.listed.contains(*id as u64)));
-        for ids in missing.chunks(JUDGED_AT_ONCE) {
+        for ids in missing.chunks(limits::JUDGED_MAX) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
             // Whose name the store has lost cannot be looked for.
             judged.kept += (ids.len() - stored.len()) as u64;
@@ -192,7 +189,7 @@ pub(crate) fn sweep(
 fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreemap> {
     let mut held = RoaringTreemap::new();
     let ids: Vec<i64> = documents.iter().map(|id| id as i64).collect();
-    for ids in ids.chunks(JUDGED_AT_ONCE) {
+    for ids in ids.chunks(limits::JUDGED_MAX) {
         let deliveries = run.reader.read(|sql| ingather_store::deliveries::states(sql, ids))?;
         held.extend(deliveries.iter().map(|delivery| delivery.document as u64));
     }
@@ -203,18 +200,18 @@ fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreema
 fn moved_to_unsettled(run: &Run, moved: &RoaringTreemap) -> Result<RoaringTreemap> {
     let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::queue::waiting(sql, run.job.id))?;
     let mut identities: HashSet<i64> = HashSet::new();
-    for ids in waiting.chunks(JUDGED_AT_ONCE) {
+    for ids in waiting.chunks(limits::JUDGED_MAX) {
         identities
             .extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
     }
     let failed: Vec<i64> = run.failed_now();
-    for ids in failed.chunks(JUDGED_AT_ONCE) {
+    for ids in failed.chunks(limits::JUDGED_MAX) {
         identities
             .extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
     }
     let mut staying = RoaringTreemap::new();
     let ids: Vec<i64> = moved.iter().map(|id| id as i64).collect();
-    for ids in ids.chunks(JUDGED_AT_ONCE) {
+    for ids in ids.chunks(limits::JUDGED_MAX) {
         let known: HashMap<i64, i64> =
             run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().collect();
         staying.extend(

@@ -20,6 +20,44 @@ pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
 pub const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// Longest wait of a statement for another connection of the same file, milliseconds.
+pub const SQLITE_BUSY_MS: u64 = 5_000;
+/// Longest wait for more before a small batch is sent, while more is being made, milliseconds.
+pub const SENDER_LINGER_MS: u64 = 20;
+/// Longest wait of a sender that has nothing to send before it looks what an output is to be told, milliseconds.
+pub const SENDER_REST_MS: u64 = 200;
+/// Longest wait of the end of a run before it looks whether the run was stopped, milliseconds.
+pub const DRAIN_LOOK_MS: u64 = 200;
+/// Longest wait before a process looks whether its lease is to be renewed, milliseconds.
+pub const LEASE_LOOK_MS: u64 = 250;
+/// Age at which a lease is renewed, milliseconds: two renewals may fail before it is over.
+pub const LEASE_RENEW_MS: i64 = LEASE_MS / 3;
+/// Candidates that are judged at once.
+pub const JUDGED_MAX: usize = 1_024;
+/// Acls kept by value, so that a document costs one look-up; beyond, they are found by digest.
+pub const ACLS_IN_MEMORY_MAX: usize = 100_000;
+/// Ids that a process takes at once.
+pub const ID_BLOCK: usize = 65_536;
+/// Longer than any path can be.
+pub const CONTAINER_CHAIN_MAX: usize = 100_000;
+/// Rows of a lost output that are marked per transaction.
+pub const RESET_ROWS: i64 = 10_000;
+/// Attempts to meet inventory and output in step while a writer works.
+pub const VERIFY_ATTEMPTS_MAX: usize = 100;
+/// Folders above a document that are told.
+pub const LAYERS_MAX: usize = 4_096;
+/// Parts that are shown of a document after each stage; all are counted.
+pub const PARTS_SHOWN_MAX: usize = 1_000;
+/// Runs that are kept per job (design store 2.4).
+pub const RUNS_KEPT: i64 = 1_000;
+/// Readers that are kept open (design store 1.6).
+pub const SQLITE_READERS_MAX: usize = 4;
+/// Statements that a connection keeps prepared.
+pub const STATEMENTS_MAX: usize = 128;
+/// Connections that are kept open when nobody uses them.
+pub const POSTGRES_IDLE_MAX: usize = 4;
+/// A lease ends by itself after this time without a renewal, milliseconds (design 4.4).
+pub const LEASE_MS: i64 = 10_000;
 /// Documents of one commit of a local index (design 4.7).
 pub const INDEX_COMMIT_DOCUMENTS: usize = 5_000;
 /// Longest time between two commits of a local index while it has changes, milliseconds (design 4.7).

@@ -4,9 +4,7 @@ use crate::db::{Sql, Value};
 use crate::error::{Result, StoreError};
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
-
-/// A lease ends by itself after this time without a renewal, milliseconds (design 4.4).
-pub const LEASE_MS: i64 = 10_000;
+use ingather_model::limits;
 
 /// The part that stands for all work while one process does everything.
 const WHOLE: i64 = 0;
@@ -64,7 +62,7 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
     let values = [
         Value::Text(&member.id),
         Value::Int(0),
-        Value::Int(now + LEASE_MS),
+        Value::Int(now + limits::LEASE_MS),
         Value::Int(member.pid),
         Value::Text(&member.host),
         Value::Text(&member.doing),
@@ -98,8 +96,10 @@ impl Lease {
 
     /// Extends the lease; false when it was taken over.
     pub fn renew(&self, sql: &mut Sql<'_>, now: i64) -> Result<bool> {
-        Ok(sql.execute(&queries::PROCESS_RENEW, &[Value::Text(&self.process), Value::Int(now + LEASE_MS)])?
-            == 1)
+        Ok(sql.execute(
+            &queries::PROCESS_RENEW,
+            &[Value::Text(&self.process), Value::Int(now + limits::LEASE_MS)],
+        )? == 1)
     }
 
     /// Gives the work back at an orderly end.

@@ -4,15 +4,13 @@ use ingather_model::balance::Balance;
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_model::limits;
 use ingather_model::scope::BlindSpot;
 
 use crate::db::{Row, Sql, Value};
 use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
-
-/// Runs that are kept per job (design store 2.4).
-const RUNS_KEPT: i64 = 1_000;
 
 /// A run as lists show it; times are milliseconds since 1970 UTC.
 #[derive(Clone, Debug)]
@@ -59,7 +57,7 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: RunKind, now: i64)
     if !failpoint(Failpoint::InterruptedListingContinued) {
         sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
-    sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - RUNS_KEPT)])?;
+    sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - limits::RUNS_KEPT)])?;
     Ok(())
 }
 

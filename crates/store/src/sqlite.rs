@@ -1,5 +1,6 @@
 //! SQLite: one writing connection behind a lock, a few readers.
 
+use ingather_model::limits;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,11 +12,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 use crate::db::{Column, Durability, Row, Sql, Value};
 use crate::error::{Result, StoreError};
 use crate::queries::Statement;
-
-/// Readers that are kept open (design store 1.6).
-const READERS_MAX: usize = 4;
-/// Statements that a connection keeps prepared.
-const STATEMENTS_MAX: usize = 128;
 
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -73,7 +69,7 @@ impl Sqlite {
         let done = work(&mut Sql::Sqlite(Session { connection: &connection }));
         connection.execute_batch("ROLLBACK").map_err(|e| failed("rollback", &e))?;
         let mut readers = lock(&self.readers);
-        if readers.len() < READERS_MAX {
+        if readers.len() < limits::SQLITE_READERS_MAX {
             readers.push(connection);
         }
         done
@@ -199,14 +195,16 @@ fn unchanging(path: &Path) -> PathBuf {
 }
 
 fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {
-    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(|e| failed("open", &e))?;
+    connection
+        .busy_timeout(std::time::Duration::from_millis(limits::SQLITE_BUSY_MS))
+        .map_err(|e| failed("open", &e))?;
     // Plans must not depend on what is asked for: where they do, SQLite prepares a statement anew each time.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|e| failed("open", &e))?;
     connection.execute_batch(pragmas).map_err(|e| failed("open", &e))?;
     connection
         .execute_batch("PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = 0;")
         .map_err(|e| failed("open", &e))?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.set_prepared_statement_cache_capacity(limits::STATEMENTS_MAX);
     Ok(())
 }
 

@@ -38,10 +38,49 @@ fn reason(line: &str) -> bool {
     line.split_once("// clock:").is_some_and(|(_, reason)| reason.trim().len() > 5)
 }
 
+/// Where no wait has a length of its own.
+const BOUNDED: &[&str] = &["crates/engine/src/", "crates/store/src/", "crates/model/src/"];
+const LENGTHS: &[&str] =
+    &["Duration::from_secs(", "Duration::from_millis(", "Duration::from_micros(", "Duration::from_nanos("];
+
+/// Waits whose length is written where they are made, and not in the list of bounds.
+pub(super) fn wait(world: &World) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in world.tree.ending(".rs") {
+        if !BOUNDED.iter().any(|place| path.starts_with(place)) {
+            continue;
+        }
+        let code = mask(text);
+        let end = code.find("mod tests {").unwrap_or(code.len());
+        for length in LENGTHS {
+            for (at, _) in code[..end].match_indices(length) {
+                if code[at + length.len()..].starts_with(|c: char| c.is_ascii_digit()) {
+                    let advice = "name it, with its reason, in `crates/model/src/limits.rs`";
+                    findings.push(finding(
+                        path,
+                        line_of(text, at),
+                        format!("a wait of a fixed length: {advice}"),
+                    ));
+                }
+            }
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::examples::{found, refuses};
     use super::*;
+
+    #[test]
+    fn a_wait_of_a_fixed_length_is_refused_where_bounds_are_listed() {
+        let path = "crates/engine/src/a.rs";
+        let named = "Duration::from_millis(limits::LOOK_MS)";
+        refuses(wait, (path, "Duration::from_millis(20)"), (path, named));
+        refuses(wait, (path, "Duration::from_secs(1)"), (path, "mod tests {\nDuration::from_secs(1)\n}"));
+        assert_eq!(found(wait, &[("crates/app/src/main.rs", "Duration::from_secs(1)")]), []);
+    }
 
     #[test]
     fn the_machines_clock_is_refused_without_a_reason() {

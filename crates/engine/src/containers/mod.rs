@@ -3,6 +3,7 @@
 pub(crate) mod looks;
 pub(crate) mod openings;
 
+use ingather_connector::model::limits;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -16,9 +17,6 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, documents};
 
 type Result<T> = std::result::Result<T, StoreError>;
-
-/// Acls kept by value, so that a document costs one look-up; beyond, they are found by digest.
-const ACLS_KEPT: usize = 100_000;
 
 /// Acls of one connection.
 pub(crate) struct Acls {
@@ -55,7 +53,7 @@ impl Acls {
         }
         let acls = (containers::acl(sql, one)?, containers::acl(sql, other)?);
         let within = matches!(acls, (Some(one), Some(other)) if one.is_within(&other));
-        if self.within.len() >= ACLS_KEPT {
+        if self.within.len() >= limits::ACLS_IN_MEMORY_MAX {
             self.within.clear();
         }
         self.within.insert((one, other), within);
@@ -85,7 +83,7 @@ impl Acls {
     }
 
     fn keep(&mut self, acl: &Acl, id: AclId) {
-        if self.by_acl.len() >= ACLS_KEPT {
+        if self.by_acl.len() >= limits::ACLS_IN_MEMORY_MAX {
             self.by_acl.clear();
         }
         self.by_acl.insert(acl.clone(), id);

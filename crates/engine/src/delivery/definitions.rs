@@ -15,7 +15,6 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, jobs};
 
 use super::change::access_digest;
-use crate::access_filter::CHAIN_MAX;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -275,7 +274,7 @@ impl Chains {
         let job = if self.jobs.contains(&id.job) { id.job } else { 0 };
         let mut acls = BTreeSet::new();
         let mut at = Some(id.container);
-        for _ in 0..CHAIN_MAX {
+        for _ in 0..limits::CONTAINER_CHAIN_MAX {
             let Some(container) = at else { return Some(acls.into_iter().collect()) };
             let (acl, parent) = self.containers.get(&container)?;
             acls.insert(*acl);

@@ -20,9 +20,6 @@ use crate::run::Run;
 use crate::visit::completion::{self, Completion};
 use crate::visit::outcome::PendingVisit;
 
-/// Longest wait for more before a small batch is sent, while more is being made.
-const LINGER: Duration = Duration::from_millis(20);
-
 /// Sends the changes of one queue to its output, in batches, until the queue is closed. It is the only sender of that output: what the
 /// delivery log says of an address holds because nobody else changes it meanwhile.
 pub(crate) struct Sender<'r> {
@@ -67,10 +64,11 @@ impl<'r> Sender<'r> {
     fn take(&self) -> Option<Vec<QueuedChange>> {
         let mut queue = self.queue.lock();
         if self.open.is_empty() {
-            queue =
-                self.queue.wait_while(queue, LINGER * 10, |queue| queue.waiting.is_empty() && !queue.closed);
+            queue = self.queue.wait_while(queue, Duration::from_millis(limits::SENDER_REST_MS), |queue| {
+                queue.waiting.is_empty() && !queue.closed
+            });
         }
-        queue = self.queue.wait_while(queue, LINGER, |queue| {
+        queue = self.queue.wait_while(queue, Duration::from_millis(limits::SENDER_LINGER_MS), |queue| {
             !(queue.is_enough() || queue.closed || self.run.dispatcher.nothing_comes())
         });
         if queue.waiting.is_empty() && queue.closed {

@@ -4,6 +4,7 @@ use ingather_connector::model::access::Acl;
 use ingather_connector::model::document::{Component, INSIDE, Parts, Record, component_uri};
 use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::job::{Definition, Stage};
+use ingather_connector::model::limits;
 use ingather_connector::repository::Repository;
 use ingather_connector::transform::{Audience, Verdict};
 use ingather_store::jobs::Job;
@@ -15,9 +16,6 @@ use crate::visit::pipeline::{After, Pipeline};
 
 /// Characters of a text that are shown.
 const BEGINNING_CHARACTERS: usize = 120;
-/// Parts that are shown of a document after each stage; all are counted.
-const PARTS_MAX: usize = 1_000;
-
 /// A document, or something in one, on its way through a pipeline.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -248,7 +246,7 @@ impl Seen {
         Seen {
             record: without_text(record),
             text: seen_text(record),
-            parts: own().take(PARTS_MAX).map(seen_part).collect(),
+            parts: own().take(limits::PARTS_SHOWN_MAX).map(seen_part).collect(),
             parts_count: own().count(),
             incomplete: parts.incomplete,
         }

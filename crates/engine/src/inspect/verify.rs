@@ -19,9 +19,6 @@ mod pass;
 
 use pass::{Pass, Side};
 
-/// Attempts to meet inventory and output in step while a writer works.
-const ATTEMPTS_MAX: usize = 100;
-
 /// How an entry and the delivery log differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -125,9 +122,10 @@ impl Engine {
             }
             (_, false) => None,
         };
-        let mut attempts = 1..=ATTEMPTS_MAX;
+        let mut attempts = 1..=limits::VERIFY_ATTEMPTS_MAX;
         loop {
-            let again = attempts.next().is_some_and(|attempt| attempt < ATTEMPTS_MAX && !repair);
+            let again =
+                attempts.next().is_some_and(|attempt| attempt < limits::VERIFY_ATTEMPTS_MAX && !repair);
             let mut verified = Ok(None);
             self.reader.read(|sql| {
                 verified = self.verify_once(sql, connection, writer.as_ref(), again, tell);

@@ -1,5 +1,6 @@
 //! Whether a user may see a document, and what decides: each layer of access with the entry that matched.
 
+use ingather_connector::model::limits;
 use std::collections::HashMap;
 
 use ingather_connector::access_filter::Reference;
@@ -18,9 +19,6 @@ use super::verdict;
 use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
-
-/// Folders above a document that are told.
-const LAYERS_MAX: usize = 4_096;
 
 /// Whether a user finds one document.
 #[derive(Clone, Debug)]
@@ -155,7 +153,7 @@ impl Engine {
         let own = row.known.acl_id.and_then(|acl_id| acls.get(&acl_id));
         let mut layers = vec![document(own, tokens, imposed)];
         let mut at = row.known.container;
-        while let Some(id) = at.filter(|_| layers.len() < LAYERS_MAX) {
+        while let Some(id) = at.filter(|_| layers.len() < limits::LAYERS_MAX) {
             let Some(container) = containers.get(&id) else {
                 let by = "the folder was replaced since, and an unknown folder allows nobody".to_owned();
                 layers.push(Layer { name: "replaced".to_owned(), admits: false, by });

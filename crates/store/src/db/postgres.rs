@@ -22,9 +22,6 @@ use crate::db::{Column, Durability, Row, Sql, Value};
 use crate::error::{Result, StoreError};
 use crate::queries::Statement;
 
-/// Connections that are kept open when nobody uses them.
-const IDLE_MAX: usize = 4;
-
 pub(crate) struct Postgres {
     login: Login,
     idle: Mutex<Vec<Connection>>,
@@ -144,7 +141,7 @@ impl Postgres {
 
     fn put_back(&self, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE_MAX {
+        if idle.len() < limits::POSTGRES_IDLE_MAX {
             idle.push(connection);
         }
     }
