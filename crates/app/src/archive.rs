@@ -14,6 +14,8 @@ pub(crate) const FORMAT: u32 = 1;
 /// Longest list of files that is read, bytes.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 const MANIFEST: &str = "manifest-";
+/// Bytes of an entry that are read before they are written.
+const COPIED_AT_ONCE: usize = 64 << 10;
 /// The file that stands for standard input or output.
 pub(crate) const STANDARD: &str = "-";
 
@@ -44,7 +46,7 @@ pub(crate) struct Listed {
 
 /// The sentence for a file or folder that cannot be read or written.
 pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unable(format!("{}: {error}; {}", path.display(), exit::advice(error)))
+    Failure::unable(format!("{}: {}; {}", path.display(), exit::in_words(error), exit::advice(error)))
 }
 
 fn damaged(file: &Path, why: &str) -> Failure {
@@ -203,7 +205,7 @@ pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
             );
             continue;
         }
-        found.push(extract(&mut entry, name, into).map_err(torn)?);
+        found.push(extract(&mut entry, name, into, &torn)?);
     }
     let manifest = manifest.ok_or_else(|| damaged(file, "its end is missing"))?;
     if manifest.format > FORMAT {
@@ -228,15 +230,36 @@ fn is_ours(name: &str) -> bool {
     !file.is_empty() && !file.contains(['/', '\\', '\0']) && file != "." && file != ".."
 }
 
-fn extract(entry: &mut impl Read, name: String, into: &Path) -> std::io::Result<Listed> {
+/// Writes one entry into the folder `into`; `torn` tells of an entry that cannot be read, which is another file than the one
+/// that cannot be written.
+fn extract(
+    entry: &mut impl Read,
+    name: String,
+    into: &Path,
+    torn: &dyn Fn(std::io::Error) -> Failure,
+) -> Result<Listed> {
     let path = into.join(&name);
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-        std::fs::DirBuilder::new().mode(0o700).create(folder)?;
+        let made = std::fs::DirBuilder::new().mode(0o700).create(folder);
+        made.map_err(|error| failed(folder, &error))?;
     }
-    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let unwritten = |error: std::io::Error| failed(&path, &error);
+    let mut out =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(unwritten)?;
     let mut input = Hashing { inner: entry, hash: blake3::Hasher::new() };
-    let bytes = std::io::copy(&mut input, &mut out)?;
-    out.sync_all()?;
+    let mut buffer = vec![0; COPIED_AT_ONCE];
+    let mut bytes = 0;
+    loop {
+        let read = match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(torn(error)),
+        };
+        out.write_all(&buffer[..read]).map_err(unwritten)?;
+        bytes += read as u64;
+    }
+    out.sync_all().map_err(unwritten)?;
     Ok(Listed { name, bytes, blake3: input.hash.finalize().to_hex().to_string() })
 }
 

@@ -9,7 +9,7 @@ use ingather_store::leases::{self, Lease, Member};
 use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
-use crate::exit::{Failure, Result};
+use crate::exit::{self, Failure, Result};
 use crate::{interrupt, show};
 
 /// Longest text of a lock file that is read, bytes.
@@ -111,9 +111,10 @@ impl DataDirectory {
                     "the data directory {path} is not yours to read: ask its owner, who alone can search there, or use your own \
                      with --data"
                 ),
-                _ => {
-                    format!("the data directory {path} cannot be read: {error}; use another one with --data")
-                }
+                _ => format!(
+                    "the data directory {path} cannot be read: {}; use another one with --data",
+                    exit::in_words(&error)
+                ),
             }));
         }
         self.refuse_lost()
@@ -122,11 +123,17 @@ impl DataDirectory {
     /// Refuses to begin anew where an index says that there was a store.
     fn refuse_lost(&self) -> Result<()> {
         let Target::Sqlite(file) = &self.target else { return Ok(()) };
-        if file.exists() || !self.path.join("index").exists() {
+        // Whoever opens an empty file finds a store without jobs; a store that was ever begun has a first page in it.
+        let lost = match std::fs::metadata(file) {
+            Ok(facts) if facts.is_file() && facts.len() == 0 => "empty",
+            Ok(_) => return Ok(()),
+            Err(_) => "missing",
+        };
+        if !self.path.join("index").exists() {
             return Ok(());
         }
         Err(Failure::unable(format!(
-            "the store {} is missing, although there is a search index beside it; put it back, or move {} away and then \
+            "the store {} is {lost}, although there is a search index beside it; put it back, or move {} away and then \
              restore a backup or run `ingather sync` again",
             file.display(),
             self.path.display()

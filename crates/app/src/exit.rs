@@ -38,6 +38,19 @@ impl Failure {
     }
 }
 
+/// An error of the system about a path that somebody named, in words and without its number.
+pub(crate) fn in_words(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        std::io::ErrorKind::NotADirectory => "a file is where a folder should be".to_owned(),
+        std::io::ErrorKind::InvalidData => "it is no text in UTF-8".to_owned(),
+        _ => {
+            let said = error.to_string();
+            said.split(" (os error ").next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
 /// What to do about an error of the system, for the end of a sentence that names file and error.
 pub(crate) fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;

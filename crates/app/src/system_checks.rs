@@ -56,6 +56,7 @@ impl Look {
 /// The machine around a data directory; with `repair` its files become their owner's alone.
 pub(crate) fn of_machine(data: &Path, repair: bool) -> Vec<Look> {
     let mut looks = room(data);
+    looks.push(writable(data));
     looks.push(rights(data, repair));
     looks.push(readers());
     let handles = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -165,6 +166,32 @@ fn room(data: &Path) -> Vec<Look> {
         false => Look::good("inodes", "new files can be made"),
     };
     vec![space, inodes]
+}
+
+/// Whether a run could write: kernels take writes from a disk that fails, and commands that look go on as before.
+fn writable(data: &Path) -> Look {
+    use rustix::fs::{Access, access};
+    use rustix::io::Errno;
+    let own =
+        [(data.to_owned(), Access::WRITE_OK | Access::EXEC_OK), (data.join("store.db"), Access::WRITE_OK)];
+    let refused = own.into_iter().find_map(|(path, right)| match access(&path, right) {
+        // A database may hold the store.
+        Ok(()) | Err(Errno::NOENT) => None,
+        Err(errno) => Some((path, errno)),
+    });
+    match refused {
+        None => Look::good("writable", "the data directory can be written"),
+        Some((path, Errno::ROFS)) => Look::bad(
+            "writable",
+            format!("the disk of {} takes no writes, and the next run would stop there", path.display()),
+            "make it writable; a disk that became read-only by itself is failing: look at the log of the system",
+        ),
+        Some((path, errno)) => Look::bad(
+            "writable",
+            format!("{} cannot be written by this user: {errno}", path.display()),
+            "run `ingather sync` as the owner of the data directory",
+        ),
+    }
 }
 
 /// Files and folders of the data directory that others than their owner have a right to.

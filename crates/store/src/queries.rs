@@ -208,6 +208,7 @@ queries! {
     shared FAILURE_OF_JOB = "failure/of_job";
     shared FAILURE_COUNT = "failure/count";
     shared DELIVERY_STATES = "delivery/states";
+    shared DELIVERY_KEPT_BY_OTHERS = "delivery/kept_by_others";
     shared DELIVERY_SUPERSEDED = "delivery/superseded";
     shared DELIVERY_LEAVING = "delivery/leaving";
     split DELIVERY_INTEND = "delivery/intend";

@@ -51,7 +51,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     pub(crate) skip_hidden: bool,
     /// Leave out files above this size, such as 500kB, 20MB or 1GiB
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::size)]
     pub(crate) size_max: Option<u64>,
     /// Files on network and FUSE file systems are shown to whom their modes say, though others decide there [default: to root]
     #[arg(long, value_name = "on|off")]

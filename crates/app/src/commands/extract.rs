@@ -26,7 +26,11 @@ pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
             Ok(found) if global.json => show::json(&object(&written(path), &found)),
             Ok(found) => tell(&written(path), &found, 0),
             Err(error) => {
-                show::stderr(&format!("ingather: {} cannot be read: {error}", written(path)));
+                show::stderr(&format!(
+                    "ingather: {} cannot be read: {}",
+                    written(path),
+                    exit::in_words(&error)
+                ));
                 code = exit::TROUBLED;
             }
         }
@@ -105,8 +109,9 @@ fn open(path: &Path) -> std::io::Result<File> {
 fn passwords(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!(
-            "{} cannot be read: {error}; name a text file with a password in each line",
-            path.display()
+            "{} cannot be read: {}; name a text file with a password in each line",
+            path.display(),
+            exit::in_words(&error)
         ))
     })?;
     let passwords: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ingather_connector::model::balance::Balance;
 use ingather_connector::model::lifecycle::job::State;
 use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_connector::repository::Presence;
 use ingather_engine::progress::Progress;
 use ingather_store::jobs::{self, Job as Stored};
 use ingather_store::runs::{self, KnownBlindSpot, Run};
-use ingather_store::{Reader, documents};
+use ingather_store::{Reader, deliveries, documents};
 use serde_json::json;
 
 use super::{job_named, repository_kind};
@@ -179,12 +180,20 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
 fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, name)?;
+    let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, data, reader, None, &[]);
-    let (total, names) = engine.held(&job, 0, limit)?;
+    let (total, mut names) = engine.held(&job, 0, limit)?;
+    names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    // A source that cannot be asked now hides no list.
+    let repository = engine.repository(&kind, &job.definition).ok();
     for held in &names {
+        let presence = repository.as_ref().map(|repository| repository.probe(&wiring::call(), &held.name));
+        let (code, cause) = cause(presence.unwrap_or(Presence::Unknown));
         match global.json {
-            true => show::json(&json!({"job": job.name, "run": job.run, "document": held.name})),
-            false => show::line(&held.name),
+            true => {
+                show::json(&json!({"job": job.name, "run": job.run, "document": held.name, "cause": code}))
+            }
+            false => show::line(&format!("{cause:<11}  {}", held.name)),
         }
     }
     if !global.json && !global.quiet {
@@ -201,6 +210,16 @@ fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Resu
         });
     }
     Ok(exit::DONE)
+}
+
+/// Why a removal is held, as one look at its place tells it now: for programs, and for people.
+fn cause(presence: Presence) -> (&'static str, &'static str) {
+    match presence {
+        Presence::Absent => ("absent", "gone"),
+        Presence::Excluded => ("excluded", "left out"),
+        Presence::Present => ("present", "there again"),
+        Presence::Unknown => ("unknown", "not checked"),
+    }
 }
 
 fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Result<u8> {
@@ -234,28 +253,40 @@ fn told(global: &Global, name: &str, removed: &ingather_engine::remove::Removed)
     }
 }
 
+/// What outputs keep of a job that goes.
+fn stay(shared: u64) -> String {
+    match shared {
+        0 => String::new(),
+        n => format!(", but for {} that other jobs have sent, too", show::number(n)),
+    }
+}
+
 fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes: bool) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, name)?;
     let kind = repository_kind(&reader, &job)?;
     let total = reader.read(|sql| documents::total(sql, job.id))?;
+    let shared = reader.read(|sql| deliveries::kept_by_others(sql, job.id))?;
     let outputs = job.definition.outputs.join(", ");
     if dry_run {
         if global.json {
-            let line =
-                json!({"job": name, "documents": total, "outputs": job.definition.outputs, "dry_run": true});
+            let line = json!({"job": name, "documents": total, "shared": shared, "outputs": job.definition.outputs, "dry_run": true});
             show::line(&line.to_string());
         } else {
             let total = show::counted(total, "document");
             show::line(&format!(
-                "{name}: {total} would be removed from {outputs} (dry run, nothing was written)"
+                "{name}: {total} would be removed from {outputs}{} (dry run, nothing was written)",
+                stay(shared)
             ));
         }
         return Ok(exit::DONE);
     }
     let asks = !yes && !global.json && !global.quiet && show::is_person();
-    let question =
-        format!("delete job {name} and remove its {} from {outputs}?", show::counted(total, "document"));
+    let question = format!(
+        "delete job {name} and remove its {} from {outputs}{}?",
+        show::counted(total, "document"),
+        stay(shared)
+    );
     if asks && !show::ask(&question) {
         return Err(Failure::usage("nothing was deleted"));
     }
@@ -267,6 +298,12 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
     drop(watch);
     let removed = removed?;
     told(global, name, &removed);
+    if shared > 0 && !global.json && !global.quiet {
+        show::stderr(&format!(
+            "{} of them stay in {outputs}, for other jobs have sent them, too",
+            show::number(shared)
+        ));
+    }
     if engine.cancel.cancelled() {
         show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
         return Ok(interrupt::code());

@@ -35,10 +35,12 @@ pub(crate) fn snapshot(global: &Global, files: &[PathBuf], output: Option<&Path>
 
 fn open(path: &Path) -> Result<JournalPart> {
     let name = path.display().to_string();
-    let failed = |error: &std::io::Error| Failure::usage(format!("{name}: {error}"));
+    let failed = |error: &std::io::Error| {
+        Failure::usage(format!("{name} cannot be read: {}; name a journal", exit::in_words(error)))
+    };
     // Asked first: opening a pipe waits for somebody who writes to it.
     if !std::fs::metadata(path).map_err(|error| failed(&error))?.is_file() {
-        return Err(Failure::usage(format!("{name} is not a file")));
+        return Err(Failure::usage(format!("{name} is not a file; name a journal")));
     }
     let file = File::open(path).map_err(|error| failed(&error))?;
     Ok(JournalPart { file, name })

@@ -49,11 +49,11 @@ struct GivenStage {
 pub(super) fn read(file: &Path) -> Result<Vec<Stage>> {
     let wrong = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let mut text = String::new();
-    let opened = std::fs::File::open(file).map_err(|error| wrong(error.to_string()))?;
-    opened
-        .take(limits::PIPELINE_FILE_BYTES_MAX + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| wrong(error.to_string()))?;
+    let unread = |error: std::io::Error| {
+        wrong(format!("it cannot be read: {}; name a text file with stages", crate::exit::in_words(&error)))
+    };
+    let opened = std::fs::File::open(file).map_err(unread)?;
+    opened.take(limits::PIPELINE_FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(unread)?;
     if text.len() as u64 > limits::PIPELINE_FILE_BYTES_MAX {
         return Err(wrong(format!("it has more than {} bytes", limits::PIPELINE_FILE_BYTES_MAX)));
     }

@@ -28,7 +28,7 @@ pub(crate) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
         .iter()
         .map(|name| match output(engine, jobs, name) {
             Ok(said) => Look::good("output", format!("output {name}: {said}")),
-            Err((error, advice)) => Look::bad("output", format!("output {name}: {error}"), advice),
+            Err((error, advice)) => bad(name, &error, advice),
         })
         .collect();
     let known = engine.reader.read(connections::list)?;
@@ -36,13 +36,21 @@ pub(crate) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
     let own = ingather_connectors::ALL.outputs.iter().map(|kind| kind.name.to_owned());
     let others: BTreeSet<String> = known.chain(own).filter(|name| !used.contains(name.as_str())).collect();
     for name in others {
-        // One that does not open, or is not there, is in nobody's way.
+        // One that is not there is in nobody's way; one that is there is met by searches, whether a job uses it or not.
         let Ok(connection) = connection(engine, &name) else { continue };
-        if let Ok(Standing::Misfit(sentence)) = standing(engine, &connection) {
-            looks.push(Look::bad("output", format!("output {name}: {sentence}"), advice(&name, jobs)));
-        }
+        let (error, advice) = match standing(engine, &connection) {
+            Ok(Standing::Misfit(sentence)) => (sentence, advice(&name, jobs)),
+            Ok(Standing::Damaged(damage)) => (damage, anew(&name)),
+            Ok(Standing::Nothing | Standing::Absent | Standing::Good) => continue,
+            Err(error) => stops(&name, error),
+        };
+        looks.push(bad(&name, &error, advice));
     }
     Ok(looks)
+}
+
+fn bad(name: &str, error: &str, advice: String) -> Look {
+    Look::bad("output", format!("output {name}: {error}"), advice)
 }
 
 /// How an output was found.
@@ -107,18 +115,23 @@ fn advice(name: &str, jobs: &[Job]) -> String {
     )
 }
 
+/// What mends an output that is damaged.
+fn anew(name: &str) -> String {
+    format!("`ingather verify {name} --repair` makes it anew and sends everything again")
+}
+
+/// What is wrong with an output says itself what to do: once is enough, and so is its name.
+fn stops(name: &str, error: String) -> Trouble {
+    let error = error.strip_prefix(&format!("output {name}: ")).unwrap_or(&error);
+    match error.split_once("; ") {
+        Some((what, advice)) => (what.to_owned(), format!("{advice}; before that, a run would stop there")),
+        None => (error.to_owned(), "the next run would stop there".to_owned()),
+    }
+}
+
 /// Looks at an output that a job uses: what is good about it, or what is wrong and what to do.
 fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<String, Trouble> {
-    // What is wrong with it says itself what to do: once is enough, and so is its name.
-    let stops = |error: String| {
-        let error = error.strip_prefix(&format!("output {name}: ")).unwrap_or(&error);
-        match error.split_once("; ") {
-            Some((what, advice)) => {
-                (what.to_owned(), format!("{advice}; before that, a run would stop there"))
-            }
-            None => (error.to_owned(), "the next run would stop there".to_owned()),
-        }
-    };
+    let stops = |error: String| stops(name, error);
     let connection = connection(engine, name).map_err(stops)?;
     match standing(engine, &connection).map_err(stops)? {
         Standing::Nothing => match check(engine, &connection) {
@@ -130,10 +143,7 @@ fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<Stri
             "it is not there".to_owned(),
             "the next run makes a new one and sends everything again".to_owned(),
         )),
-        Standing::Damaged(damage) => Err((
-            damage,
-            format!("`ingather verify {name} --repair` makes it anew and sends everything again"),
-        )),
+        Standing::Damaged(damage) => Err((damage, anew(name))),
         Standing::Misfit(sentence) => Err((sentence, advice(name, jobs))),
         Standing::Good => Ok("it is whole and can be searched".to_owned()),
     }

@@ -229,3 +229,17 @@ fn what_holds_the_processes_that_read_files_is_told() {
         assert!(says.contains(word), "{says}");
     }
 }
+
+#[test]
+fn an_index_that_no_job_uses_is_looked_at_too() {
+    let (sandbox, other) = (synced(Kept::Sqlite), synced(Kept::Sqlite));
+    sandbox.run(&["job", "delete", "root"]).exits(0);
+    sandbox.run(&["doctor"]).exits(0);
+    let index = sandbox.data().join("index");
+    std::fs::remove_dir_all(&index).unwrap();
+    sandbox.run(&["doctor"]).exits(0);
+    files::tool("cp", &["-a", other.data().join("index").to_str().unwrap()], &index);
+    let told = sandbox.run(&["doctor"]).exits(1);
+    assert!(told.out.contains("belongs to another store"), "{told:?}");
+    assert!(told.out.contains("move that folder away"), "{told:?}");
+}

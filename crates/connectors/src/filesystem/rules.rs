@@ -227,7 +227,12 @@ fn compile<'g>(
     globs: impl Iterator<Item = &'g String>,
     meant: impl Fn(&str) -> String,
 ) -> Result<Option<Patterns>, Fault> {
-    let refuse = |error: String| Fault::refused("glob", format!("pattern cannot be used: {error}"));
+    let refuse = |pattern: &str, why: &str| {
+        Fault::refused(
+            "glob",
+            format!("pattern `{pattern}` cannot be used: {why}; a `\\` before a sign takes it as it is"),
+        )
+    };
     let (mut set, mut raw, mut written) = (GlobSetBuilder::new(), Vec::new(), Vec::new());
     for original in globs {
         let glob = meant(original);
@@ -238,18 +243,35 @@ fn compile<'g>(
         };
         let (anchored, bytes) = stand_ins(&anchored);
         let glob = GlobBuilder::new(&within_names(&anchored)).literal_separator(true).build();
-        let glob = glob.map_err(|error| refuse(error.to_string()))?;
+        let glob = glob.map_err(|error| refuse(original, &in_words(error.kind())))?;
         if !bytes.is_empty() {
             let regex =
-                Regex::new(&with_bytes(glob.regex(), &bytes)).map_err(|error| refuse(error.to_string()))?;
+                Regex::new(&with_bytes(glob.regex(), &bytes)).map_err(|_| refuse(original, TOO_LARGE))?;
             raw.push((written.len(), regex));
         }
         set.add(glob);
         written.push(original.clone());
     }
-    let set = || set.build().map_err(|error| refuse(error.to_string()));
+    let all = || written.iter().map(String::as_str).collect::<Vec<&str>>().join(" ");
+    let set = || set.build().map_err(|_| refuse(&all(), TOO_LARGE));
     Ok(if written.is_empty() { None } else { Some(Patterns { set: set()?, raw, written }) })
 }
+
+/// What the library that compiles patterns says about one that it cannot use.
+fn in_words(error: &globset::ErrorKind) -> String {
+    use globset::ErrorKind;
+    match error {
+        ErrorKind::UnclosedClass => "its `[` is not closed by a `]`".to_owned(),
+        ErrorKind::InvalidRange(from, to) => format!("its range `{from}-{to}` goes backwards"),
+        ErrorKind::UnopenedAlternates => "its `}` closes no `{`".to_owned(),
+        ErrorKind::UnclosedAlternates => "its `{` is not closed by a `}`".to_owned(),
+        ErrorKind::DanglingEscape => "nothing follows the `\\` at its end".to_owned(),
+        _ => TOO_LARGE.to_owned(),
+    }
+}
+
+/// What else can be wrong with a pattern.
+const TOO_LARGE: &str = "it is too large when it is compiled";
 
 /// A character that stands for a byte, while the library compiles a pattern: it knows characters only.
 fn stand_in(byte: u8) -> char {

@@ -33,10 +33,16 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     let name = case.name;
     let number = case.job.run;
     if row.is_held_back {
+        let why = match case.standing {
+            Standing::Left(reason) => reason.message.clone(),
+            Standing::Absent(_) => format!("`{name}` is gone from the source"),
+            // There again, or nobody can tell now.
+            _ => format!("`{name}` was gone from the source, or left out"),
+        };
         return Some(Reason::new(
             "held",
             format!(
-                "`{name}` is gone from the source, and its removal is held by the delete guard since run {number}: \
+                "{why}, and its removal is held by the delete guard since run {number}: \
                  `ingather job confirm {} --run {number}` carries it out",
                 case.job.name
             ),

@@ -9,7 +9,7 @@ use ingather_connector::model::{limits, names};
 
 use crate::archive::STANDARD;
 use crate::arguments::Sync;
-use crate::exit::{Failure, Result};
+use crate::exit::{self, Failure, Result};
 use crate::show;
 
 /// Adds the patterns that files name to those that were typed.
@@ -18,8 +18,34 @@ pub(super) fn take_in(sync: &mut Sync) -> Result<()> {
     if from_standard.filter(|file| *file == Path::new(STANDARD)).count() > 1 {
         return Err(Failure::usage("standard input can be read once; name a file instead of one of the `-`"));
     }
+    check_typed(&sync.include, "--include", "--no-include")?;
+    check_typed(&sync.exclude, "--exclude", "--no-exclude")?;
     add(&mut sync.include, &sync.include_from, "--include-from", "--no-include")?;
     add(&mut sync.exclude, &sync.exclude_from, "--exclude-from", "--no-exclude")
+}
+
+/// Refuses what was typed and can be no pattern, before it is compared with what the job has.
+fn check_typed(patterns: &[String], flag: &str, back: &str) -> Result<()> {
+    for pattern in patterns {
+        if pattern.is_empty() {
+            return Err(Failure::usage(format!(
+                "{flag} takes a pattern such as '*.log', and nothing was typed; {back} takes those of the job back"
+            )));
+        }
+        check(pattern).map_err(|why| Failure::usage(format!("{flag}: {why}")))?;
+    }
+    Ok(())
+}
+
+/// Why a text can be no pattern.
+fn check(pattern: &str) -> std::result::Result<(), String> {
+    if pattern.starts_with('!') {
+        return Err("a pattern cannot take others back with `!`; leave it out, or write `\\!` for a name that begins so".to_owned());
+    }
+    if pattern.len() > limits::GLOB_BYTES_MAX {
+        return Err(format!("a pattern has {} at most", show::bytes(limits::GLOB_BYTES_MAX as u64)));
+    }
+    ingather_connectors::check_pattern(pattern).map_err(|fault| fault.reason().message)
 }
 
 fn add(patterns: &mut Vec<String>, files: &[PathBuf], flag: &str, back: &str) -> Result<()> {
@@ -55,7 +81,7 @@ fn add(patterns: &mut Vec<String>, files: &[PathBuf], flag: &str, back: &str) ->
 
 /// What is in a file, which nobody has to wait for, unless it is a pipe that was named.
 fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| error.to_string();
+    let failed = |error: std::io::Error| exit::in_words(&error);
     let input: Box<dyn Read> = match path == Path::new(STANDARD) {
         true => Box::new(std::io::stdin().lock()),
         false => {
@@ -90,17 +116,9 @@ fn parse(text: &[u8]) -> std::result::Result<Vec<Found>, (usize, String)> {
         if line.is_empty() || line.starts_with(b"#") {
             continue;
         }
-        if line.starts_with(b"!") {
-            return refuse(
-                "a pattern cannot take others back with `!`; leave the line out, or write `\\!` for a name that begins so".to_owned(),
-            );
-        }
         let pattern = written(line).into_owned();
-        if pattern.len() > limits::GLOB_BYTES_MAX {
-            return refuse(format!("a pattern has {} at most", show::bytes(limits::GLOB_BYTES_MAX as u64)));
-        }
-        if let Err(fault) = ingather_connectors::check_pattern(&pattern) {
-            return refuse(fault.reason().message);
+        if let Err(why) = check(&pattern) {
+            return refuse(why);
         }
         found.push((at + 1, pattern));
     }

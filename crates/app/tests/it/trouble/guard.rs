@@ -90,6 +90,39 @@ fn the_deletion_of_a_job_can_be_counted_first() {
 }
 
 #[test]
+fn what_other_jobs_have_sent_too_is_not_said_to_be_removed() {
+    let sandbox = synced(5);
+    sandbox.run(&["sync", "root", "--name", "other", "--exclude", "f000*"]).exits(0);
+    let counted = sandbox.run(&["job", "delete", "root", "--dry-run"]).exits(0);
+    let words = "5 documents would be removed from index, but for 4 that other jobs have sent, too";
+    assert!(counted.out.contains(words), "{counted:?}");
+    let line = sandbox.run(&["job", "delete", "root", "--dry-run", "--json"]).exits(0).json().remove(0);
+    assert_eq!(line["shared"], 4, "{line}");
+    let gone = sandbox.run(&["job", "delete", "root"]).exits(0);
+    assert!(gone.err.contains("4 of them stay in index, for other jobs have sent them, too"), "{gone:?}");
+    assert_eq!(sandbox.everything().len(), 4);
+    let alone = sandbox.run(&["job", "delete", "other"]).exits(0);
+    assert!(!alone.err.contains("stay"), "{alone:?}");
+}
+
+#[test]
+fn held_removals_are_listed_with_their_causes() {
+    let sandbox = synced(60);
+    files::remove(&sandbox.root().join("f000.txt"));
+    sandbox.run(&["sync", "root", "--exclude", "f*", "--update"]).exits(1);
+    let listed = sandbox.run(&["job", "held", "root"]).exits(0);
+    let lines: Vec<&str> = listed.out.lines().collect();
+    assert_eq!((lines[0], lines[1]), ("gone         f000.txt", "left out     f001.txt"), "{listed:?}");
+    assert_eq!(lines.len(), 60);
+    let first = sandbox.run(&["job", "held", "root", "--json", "--limit", "1"]).exits(0).json().remove(0);
+    assert!(first["cause"].is_string(), "{first}");
+    let told = sandbox.run(&["document", "explain", "root", "f001.txt"]).exits(0);
+    let cause = told.out.lines().next().unwrap();
+    assert!(cause.contains("exclude pattern `f*`") && cause.contains("its removal is held"), "{told:?}");
+    assert!(!cause.contains("gone from the source"), "it is there: {told:?}");
+}
+
+#[test]
 fn on_a_terminal_a_person_is_asked_before_a_job_is_deleted_or_the_machine_is_indexed() {
     let sandbox = synced(3);
     let typed = |command: &str, answer: &str| {

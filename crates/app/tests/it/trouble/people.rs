@@ -117,6 +117,14 @@ fn a_store_that_is_missing_beside_its_index_is_not_called_a_beginning() {
             .refuses(3, &["store.db is missing", "search index beside it", "restore a backup"]);
     }
     assert!(!store.exists(), "nothing was begun anew");
+    // Nor is one that was cut off to nothing.
+    std::fs::write(&store, "").unwrap();
+    for command in
+        [&["job", "list"][..], &["search", "apple"], &["doctor"], &["sync", "root"], &["backup", "b.tar"]]
+    {
+        sandbox.run(command).refuses(3, &["store.db is empty", "search index beside it", "restore a backup"]);
+    }
+    assert_eq!(std::fs::read(&store).unwrap(), b"", "nothing was begun anew");
     std::fs::write(&store, kept).unwrap();
     assert_eq!(sandbox.everything(), ["a.txt"]);
 }

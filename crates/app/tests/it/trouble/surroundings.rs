@@ -76,6 +76,8 @@ fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
     assert_eq!(sandbox.find("w7"), ["d0/f0.txt"]);
     sandbox.run(&["verify"]).exits(0);
     sandbox.run(&["job", "list"]).exits(0);
+    let told = sandbox.run(&["doctor"]).exits(1);
+    assert!(told.out.contains("takes no writes, and the next run would stop there"), "{told:?}");
     sandbox.run(&["sync", "root", "--dry-run"]).exits(0);
     sandbox.run(&["backup", "backup.tar"]).exits(0);
     let restored = ["--data", "restored", "restore", "backup.tar"];
@@ -219,4 +221,23 @@ fn every_command_on_a_full_disk_works_or_says_what_to_do_and_loses_nothing() {
     sandbox.run(&["sync", "root", "-q"]).exits(0);
     assert_eq!(sandbox.everything().len(), FILES + 1);
     sandbox.run(&["verify"]).exits(0);
+}
+
+#[test]
+fn a_restore_to_a_full_disk_names_that_disk_and_leaves_nothing() {
+    if !own_mounts("trouble::surroundings::a_restore_to_a_full_disk_names_that_disk_and_leaves_nothing") {
+        return;
+    }
+    let sandbox = tree();
+    sandbox.synced(&[]);
+    sandbox.run(&["backup", "backup.tar"]).exits(0);
+    let small = sandbox.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    files::tool("mount", &["-t", "tmpfs", "-o", "size=64k,mode=700", "none"], &small);
+    let restored = ["--data", "small/new", "restore", "backup.tar"];
+    let refused = finish(sandbox.plain(&restored), None).exits(3);
+    assert!(refused.err.contains("small/new") && refused.err.contains("make room there"), "{refused:?}");
+    assert!(!refused.err.contains("backup.tar"), "the backup is not what is full: {refused:?}");
+    assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0, "left over");
+    files::tool("umount", &[], &small);
 }
