@@ -352,10 +352,8 @@ pub fn superseded(sql: &mut Sql<'_>, output: ConnectionId, job: JobId, other: Jo
 
 /// How many documents of `job` stand at addresses at which outputs hold documents of other jobs, too.
 pub fn kept_by_others(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
-    Ok(
-        sql.one(&queries::DELIVERY_KEPT_BY_OTHERS, &[Value::Int(job.0)], |row| row.int(0))?
-            .unwrap_or_default() as u64,
-    )
+    let kept = sql.one(&queries::DELIVERY_KEPT_BY_OTHERS, &[Value::Int(job.0)], |row| row.int(0))?;
+    Ok(kept.unwrap_or_default() as u64)
 }
 
 /// Documents of a job of which an output holds something, after `after`; found among at most `most` deliveries.
