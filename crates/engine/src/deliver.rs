@@ -15,12 +15,13 @@ use std::time::Duration;
 use ingather_connector::model::document::Record;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
+use ingather_connector::model::job::Keep;
 use ingather_connector::model::limits;
 use ingather_connector::output::{Change, Generation, Op};
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, Sql, StoreError, connections, documents};
+use ingather_store::{Durability, Sql, StoreError, connections, documents, extracts};
 
 use self::completion::{Completion, Outcome, PendingVisit};
 use self::definitions::{Desk, Draft};
@@ -197,6 +198,10 @@ impl<'r> Sender<'r> {
             }
             deliveries::remember_components(sql, &named(&in_flight))?;
             documents::set_access(sql, &accesses(&in_flight))?;
+            if run.definition.keep == Keep::Extracted {
+                // Their rows have the access of what was read now: what is kept is of before until the visit is over.
+                extracts::forget(sql, &read(&in_flight))?;
+            }
             let uris: Vec<(i64, &str)> = in_flight
                 .iter()
                 .filter(|entry| entry.queued.part.id == 0)
@@ -421,6 +426,19 @@ fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Option<Container
     // What is in one document has its access.
     rows.dedup();
     rows
+}
+
+/// Known documents of which something is sent that was read now.
+fn read(in_flight: &[InFlight]) -> Vec<i64> {
+    let was_read = |entry: &&InFlight| {
+        matches!(entry.queued.kind, ChangeKind::Put { .. })
+            && entry.queued.visit.item.known.is_some()
+            && entry.queued.visit.was_read()
+    };
+    let mut documents: Vec<i64> =
+        in_flight.iter().filter(was_read).map(|entry| entry.intent.document).collect();
+    documents.dedup();
+    documents
 }
 
 /// Visits with the number of their answers, which stand side by side.

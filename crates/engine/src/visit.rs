@@ -375,6 +375,8 @@ impl<'r> Visitor<'r> {
         match update {
             Some(update) if outcome != Outcome::Vanished && self.may_open() => {
                 let masks = self.masks();
+                // What is hidden has no access in its row either: what is kept of it was read while the folder was closed.
+                let update = DocumentUpdate { acl_id: None, ..update };
                 self.hand_over(update, masks, outcome, VisitArtifacts::default())
             }
             update => Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, outcome, 0)))),

@@ -82,6 +82,10 @@ impl<'r> Visitor<'r> {
         // To whom it opens before it was read, nothing is shown of before.
         let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
         update = self.as_read(update);
+        // The row is of what was read before: what is kept of that must not be sent to whom nobody has opened it.
+        if access == NOBODY && !failpoint(Failpoint::KeptTextUnlookedAt) {
+            update.acl_id = None;
+        }
         let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.capabilities.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
