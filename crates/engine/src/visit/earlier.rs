@@ -177,7 +177,7 @@ impl<'r> Visitor<'r> {
         }
         self.is_ahead = true;
         let update = self.update(observed, acl_id);
-        let Some(access) = self.access_until_read(observed, acl_id)? else { return Ok(()) };
+        let Some(access) = self.access_ahead(observed, acl_id)? else { return Ok(()) };
         let now = access_digest(Some(acl_id), self.item.container);
         let changes = self.access_changes(now, |output, told| {
             // What is not for the old content is for nobody.
