@@ -218,6 +218,7 @@ impl Engine {
                 job_name: job.name.as_str().into(),
                 repository,
                 hasher: self.reader.hasher(),
+                keep: job.definition.keep,
             },
             pipeline,
             outputs,

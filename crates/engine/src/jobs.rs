@@ -155,6 +155,7 @@ impl Engine {
                 job_name: job.name.as_str().into(),
                 repository: self.repository(kind, &job.definition)?,
                 hasher: self.reader.hasher(),
+                keep: job.definition.keep,
             },
             progress,
             targets: HashMap::new(),

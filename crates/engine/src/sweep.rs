@@ -15,7 +15,7 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
-use crate::containers::{looks, openings};
+use crate::containers::openings;
 use crate::error::Result;
 use crate::id_set;
 use crate::lister::ListingResult;
@@ -45,6 +45,11 @@ impl Judged {
     /// Documents that are there, that a rule leaves out now, and whose removal is held.
     pub(crate) fn held_by_rule(&self) -> RoaringTreemap {
         if self.held { &self.filtered & &self.to_go } else { RoaringTreemap::new() }
+    }
+
+    /// The folders of what a rule leaves out, each with the name of one document in it.
+    pub(crate) fn folders_of_filtered(&self) -> &HashMap<ContainerId, String> {
+        &self.filtered_in
     }
 }
 
@@ -136,7 +141,7 @@ pub(crate) fn sweep(
     judged: Judged,
     remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
-    let Judged { absent, moved, filtered, filtered_in, kept, to_go, held } = judged;
+    let Judged { absent, moved, filtered, kept, to_go, held, .. } = judged;
     let never_held = (&absent | &filtered) - &to_go;
     let mut kept = kept;
     let settled = if run.unsettled() && !failpoint(Failpoint::MovedBeforeItsNewName) {
@@ -159,12 +164,6 @@ pub(crate) fn sweep(
         return Ok(Vec::new());
     };
     if held {
-        // A rule keeps the listing out of their folders, which may have closed: whoever is shut out is shut out while they are held.
-        for name in filtered_in.values() {
-            if let Err(fault) = looks::again(run, name)? {
-                tracing::debug!(document = name, fault = %fault, "its folders cannot be looked at");
-            }
-        }
         let bytes = id_set::to_bytes(&to_go);
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;

@@ -277,7 +277,8 @@ impl<'r> Visitor<'r> {
         passed: Passed,
         outcome: Option<Outcome>,
     ) -> Result<Done<'r>> {
-        let access = access_digest(update.acl_id, self.item.container);
+        // Kept text that is hidden is known as such, so that its folder opens for all else.
+        let access = update.acl_id.map_or(NOBODY, |id| access_digest(Some(id), self.item.container));
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(update, reason);
         }
@@ -357,6 +358,8 @@ impl<'r> Visitor<'r> {
         match update {
             Some(update) if outcome != Outcome::Vanished && self.may_open() => {
                 let masks = self.masks();
+                // What is hidden has no access in its row either: what is kept of it was read while the folder was closed.
+                let update = DocumentUpdate { acl_id: None, ..update };
                 self.hand_over(update, masks, outcome, VisitArtifacts::default())
             }
             update => Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, outcome, 0)))),

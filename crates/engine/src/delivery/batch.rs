@@ -10,6 +10,7 @@ use std::sync::Arc;
 use ingather_connector::call::Call;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
+use ingather_connector::model::job::Keep;
 use ingather_connector::model::key::Hasher;
 use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
 use ingather_connector::output::{Change, Op, OutputCapabilities};
@@ -17,11 +18,11 @@ use ingather_connector::repository::Repository;
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, Sql, StoreError, connections, documents};
+use ingather_store::{Durability, Sql, StoreError, connections, documents, extracts};
 
 use super::change::{ChangeKind, QueuedChange};
 use super::definitions::{Draft, Reference, reference};
-use super::in_flight::{InFlight, accesses, named};
+use super::in_flight::{InFlight, accesses, named, read};
 use super::opened::Opened;
 use super::ownership;
 
@@ -32,6 +33,8 @@ pub(crate) struct Author {
     pub(crate) job_name: Arc<str>,
     pub(crate) repository: Arc<dyn Repository>,
     pub(crate) hasher: Hasher,
+    /// What the job keeps of what it read.
+    pub(crate) keep: Keep,
 }
 
 /// The output that a batch is for.
@@ -106,6 +109,10 @@ impl<'a> Batch<'a> {
         }
         deliveries::remember_components(sql, &named(in_flight))?;
         documents::set_access(sql, &accesses(in_flight))?;
+        if self.author.keep == Keep::Extracted {
+            // Their rows have the access of what was read now: what is kept is of before until the visit is over.
+            extracts::forget(sql, &read(in_flight))?;
+        }
         let uris: Vec<(i64, &str)> = in_flight
             .iter()
             .filter(|entry| entry.queued.part.id == 0 && entry.queued.origin.visit().is_some())

@@ -99,6 +99,19 @@ pub(super) fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Optio
     rows
 }
 
+/// Known documents of which something is sent that was read now.
+pub(super) fn read(in_flight: &[InFlight]) -> Vec<i64> {
+    let was_read = |entry: &&InFlight| {
+        let visit = entry.queued.origin.visit();
+        matches!(entry.queued.kind, ChangeKind::Put { .. })
+            && visit.is_some_and(|visit| visit.item.known.is_some() && visit.was_read())
+    };
+    let mut documents: Vec<i64> =
+        in_flight.iter().filter(was_read).map(|entry| entry.intent.document).collect();
+    documents.dedup();
+    documents
+}
+
 /// Visits with the number of their answers, which stand side by side.
 pub(super) fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
     let visits = in_flight.iter().filter_map(|entry| entry.queued.origin.visit());

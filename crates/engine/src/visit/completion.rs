@@ -42,7 +42,7 @@ impl<'v> Completion<'v> {
         let mut first = Vec::new();
         let mut failures = Vec::new();
         let mut over = Vec::new();
-        let mut declined = Vec::new();
+        let mut unkept = Vec::new();
         for completed in &self.completed {
             let item = &completed.visit.item;
             let vanished = completed.outcome == Outcome::Vanished;
@@ -60,13 +60,15 @@ impl<'v> Completion<'v> {
                     if let Some(kept) = &completed.visit.artifacts.kept {
                         deliveries::keep_components(sql, item.id, kept)?;
                     }
-                    if let Some(extract) = &completed.visit.artifacts.extract {
-                        extracts::put(sql, item.id, extract)?;
+                    match &completed.visit.artifacts.extract {
+                        Some(extract) => extracts::put(sql, item.id, extract)?,
+                        None if completed.visit.was_read() => unkept.push(item.id),
+                        None => {}
                     }
                 }
             }
-            if matches!(completed.outcome, Outcome::Skipped(_)) && run.definition.keep == Keep::Extracted {
-                declined.push(item.id);
+            if matches!(completed.outcome, Outcome::Skipped(_)) {
+                unkept.push(item.id);
             }
             match &completed.failure {
                 Some(failure) => failures.push(failure.clone()),
@@ -74,9 +76,9 @@ impl<'v> Completion<'v> {
                 None => {}
             }
         }
-        // Nothing is kept of what nobody wants.
-        if !declined.is_empty() {
-            extracts::forget(sql, &declined)?;
+        // Nothing is kept of what nobody wants, and nothing of before where something else was read and is not kept.
+        if !unkept.is_empty() && run.definition.keep == Keep::Extracted {
+            extracts::forget(sql, &unkept)?;
         }
         queue::complete(sql, &done)?;
         queue::reschedule(sql, &again)?;

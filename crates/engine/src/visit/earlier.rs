@@ -83,6 +83,10 @@ impl<'r> Visitor<'r> {
         // To whom it opens before it was read, nothing is shown of before.
         let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
         update = self.as_read(update);
+        // The row is of what was read before: what is kept of that must not be sent to whom nobody has opened it.
+        if access == NOBODY && !failpoint(Failpoint::KeptTextUnlookedAt) {
+            update.acl_id = None;
+        }
         let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.capabilities.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
@@ -174,7 +178,7 @@ impl<'r> Visitor<'r> {
         }
         self.is_ahead = true;
         let update = self.update(observed, acl_id);
-        let Some(access) = self.access_until_read(observed, acl_id)? else { return Ok(()) };
+        let Some(access) = self.access_ahead(observed, acl_id)? else { return Ok(()) };
         let now = access_digest(Some(acl_id), self.item.container);
         let changes = self.access_changes(now, |output, told| {
             // What is not for the old content is for nobody.

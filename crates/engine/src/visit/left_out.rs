@@ -1,11 +1,13 @@
-//! Documents that are there, that a rule of the job leaves out now, and whose removal the delete guard holds: no listing names them any
-//! more, so each run looks at their own access once. Whoever is shut out by it is shut out; nobody else is let in.
+//! Documents that are there, that a rule of the job leaves out now, and whose removal the delete guard holds: no listing names them or
+//! their folders any more, so each run looks at their own access and at their folders once. Whoever is shut out is shut out; nobody else
+//! is let in.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ingather_connector::model::access::Acl;
 use ingather_connector::model::decision::NOBODY;
-use ingather_connector::model::ids::{Digest, DocumentId};
+use ingather_connector::model::ids::{ContainerId, Digest, DocumentId};
 use ingather_connector::model::limits;
 use ingather_store::documents::{self, DocumentUpdate, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -15,6 +17,7 @@ use super::Visitor;
 use super::outcome::PendingVisit;
 use super::parts::{self, Deliveries};
 use super::unchanged::Audience;
+use crate::containers::looks;
 use crate::delivery::change::ChangeKind;
 use crate::delivery::change::access_digest;
 use crate::dispatcher::WorkItem;
@@ -28,6 +31,7 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
     if held.is_empty() || run.store.is_none() || failpoint(Failpoint::HeldNotLookedAt) {
         return Ok(());
     }
+    let replaced = replaced(run, judged)?;
     let ids: Vec<i64> = held.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(limits::CLAIM_MAX) {
         let mut by_document = parts::read(&run.reader, ids)?;
@@ -38,10 +42,25 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
             // What cannot be looked at now stays as it is, as it does below a blind spot.
             let Some(acl) = run.author.repository.acl_of_left_out(&run.call, &stored.name) else { continue };
             let deliveries = by_document.remove(&stored.known.id.0).unwrap_or_default();
-            Visitor::of_held(run, stored, deliveries).narrow(&acl)?;
+            let is_elsewhere = stored.known.container.is_some_and(|container| replaced.contains(&container));
+            Visitor::of_held(run, stored, deliveries).narrow(&acl, is_elsewhere)?;
         }
     }
     Ok(())
+}
+
+/// Looks at the folders above them, which may have closed. Those in the place of which there is another one now: who may pass through
+/// that one is no access to what was read before.
+fn replaced(run: &Run, judged: &Judged) -> Result<HashSet<ContainerId>> {
+    let mut replaced = HashSet::new();
+    for (container, name) in judged.folders_of_filtered() {
+        match looks::again(run, name)? {
+            Ok(now) if now != Some(*container) => drop(replaced.insert(*container)),
+            Ok(_) => {}
+            Err(fault) => tracing::debug!(document = name, fault = %fault, "its folders cannot be looked at"),
+        }
+    }
+    Ok(replaced)
 }
 
 impl<'r> Visitor<'r> {
@@ -64,10 +83,11 @@ impl<'r> Visitor<'r> {
     }
 
     /// Sends access that admits nobody who might not find it before. Nothing of it was read: its row keeps the versions of what was.
-    fn narrow(self, acl: &Acl) -> Result<()> {
+    fn narrow(self, acl: &Acl, is_elsewhere: bool) -> Result<()> {
         let acl_id = self.acl_id_of(acl)?;
         let now = access_digest(Some(acl_id), self.item.container);
         let access = match self.audience(acl_id)? {
+            _ if is_elsewhere => NOBODY,
             Audience::Same | Audience::More => return Ok(()),
             Audience::Fewer if self.is_shown_as_known() => now,
             Audience::Fewer | Audience::Others => NOBODY,

@@ -92,6 +92,11 @@ impl PendingVisit {
         PendingVisit { artifacts, ..self }
     }
 
+    /// Whether its content was read, and not only looked at or taken from what is kept.
+    pub(crate) fn was_read(&self) -> bool {
+        self.update.is_some_and(|update| update.raw.is_some())
+    }
+
     /// Takes note of what one output says; the more telling outcome stays.
     pub(crate) fn note(&self, outcome: Outcome) {
         let mut kept = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);

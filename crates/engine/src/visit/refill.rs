@@ -39,7 +39,12 @@ pub(crate) fn refill(run: &Run, result: &ListingResult) -> Result<()> {
                 let waits = wanted.iter().any(|(of, ..)| *of == known.id.0);
                 // What waits for anything else waits for the source.
                 let unsent = lost(known.id.0) || (!waits && known.settings != run.settings);
-                known.is_settled() && unsent && result.coverage.judge(&stored.name) != Absence::Proven
+                // Of what was hidden nobody knows to whom that which is kept was open.
+                let is_open = known.acl_id.is_some();
+                known.is_settled()
+                    && is_open
+                    && unsent
+                    && result.coverage.judge(&stored.name) != Absence::Proven
             };
             let mut ids: Vec<i64> = stored.iter().filter(lacks).map(|stored| stored.known.id.0).collect();
             if ids.is_empty() {

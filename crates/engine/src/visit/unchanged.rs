@@ -157,12 +157,22 @@ impl<'r> Visitor<'r> {
 
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
     pub(super) fn access_until_read(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
+        let trusts =
+            !self.has_moved(observed) || self.trusts_times() || failpoint(Failpoint::AccessBeforeContent);
+        self.access_until(observed, acl_id, trusts)
+    }
+
+    /// The same ahead of the second look at the folders above it, which were judged one after the other: whatever is known of its
+    /// content, nobody is let in who was not before, and nobody at all where it is in another folder now.
+    pub(super) fn access_ahead(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
+        self.access_until(observed, acl_id, failpoint(Failpoint::AccessBeforeContent))
+    }
+
+    fn access_until(&self, observed: &Observed, acl_id: AclId, trusts: bool) -> Result<Option<Digest>> {
         let now = access_digest(Some(acl_id), self.item.container);
         if self.holds_old_content(&self.update(observed, acl_id)) || !self.is_shown_as_known() {
             return Ok(Some(if failpoint(Failpoint::NewAccessOnOldContent) { now } else { NOBODY }));
         }
-        let trusts =
-            !self.has_moved(observed) || self.trusts_times() || failpoint(Failpoint::AccessBeforeContent);
         Ok(match if trusts { Audience::Same } else { self.audience(acl_id)? } {
             Audience::Same | Audience::Fewer => Some(now),
             Audience::More => None,

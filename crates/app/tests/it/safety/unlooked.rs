@@ -149,3 +149,38 @@ fn who_is_shut_out_of_a_file_that_a_rule_leaves_out_now_is_shut_out_while_its_re
     world.sync(&["--update", "--exclude", "none"]).exits(0);
     assert_eq!(world.found(), 29, "read again, as it is");
 }
+
+#[test]
+fn kept_text_of_another_reading_is_not_sent_with_the_access_of_what_cannot_be_read() {
+    let world = World::new();
+    world.sandbox.write("f.txt", OLD);
+    world.owned();
+    world.mode("f.txt", 0o600);
+    world.sync(&["--keep", "extracted"]).exits(0);
+    world.sandbox.write("f.txt", "harmless, and longer: plan B");
+    world.mode("f.txt", 0o044);
+    world.sync(&[]).exits(1);
+    assert_eq!(world.found(), 0);
+    // Away, and the index is lost: it is filled from what is kept.
+    std::fs::rename(world.sandbox.root(), world.sandbox.path().join("away")).unwrap();
+    files::remove(&world.sandbox.data().join("index"));
+    world.sync(&[]).exits(1);
+    assert_eq!(world.found(), 0);
+}
+
+#[test]
+fn what_a_rule_leaves_out_and_is_held_is_shown_to_nobody_once_another_folder_is_in_the_place_of_its_own() {
+    let world = World::new();
+    (0..30).for_each(|n| world.sandbox.write(&format!("p/{n}.txt"), OLD));
+    world.sandbox.write("r.txt", NEW);
+    world.owned();
+    world.sync(&[]).exits(0);
+    world.sync(&["--update", "--exclude", "p"]).exits(1);
+    assert_eq!(world.found(), 31);
+    std::fs::rename(world.path("p"), world.sandbox.path().join("aside")).unwrap();
+    (0..30).for_each(|n| world.sandbox.write(&format!("p/{n}.txt"), NEW));
+    world.owned();
+    world.mode("p", 0o700);
+    world.sync(&[]).exits(1);
+    assert_eq!(world.found(), 1);
+}

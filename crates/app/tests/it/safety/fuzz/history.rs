@@ -62,21 +62,21 @@ pub(super) struct History {
     judges: Vec<Judge>,
     spans: HashMap<Reading, Span>,
     now: HashSet<Reading>,
-    /// Members that cannot be read now, by name: what is found of them is of an earlier day.
-    pub(super) unread: HashSet<String>,
+    /// Members that could not be read at some time, by name, and until when: what is found of them is of an earlier day.
+    unread: HashMap<String, Option<Instant>>,
 }
 
 impl History {
     pub(super) fn new(people: &[Person]) -> History {
         let judges = people.iter().map(Judge::of).collect();
-        History { judges, spans: HashMap::new(), now: HashSet::new(), unread: HashSet::new() }
+        History { judges, spans: HashMap::new(), now: HashSet::new(), unread: HashMap::new() }
     }
 
     /// Takes down who can read what after a call that began at `since`.
     pub(super) fn note(&mut self, tree: &Tree, since: Instant) {
         let files = tree.files();
         let mut now = HashSet::new();
-        self.unread.clear();
+        let mut unread = HashSet::new();
         let contents: Vec<Vec<Member>> = files.iter().map(|path| tree.texts(path)).collect();
         for (user, judge) in self.judges.iter_mut().enumerate() {
             let open = judge.opens(&files);
@@ -85,7 +85,7 @@ impl History {
                 for member in texts {
                     let name = format!("{name}{}", member.suffix);
                     match &member.text {
-                        None => drop(self.unread.insert(name)),
+                        None => drop(unread.insert(name)),
                         Some(text) if open.contains(path) => {
                             now.insert(Reading { user, name, text: text.clone() });
                         }
@@ -95,6 +95,12 @@ impl History {
             }
         }
         let ended = Instant::now();
+        for (name, until) in &mut self.unread {
+            if !unread.contains(name) {
+                until.get_or_insert(ended);
+            }
+        }
+        self.unread.extend(unread.into_iter().map(|name| (name, None)));
         for reading in self.now.difference(&now) {
             self.spans.get_mut(reading).unwrap().last = Some(ended);
         }
@@ -112,6 +118,16 @@ impl History {
     /// Whether this could be read at some time after `begin`.
     pub(super) fn since(&self, reading: &Reading, begin: Instant) -> bool {
         self.spans.get(reading).is_some_and(|span| span.last.is_none_or(|last| last >= begin))
+    }
+
+    /// Whether this member cannot be read now.
+    pub(super) fn is_unread(&self, name: &str) -> bool {
+        self.unread.get(name).is_some_and(Option::is_none)
+    }
+
+    /// Whether this member could not be read at some time after `begin`, when a run may have met it.
+    pub(super) fn was_unread(&self, name: &str, begin: Instant) -> bool {
+        self.unread.get(name).is_some_and(|until| until.is_none_or(|until| until >= begin))
     }
 
     /// What can be read now.

@@ -160,7 +160,18 @@ impl<'p> World<'p> {
         }
         match run {
             Some(run) => self.judge_run(job, began, &run),
-            None => (0..self.people.len()).for_each(|user| self.judge_never(&self.asking(user)())),
+            None => {
+                (0..self.people.len()).for_each(|user| self.judge_never(&self.asking(user)()));
+                self.forget_unmade(job);
+            }
+        }
+    }
+
+    /// A run that was killed early has made no job.
+    fn forget_unmade(&mut self, job: usize) {
+        let list = self.sandbox.run(&["job", "list", "--json"]);
+        if list.code != 0 || !list.json().iter().any(|line| line["job"] == JOBS[job].0) {
+            self.jobs.remove(&job);
         }
     }
 
@@ -255,7 +266,7 @@ impl<'p> World<'p> {
                 let exempt = kept
                     || reading.text.is_empty()
                     || unsettled.contains(document)
-                    || self.history.unread.contains(&reading.name);
+                    || self.history.was_unread(&reading.name, began);
                 assert!(
                     exempt || self.history.since(reading, began),
                     "{}\nlast readable before the run of {name}, and found after it: {reading:?}",
@@ -289,7 +300,7 @@ impl<'p> World<'p> {
                 .readings
                 .into_iter()
                 .map(|(_, reading)| reading)
-                .filter(|reading| !reading.text.is_empty() && !self.history.unread.contains(&reading.name))
+                .filter(|reading| !reading.text.is_empty() && !self.history.is_unread(&reading.name))
                 .collect();
             let is_mine = |reading: &&Reading| {
                 reading.user == user && !reading.text.is_empty() && self.is_listed(&jobs, &reading.name)
