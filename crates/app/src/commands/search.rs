@@ -31,6 +31,8 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
     let (searcher, access_filter) = look_up(&data, &reader, tokens(search)?.as_ref())?;
     let query = search.query.join(" ");
+    let jobs = reader.read(jobs::list)?;
+    let names: Vec<(i64, String)> = jobs.iter().map(|job| (job.id.0, job.name.clone())).collect();
     let found = searcher.search(&SearchRequest {
         query: &query,
         access_filter: Arc::new(access_filter),
@@ -40,7 +42,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         facets: search.facets,
         explain: search.explain_score,
         zone: show::zone(now()),
-        job: None,
+        jobs: &names,
     })?;
     tell_unfinished(global, &data, &reader)?;
     if !global.quiet {
@@ -51,7 +53,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     }
     if global.json {
         if let Some(facets) = &found.facets {
-            envelope(&found, facets, search.offset, &reader.read(jobs::list)?);
+            envelope(&found, facets, search.offset, &jobs);
         }
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
@@ -68,7 +70,6 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     }
     super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
-        let jobs = reader.read(jobs::list)?;
         tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
         tell_facets("by job", facets.jobs.iter().map(|f| (job_name(&jobs, f.value), f.count)));
     }

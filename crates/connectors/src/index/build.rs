@@ -13,9 +13,11 @@ use tantivy::{Searcher, SegmentReader, Term};
 use crate::language::is_unspaced;
 
 use super::condition::Condition;
-use super::query::{Node, NumberField, TextField};
+use super::query::{Node, TextField};
+use super::ranges::NumberField;
 use super::schema::Fields;
 use super::tongue::Tongue;
+use super::visible::scored;
 use super::words;
 
 /// First parts of media types.
@@ -64,6 +66,10 @@ impl<'a> Builder<'a> {
     pub(super) fn build(&mut self, node: &Node) -> Option<Condition> {
         match node {
             Node::All => Some(Condition::All),
+            Node::Jobs(jobs) => Some(Condition::Any(jobs.iter().map(|job| self.job(*job)).collect())),
+            Node::OneOf { field, terms, .. } => Some(self.one_of(field, terms)),
+            // What these stand for was put in their place.
+            Node::JobName { .. } | Node::Like { .. } => None,
             Node::Number { field, from, to } => Some(Condition::Query(self.number(*field, *from, *to))),
             Node::Text { field, text, prefix, .. } => self.text(field, text, *prefix).map(Condition::Query),
             Node::Must(inner) => self.build(inner),
@@ -96,6 +102,24 @@ impl<'a> Builder<'a> {
         let lower = from.map_or(Bound::Unbounded, |value| Bound::Included(bound(value)));
         let upper = to.map_or(Bound::Unbounded, |value| Bound::Excluded(bound(value)));
         Box::new(RangeQuery::new(lower, upper))
+    }
+
+    fn job(&self, job: i64) -> Condition {
+        let only = Bound::Included(Term::from_field_i64(self.fields.job, job));
+        Condition::Query(Box::new(RangeQuery::new(only.clone(), only)))
+    }
+
+    /// One of the terms that a word stands for, in a field.
+    pub(super) fn one_of(&mut self, field: &TextField, terms: &[String]) -> Condition {
+        if self.negations == 0 {
+            self.highlights.terms.extend(terms.iter().cloned());
+        }
+        let fields = word_fields(self.fields, field);
+        let terms =
+            fields.iter().flat_map(|field| terms.iter().map(|term| Term::from_field_text(*field, term)));
+        let all: Vec<Box<dyn Query>> =
+            terms.map(|term| Box::new(TermQuery::new(term, IndexRecordOption::Basic)) as _).collect();
+        any(all).map_or(Condition::Any(Vec::new()), Condition::Query)
     }
 
     /// The query of words in a field.
@@ -231,6 +255,21 @@ impl<'a> Builder<'a> {
         } else {
             Box::new(PhraseQuery::new_with_offset(terms))
         })
+    }
+}
+
+/// Fields of the index in which single words of a field of the query are.
+pub(super) fn word_fields(fields: &Fields, field: &TextField) -> Vec<Field> {
+    match field {
+        TextField::Anywhere => scored(fields).to_vec(),
+        TextField::Title => vec![fields.title],
+        TextField::Body => vec![fields.body],
+        TextField::Name => vec![fields.name],
+        TextField::Path => vec![fields.path],
+        TextField::Author => vec![fields.author],
+        TextField::Uri | TextField::MediaType | TextField::Lang | TextField::Ext | TextField::Meta(_) => {
+            Vec::new()
+        }
     }
 }
 

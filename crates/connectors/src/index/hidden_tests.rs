@@ -57,6 +57,11 @@ fn query() -> impl Strategy<Value = String> {
         1 => proptest::sample::select(WORDS).prop_map(|word| format!("\"the {word}\"")),
         1 => proptest::sample::select(WORDS).prop_map(|word| format!("\"the {}\"*", &word[..3])),
         1 => proptest::sample::select(WORDS).prop_map(|word| format!("title:{word}")),
+        1 => proptest::sample::select(WORDS).prop_map(|word| format!("{word}~")),
+        1 => proptest::sample::select(&["w*s", "z?ppelin", "+ze*lin", "-a?plifier*", "title:re*t*"][..])
+            .prop_map(str::to_owned),
+        1 => proptest::sample::select(&["job:docs", "job:hidden", "job:hiddem", "-job:d*", "job:h*"][..])
+            .prop_map(str::to_owned),
         1 => proptest::sample::select(&["OR", "lang:de", "*", "zeplin", "walrsu", "amplifeirs", "fo:x"][..])
             .prop_map(str::to_owned),
     ];
@@ -70,7 +75,8 @@ fn entry(id: &str, made: &Made, acl_id: i64) -> Change {
         media_type: Some(made.media_type.to_owned()),
         ..text(&made.body.join(" "))
     };
-    put_as(id, 1, (Some(acl_id), Some(1)), record)
+    // What is hidden is of a job of its own.
+    Change { job: acl_id, ..put_as(id, 1, (Some(acl_id), Some(1)), record) }
 }
 
 /// What a user sees of an index with these hidden entries, asked all of these.
@@ -88,7 +94,8 @@ fn answers(shown: &[Made], hidden: &[Made], queries: &[String]) -> Vec<String> {
     }
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     let answer = |query: &String| {
-        let request = SearchRequest { explain: true, ..request(query, only(&[1], &[1])) };
+        let jobs = [(1, "docs".to_owned()), (2, "hidden".to_owned())];
+        let request = SearchRequest { explain: true, jobs: &jobs, ..request(query, only(&[1], &[1])) };
         format!("{:?}", searcher.search(&request))
     };
     queries.iter().map(answer).collect()

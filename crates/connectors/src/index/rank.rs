@@ -4,14 +4,12 @@
 //! before they saturate, and its rarity is that among the entries which the user may see. Entries are met window by window,
 //! so that memory does not grow with the index.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 
+use super::best::Best;
 use super::bits::Bits;
 use super::condition::Condition;
 use super::facets::{self, Facets, SegmentCounts};
@@ -36,6 +34,8 @@ pub(super) struct Leaf {
     pub(super) written: String,
     /// Entries that have it may be hits because of it, and those that have all such ones come first.
     pub(super) is_bare: bool,
+    /// Whether it may be a slip: a bare word as it was typed.
+    pub(super) may_be_slip: bool,
     /// How often it was asked for.
     pub(super) times: u32,
     /// Where it is.
@@ -423,77 +423,5 @@ impl Window {
                 bare[at] += 1;
             }
         }
-    }
-}
-
-/// The best hits so far.
-struct Best {
-    most: usize,
-    heap: BinaryHeap<Reverse<Container>>,
-}
-
-/// Where a hit stands; larger is better. The address decides between equals, whatever stands where in the index.
-struct Container {
-    is_complete: bool,
-    key: u128,
-    address: Reverse<i64>,
-    hit: Ranked,
-}
-
-impl Container {
-    fn order(&self) -> (bool, u128, Reverse<i64>) {
-        (self.is_complete, self.key, self.address)
-    }
-}
-
-impl PartialEq for Container {
-    fn eq(&self, other: &Container) -> bool {
-        self.order() == other.order()
-    }
-}
-
-impl Eq for Container {}
-
-impl PartialOrd for Container {
-    fn partial_cmp(&self, other: &Container) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Container {
-    fn cmp(&self, other: &Container) -> std::cmp::Ordering {
-        self.order().cmp(&other.order())
-    }
-}
-
-impl Best {
-    fn new(most: usize) -> Best {
-        Best { most, heap: BinaryHeap::new() }
-    }
-
-    /// Whether a hit may be among the best; only its address can still tell.
-    fn takes(&self, is_complete: bool, key: u128) -> bool {
-        match self.heap.peek() {
-            Some(Reverse(worst)) if self.heap.len() >= self.most => {
-                (is_complete, key) >= (worst.is_complete, worst.key)
-            }
-            _ => self.most > 0,
-        }
-    }
-
-    fn add(&mut self, is_complete: bool, key: u128, address: i64, hit: Ranked) {
-        let container = Reverse(Container { is_complete, key, address: Reverse(address), hit });
-        if self.heap.len() < self.most {
-            self.heap.push(container);
-        } else if let Some(mut worst) = self.heap.peek_mut()
-            && container.0 > worst.0
-        {
-            *worst = container;
-        }
-    }
-
-    fn page(self, offset: usize) -> Vec<Ranked> {
-        let sorted = self.heap.into_sorted_vec();
-        sorted.into_iter().skip(offset).map(|Reverse(container)| container.hit).collect()
     }
 }

@@ -13,13 +13,14 @@ use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument};
 
 use super::build::Highlights;
 use super::entry::{Columns, Stored};
-use super::filter::Rule;
 use super::home::{self, Home, Payload};
 use super::lookup::Snapshot;
 use super::plan::{Plan, Reading};
 use super::rank::{self, Page, Ranked, Ranking, Rarity};
+use super::resolve::Resolver;
 use super::schema::{FORMAT, Fields, schema};
 use super::spelling::{self, Speller};
+use super::unanswered::Unanswered;
 use super::visible::Visible;
 use super::{explain, query, snippet, trouble};
 
@@ -28,7 +29,7 @@ const ATTEMPTS_MAX: usize = 100;
 
 pub use super::explain::WordScore;
 pub use super::facets::{Facet, Facets};
-pub use super::query::Zone;
+pub use super::ranges::Zone;
 pub use super::spelling::Correction;
 
 /// What is asked.
@@ -50,8 +51,9 @@ pub struct SearchRequest<'a> {
     pub explain: bool,
     /// In which zone dates are asked.
     pub zone: Zone,
-    /// Only entries that this job sent.
-    pub job: Option<i64>,
+    /// Jobs that a query can name, by handle. What is told of them depends on those alone of which the user may see an
+    /// entry.
+    pub jobs: &'a [(i64, String)],
 }
 
 impl<'a> SearchRequest<'a> {
@@ -66,7 +68,7 @@ impl<'a> SearchRequest<'a> {
             facets: false,
             explain: false,
             zone: Zone::utc(0),
-            job: None,
+            jobs: &[],
         }
     }
 }
@@ -321,6 +323,9 @@ impl Searcher {
             facets: request.facets,
         };
         let fault = |error| self.fault(error);
+        let resolver =
+            Resolver { searcher: &searcher, fields: &self.fields, visible: &visible, jobs: request.jobs };
+        let node = resolver.resolve(node, &mut notes).map_err(|error| error.fault(&self.home.path))?;
         let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
         let mut asked = view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.home.path))?;
         if asked.ranked.total == 0 && asked.plan.has_phrases {
@@ -355,11 +360,11 @@ impl Searcher {
         request: &SearchRequest<'_>,
     ) -> Result<Arc<Visible>, Fault> {
         let mut kept = self.visible.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(known) = kept.iter().find(|known| known.is_of(&request.access_filter, request.job)) {
+        if let Some(known) = kept.iter().find(|known| known.is_of(&request.access_filter)) {
             return Ok(Arc::clone(known));
         }
-        let rule = Rule { access_filter: Arc::clone(&request.access_filter), job: request.job };
-        let new = Visible::of(searcher, &self.fields, rule).map_err(|error| self.fault(error))?;
+        let access_filter = Arc::clone(&request.access_filter);
+        let new = Visible::of(searcher, &self.fields, access_filter).map_err(|error| self.fault(error))?;
         let new = Arc::new(new);
         if kept.len() >= limits::SEARCH_USERS_KEPT {
             kept.remove(0);
@@ -448,34 +453,5 @@ impl View<'_> {
         }
         let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
         Ok(Asked { reading, plan, rarity, ranked })
-    }
-}
-
-/// Why there is no answer.
-enum Unanswered {
-    /// The query is refused.
-    Refused(Fault),
-    /// The index cannot be read.
-    Library(tantivy::TantivyError),
-}
-
-impl Unanswered {
-    fn fault(self, path: &Path) -> Fault {
-        match self {
-            Unanswered::Refused(fault) => fault,
-            Unanswered::Library(error) => trouble::fault(error, path),
-        }
-    }
-}
-
-impl From<Fault> for Unanswered {
-    fn from(fault: Fault) -> Unanswered {
-        Unanswered::Refused(fault)
-    }
-}
-
-impl From<tantivy::TantivyError> for Unanswered {
-    fn from(error: tantivy::TantivyError) -> Unanswered {
-        Unanswered::Library(error)
     }
 }

@@ -146,3 +146,30 @@ fn an_answer_stays_the_same_byte_for_byte_when_hidden_files_change() {
     assert_eq!(sandbox.synced(&[]).get("added"), 40);
     assert_eq!(ask(), before);
 }
+
+#[test]
+fn a_job_is_named_in_a_question_and_a_closed_one_is_as_one_that_is_not_there() {
+    let sandbox = filled();
+    let closed = sandbox.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::write(closed.join("c.txt"), "travel in secret").unwrap();
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o700)).unwrap();
+    sandbox.run(&["sync", closed.to_str().unwrap(), "--name", "secrets"]).exits(0);
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    assert_eq!(documents("travel job:secrets"), ["c.txt"]);
+    assert_eq!(documents("travel -job:secr*").len(), 2);
+    let ask = |name: &str| sandbox.run(&["search", &format!("job:{name}"), "--as", ORDINARY]).exits(0);
+    let (hidden, unknown) = (ask("secrets"), ask("secretz"));
+    assert!(hidden.err.contains("you see nothing of a job named `secrets`"), "{hidden:?}");
+    assert_eq!(hidden.err.replace("secrets", "secretz"), unknown.err);
+    assert_eq!((hidden.out.as_str(), unknown.out.as_str()), ("", ""));
+}
+
+#[test]
+fn words_with_gaps_and_nearly_typed_ones_find_those_that_are_like_them() {
+    let sandbox = filled();
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    assert_eq!(documents("tr*vel"), ["both.txt", "travel.txt"]);
+    assert_eq!(documents("+c?sts"), ["both.txt"]);
+    assert_eq!(documents("oth?r AND kinds~"), ["other.txt"]);
+}
