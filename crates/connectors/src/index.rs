@@ -45,6 +45,7 @@ mod schema;
 mod search;
 mod snapshot;
 mod snippet;
+mod sort;
 mod spelling;
 mod stop_words;
 mod tongue;

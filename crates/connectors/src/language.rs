@@ -39,7 +39,8 @@ pub(crate) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
     if answer.confidence() >= CONFIDENCE_MIN { code(answer.lang()) } else { None }
 }
 
-fn beginning(text: &str, bytes: usize) -> &str {
+/// So many bytes from the beginning of a text at most, whole characters.
+pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -118,3 +118,100 @@ fn words_that_stand_for_too_many_are_cut_and_too_many_of_them_refused() {
     let refused = searcher.search(&request(&format!("{query} c~"), AccessFilter::All)).unwrap_err();
     assert!(refused.to_string().contains("more than 8 words with `~` or wildcards"), "{refused}");
 }
+
+/// Titles in the order of the hits, page by page.
+fn titles(data: &std::path::Path, sort: &str, limit: usize) -> Vec<String> {
+    let page = |offset| {
+        let sort = Sort::read(sort).unwrap();
+        let request = SearchRequest { sort, offset, limit, ..request("word", AccessFilter::All) };
+        results(data, &request).hits.into_iter().map(|hit| hit.title)
+    };
+    (0..12).step_by(limit).flat_map(page).collect()
+}
+
+#[test]
+fn titles_and_paths_order_hits_by_letters_whatever_segment_they_are_in() {
+    let entry = |number: usize, title: &str, path: &str| {
+        let record = Record { title: title.into(), path: path.into(), ..text("word") };
+        put_as(&format!("d/{number}"), 1, (Some(1), Some(1)), record)
+    };
+    let entries = [
+        entry(0, "beta", "/z/1"),
+        entry(1, "Äpfel", "/y/2"),
+        entry(2, "alpha two", "/x/3"),
+        entry(3, "Alpha", "/w/4"),
+        entry(4, "", "/v/Alps.txt"),
+        entry(5, "same", "/u/6"),
+        entry(6, "Same", "/t/7"),
+        entry(7, "same", "/s/8"),
+    ];
+    let data = tempfile::TempDir::new().unwrap();
+    let mut index = super::tests::open(data.path()).unwrap();
+    for batch in entries.chunks(3) {
+        super::tests::apply(&mut index, batch);
+        index.commit(&super::tests::call()).unwrap();
+    }
+    let mut equal = [5, 6, 7];
+    equal.sort_by_key(|at| entries[*at].address);
+    let equal = equal.map(|at| if at == 6 { "Same" } else { "same" });
+    let sorted = [["Alpha", "alpha two", "Alps.txt", "Äpfel", "beta"].as_slice(), &equal].concat();
+    for limit in [1, 3, 12] {
+        assert_eq!(titles(data.path(), "title", limit), sorted, "pages of {limit}");
+        assert_eq!(titles(data.path(), "+title", limit), sorted);
+    }
+    let backwards = [["same", "beta"].as_slice(), &["Äpfel", "Alps.txt", "alpha two", "Alpha"]].concat();
+    let told: Vec<String> =
+        titles(data.path(), "-title", 3).into_iter().map(|title| title.replace('S', "s")).collect();
+    assert_eq!(told[2..].iter().map(String::as_str).collect::<Vec<_>>()[..], backwards[..], "{told:?}");
+    let by_path = titles(data.path(), "path", 3);
+    assert_eq!(by_path[2..], ["same", "Alps.txt", "Alpha", "alpha two", "Äpfel", "beta"]);
+    let mut backwards = titles(data.path(), "-path", 5);
+    backwards.reverse();
+    assert_eq!(backwards, by_path);
+    assert!(Sort::read("+score").unwrap_err().to_string().contains("size, title and path"));
+}
+
+#[test]
+fn a_path_is_asked_below_the_root_of_the_job_or_from_that_of_the_machine() {
+    let entry = |document: &str, component: &str| {
+        let inside = if component.is_empty() { String::new() } else { format!("!/{component}") };
+        let record = Record { path: format!("/srv/team share/{document}{inside}"), ..text("word") };
+        let id = crate::filesystem::uri::of_path(format!("/srv/team share/{document}").as_bytes());
+        let id = match component {
+            "" => id,
+            _ => ingather_connector::model::document::component_uri(&id, component),
+        };
+        Change { document: document.to_owned(), ..put_as(&id, 1, (Some(1), Some(1)), record) }
+    };
+    let (data, _index) = filled(&[
+        entry("finance/plan 2024.txt", ""),
+        entry("finance/old/offers.zip", ""),
+        entry("finance/old/offers.zip", "in/a.txt"),
+        entry("share", ""),
+    ]);
+    let found = |query: &str| {
+        let found = results(data.path(), &request(query, AccessFilter::All));
+        let mut paths: Vec<String> =
+            found.hits.into_iter().map(|hit| hit.path.replace("/srv/team share/", "")).collect();
+        paths.sort();
+        paths.join(" ")
+    };
+    assert_eq!(found("path:srv"), "", "what stands above the root is the same for all");
+    assert_eq!(found("path:share"), "share", "the root itself is no part of it");
+    assert_eq!(found("path:finance/old"), "finance/old/offers.zip finance/old/offers.zip!/in/a.txt");
+    assert_eq!(found("path:\"plan 2024\""), "finance/plan 2024.txt");
+    assert_eq!(found("path:in/a.txt"), "finance/old/offers.zip!/in/a.txt");
+    let all = "finance/old/offers.zip finance/old/offers.zip!/in/a.txt finance/plan 2024.txt share";
+    assert_eq!(found("path:\"/srv/team share\""), all);
+    assert_eq!(
+        found("path:\"/srv/team share/finance/old/\""),
+        "finance/old/offers.zip finance/old/offers.zip!/in/a.txt"
+    );
+    assert_eq!(
+        found("path:\"/srv/team share/finance/old/offers.zip!/in\""),
+        "finance/old/offers.zip!/in/a.txt"
+    );
+    assert_eq!(found("path:\"/srv/team share/fin\""), "", "whole names");
+    assert_eq!(found("path:\"/srv/team share/fin\"* -path:old"), "finance/plan 2024.txt");
+    assert_eq!(found("path:/srv/team"), "");
+}

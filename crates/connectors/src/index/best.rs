@@ -5,77 +5,74 @@ use std::collections::BinaryHeap;
 
 use super::rank::Ranked;
 
-/// The best hits so far.
-pub(super) struct Best {
+/// The best hits so far, by keys.
+pub(super) struct Best<K> {
     most: usize,
-    heap: BinaryHeap<Reverse<Container>>,
+    heap: BinaryHeap<Reverse<Container<K>>>,
 }
 
 /// Where a hit stands; larger is better. The address decides between equals, whatever stands where in the index.
-struct Container {
-    is_complete: bool,
-    key: u128,
-    address: Reverse<i64>,
-    hit: Ranked,
+pub(super) struct Container<K> {
+    pub(super) key: K,
+    pub(super) address: i64,
+    pub(super) hit: Ranked,
 }
 
-impl Container {
-    fn order(&self) -> (bool, u128, Reverse<i64>) {
-        (self.is_complete, self.key, self.address)
+impl<K: Ord> Container<K> {
+    fn order(&self) -> (bool, &K, Reverse<i64>) {
+        (self.hit.is_complete, &self.key, Reverse(self.address))
     }
 }
 
-impl PartialEq for Container {
-    fn eq(&self, other: &Container) -> bool {
+impl<K: Ord> PartialEq for Container<K> {
+    fn eq(&self, other: &Container<K>) -> bool {
         self.order() == other.order()
     }
 }
 
-impl Eq for Container {}
+impl<K: Ord> Eq for Container<K> {}
 
-impl PartialOrd for Container {
-    fn partial_cmp(&self, other: &Container) -> Option<std::cmp::Ordering> {
+impl<K: Ord> PartialOrd for Container<K> {
+    fn partial_cmp(&self, other: &Container<K>) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Container {
-    fn cmp(&self, other: &Container) -> std::cmp::Ordering {
+impl<K: Ord> Ord for Container<K> {
+    fn cmp(&self, other: &Container<K>) -> std::cmp::Ordering {
         self.order().cmp(&other.order())
     }
 }
 
-impl Best {
+impl<K: Ord> Best<K> {
     /// None yet, of so many at most.
-    pub(super) fn new(most: usize) -> Best {
+    pub(super) fn new(most: usize) -> Best<K> {
         Best { most, heap: BinaryHeap::new() }
     }
 
     /// Whether a hit may be among the best; only its address can still tell.
-    pub(super) fn takes(&self, is_complete: bool, key: u128) -> bool {
+    pub(super) fn takes(&self, is_complete: bool, key: &K) -> bool {
         match self.heap.peek() {
             Some(Reverse(worst)) if self.heap.len() >= self.most => {
-                (is_complete, key) >= (worst.is_complete, worst.key)
+                (is_complete, key) >= (worst.hit.is_complete, &worst.key)
             }
             _ => self.most > 0,
         }
     }
 
     /// Adds a hit that [`Best::takes`].
-    pub(super) fn add(&mut self, is_complete: bool, key: u128, address: i64, hit: Ranked) {
-        let container = Reverse(Container { is_complete, key, address: Reverse(address), hit });
+    pub(super) fn add(&mut self, container: Container<K>) {
         if self.heap.len() < self.most {
-            self.heap.push(container);
+            self.heap.push(Reverse(container));
         } else if let Some(mut worst) = self.heap.peek_mut()
-            && container.0 > worst.0
+            && container > worst.0
         {
-            *worst = container;
+            *worst = Reverse(container);
         }
     }
 
-    /// Those from `offset` on, best first.
-    pub(super) fn page(self, offset: usize) -> Vec<Ranked> {
-        let sorted = self.heap.into_sorted_vec();
-        sorted.into_iter().skip(offset).map(|Reverse(container)| container.hit).collect()
+    /// All of them, best first.
+    pub(super) fn sorted(self) -> impl Iterator<Item = Container<K>> {
+        self.heap.into_sorted_vec().into_iter().map(|Reverse(container)| container)
     }
 }

@@ -1,8 +1,11 @@
 //! Turns the tree of a query into conditions with queries of the library, and remembers what to highlight.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
 
+use ingather_connector::model::document::{INSIDE, component_uri};
+use ingather_connector::model::names;
 use tantivy::query::{
     BooleanQuery, InvertedIndexRangeQuery, PhrasePrefixQuery, PhraseQuery, Query, RangeQuery, TermQuery,
 };
@@ -10,6 +13,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::tokenizer::{TextAnalyzer, TokenStream};
 use tantivy::{Searcher, SegmentReader, Term};
 
+use crate::filesystem::uri;
 use crate::language::is_unspaced;
 
 use super::condition::Condition;
@@ -135,6 +139,7 @@ impl<'a> Builder<'a> {
             TextField::Body => self.words(&Base::of(fields.body), true, text, prefix),
             TextField::Title => self.words(&Base::of(fields.title), true, text, prefix),
             TextField::Name => self.words(&Base::of(fields.name), false, text, prefix),
+            TextField::Path if text.starts_with('/') => any(self.at_or_below(text, prefix)),
             TextField::Path => self.words(&Base::of(fields.path), false, text, prefix),
             TextField::Author => self.words(&Base::of(fields.author), false, text, prefix),
             TextField::Meta(name) if text.is_empty() && prefix => {
@@ -154,6 +159,25 @@ impl<'a> Builder<'a> {
                 any(vec![whole(fields.id, text, false), whole(fields.id, &format!("{text}#"), true)])
             }
         }
+    }
+
+    /// What is at a place or below it, for a path from the root of the machine as hits show it; below several, when `prefix`.
+    fn at_or_below(&self, path: &str, prefix: bool) -> Vec<Box<dyn Query>> {
+        let bytes = |text| names::unescape(text).unwrap_or(Cow::Borrowed(str::as_bytes(text))).into_owned();
+        let id = self.fields.id;
+        let path = if prefix { path } else { path.trim_end_matches('/') };
+        let uri = uri::of_path(&bytes(path));
+        let mut found = vec![whole(id, &uri, prefix)];
+        if !prefix {
+            found.extend(["/", "#"].map(|after| whole(id, &format!("{uri}{after}"), true)));
+        }
+        if let Some((document, component)) = path.split_once(INSIDE) {
+            let uri = component_uri(&uri::of_path(&bytes(document)), component);
+            found.push(whole(id, &uri, prefix));
+            found.extend((!prefix).then(|| whole(id, &format!("{uri}/"), true)));
+            found.extend((!prefix).then(|| whole(id, &format!("{uri}{INSIDE}"), true)));
+        }
+        found
     }
 
     /// What people mean by a kind without a slash: the first or the second part of a media type, or the ending of the name.

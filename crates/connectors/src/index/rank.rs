@@ -9,11 +9,11 @@ use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 
-use super::best::Best;
+use super::best::{Best, Container};
 use super::bits::Bits;
 use super::condition::Condition;
 use super::facets::{self, Facets, SegmentCounts};
-use super::keys::{Keys, Order};
+use super::keys::{Key, Keys, Order};
 use super::visible::{SCORED, Visible};
 
 /// Occurrences of a word beyond about so many hardly count. This and the next two were measured by `cargo x search-quality`;
@@ -197,7 +197,8 @@ pub(super) fn rank(
     page: &Page,
 ) -> tantivy::Result<Ranking> {
     let strict = wanted.strict.map(|strict| strict.matching(searcher, visible)).transpose()?;
-    let mut best = Best::new(page.offset.saturating_add(page.limit));
+    let most = page.offset.saturating_add(page.limit);
+    let mut best: Best<Key> = Best::new(most);
     let mut ranking = Ranking::default();
     let norms = |field| (0..=u8::MAX).map(|norm| factor(field, norm, visible)).collect();
     let factors: Vec<Vec<f32>> = (0..SCORED).map(norms).collect();
@@ -212,10 +213,17 @@ pub(super) fn rank(
             keys: Keys::open(segment, page.order)?,
             facets: if page.facets { Some(SegmentCounts::open(segment)?) } else { None },
         };
-        one.run(segment.max_doc(), &mut best, &mut ranking);
+        let mut own = Best::new(most);
+        one.run(segment.max_doc(), &mut own, &mut ranking);
+        for Container { key, address, hit } in own.sorted() {
+            let key = one.keys.across(hit.at.doc_id, key)?;
+            if best.takes(hit.is_complete, &key) {
+                best.add(Container { key, address, hit });
+            }
+        }
         counted.extend(one.facets);
     }
-    ranking.hits = best.page(page.offset);
+    ranking.hits = best.sorted().map(|container| container.hit).skip(page.offset).collect();
     ranking.facets = page.facets.then(|| facets::sum(counted)).transpose()?;
     Ok(ranking)
 }
@@ -331,7 +339,7 @@ struct Window {
 }
 
 impl Segment<'_> {
-    fn run(&mut self, entries: u32, best: &mut Best, ranking: &mut Ranking) {
+    fn run(&mut self, entries: u32, best: &mut Best<u128>, ranking: &mut Ranking) {
         let size = WINDOW.min(entries.next_multiple_of(64)) as usize;
         let mut window = Window {
             occurrences: vec![0.0; size],
@@ -362,7 +370,7 @@ impl Segment<'_> {
         }
     }
 
-    fn collect(&mut self, base: u32, window: &mut Window, best: &mut Best, ranking: &mut Ranking) {
+    fn collect(&mut self, base: u32, window: &mut Window, best: &mut Best<u128>, ranking: &mut Ranking) {
         let matched = self.matched;
         if self.needs_bare {
             let met = std::mem::take(&mut window.met);
@@ -375,7 +383,7 @@ impl Segment<'_> {
         }
     }
 
-    fn hit(&mut self, doc: u32, base: u32, window: &Window, best: &mut Best, ranking: &mut Ranking) {
+    fn hit(&mut self, doc: u32, base: u32, window: &Window, best: &mut Best<u128>, ranking: &mut Ranking) {
         let at = (doc - base) as usize;
         let is_complete = window.bare[at] == self.bare;
         ranking.total += 1;
@@ -385,9 +393,9 @@ impl Segment<'_> {
         }
         let score = window.scores[at];
         let key = self.keys.key(doc, score);
-        if best.takes(is_complete, key) {
-            let at = DocAddress::new(self.ordinal, doc);
-            best.add(is_complete, key, self.keys.address(doc), Ranked { at, score, is_complete });
+        if best.takes(is_complete, &key) {
+            let hit = Ranked { at: DocAddress::new(self.ordinal, doc), score, is_complete };
+            best.add(Container { key, address: self.keys.address(doc), hit });
         }
     }
 }

@@ -30,6 +30,7 @@ const ATTEMPTS_MAX: usize = 100;
 pub use super::explain::WordScore;
 pub use super::facets::{Facet, Facets};
 pub use super::ranges::Zone;
+pub use super::sort::{Sort, SortBy};
 pub use super::spelling::Correction;
 
 /// What is asked.
@@ -70,50 +71,6 @@ impl<'a> SearchRequest<'a> {
             zone: Zone::utc(0),
             jobs: &[],
         }
-    }
-}
-
-/// Order of hits by a number; entries without it come last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sort {
-    /// The number.
-    pub by: SortBy,
-    /// Smallest or oldest first.
-    pub ascending: bool,
-}
-
-/// Numbers that hits can be ordered by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SortBy {
-    /// Last change.
-    Modified,
-    /// Creation.
-    Created,
-    /// Size.
-    Size,
-}
-
-impl Sort {
-    /// Reads the name of a field, such as `modified`: newest or largest first; `+modified` turns that round.
-    ///
-    /// # Errors
-    /// `Refused` with the names that there are.
-    pub fn read(text: &str) -> Result<Option<Sort>, Fault> {
-        let (name, ascending) = text.strip_prefix('+').map_or((text, false), |name| (name, true));
-        let by = match name {
-            "modified" => SortBy::Modified,
-            "created" => SortBy::Created,
-            "size" => SortBy::Size,
-            "score" if !ascending => return Ok(None),
-            _ => {
-                let message = format!(
-                    "cannot sort by `{text}`; there are score, modified, created and size, with `+` before the last \
-                     three for the smallest first"
-                );
-                return Err(Fault::refused("query", message));
-            }
-        };
-        Ok(Some(Sort { by, ascending }))
     }
 }
 
@@ -391,13 +348,12 @@ impl Searcher {
         };
         let numbers = columns.numbers(at.doc_id);
         let body = document.get_first(self.fields.body);
-        let title = if kept.title.is_empty() { kept.name() } else { &kept.title };
         Ok(Hit {
             job: numbers.job,
             job_name: kept.job_name.to_string(),
             component: kept.component(),
             uri: kept.uri().to_owned(),
-            title: title.to_owned(),
+            title: kept.shown_title().to_owned(),
             score,
             has_all_words: is_complete,
             explanation: Vec::new(),

@@ -1,11 +1,11 @@
 //! How text becomes terms: words, pairs of characters where words have no spaces, stems by language, accents folded.
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, BoxTokenStream, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
     TokenizerManager,
 };
 
-use crate::language::is_unspaced;
+use crate::language::{beginning, is_unspaced};
 
 use super::tongue::Tongue;
 
@@ -15,6 +15,8 @@ pub(super) const PLAIN: &str = "ingather_plain";
 pub(super) const BY_TONGUE: &str = "ingather_tongue";
 /// Longer words are not text; they are not indexed, bytes.
 const WORD_BYTES_MAX: usize = 128;
+/// Beginning of a text that it is ordered by, bytes.
+const ORDER_BYTES_MAX: usize = 1_024;
 
 /// Registers our tokenizers under their names.
 pub(super) fn register(manager: &TokenizerManager) {
@@ -44,6 +46,17 @@ pub(super) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(usize, Stri
         terms.push((token.position, token.text.clone()));
     }
     terms
+}
+
+/// What a text is ordered by among others: the same letters, whatever their case and accents.
+pub(super) fn for_order(text: &str) -> String {
+    let text = beginning(text, ORDER_BYTES_MAX);
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let plain: String = text.chars().filter(|c| !is_combining(*c)).flat_map(char::to_lowercase).collect();
+    let mut folding = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build();
+    terms(&mut folding, &plain).pop().map(|(_, folded)| folded).unwrap_or_default()
 }
 
 /// Chooses the analyzer by the mark that [`Tongue::mark`] put before the text.
@@ -197,6 +210,14 @@ mod tests {
         );
         assert_eq!(words("  --  "), Vec::<String>::new());
         assert_eq!(words("Straße"), ["strasse"]);
+    }
+
+    #[test]
+    fn texts_are_ordered_by_their_letters() {
+        let mut titles = ["Zebra", "über", "Uhr", "apfel", "E\u{301}te\u{301}", "Äpfel"];
+        titles.sort_by_key(|title| for_order(title));
+        assert_eq!(titles, ["apfel", "Äpfel", "E\u{301}te\u{301}", "über", "Uhr", "Zebra"]);
+        assert_eq!(for_order(&"ü".repeat(1_000)).len(), 512, "cut between letters, each then one byte");
     }
 
     #[test]

@@ -173,3 +173,48 @@ fn words_with_gaps_and_nearly_typed_ones_find_those_that_are_like_them() {
     assert_eq!(documents("+c?sts"), ["both.txt"]);
     assert_eq!(documents("oth?r AND kinds~"), ["other.txt"]);
 }
+
+#[test]
+fn hits_are_ordered_by_title_and_path() {
+    let sandbox = Sandbox::sqlite();
+    for (name, text) in [("b/Alpha.txt", "one"), ("a/gamma.txt", "two"), ("c/beta.txt", "three")] {
+        sandbox.write(name, text);
+    }
+    sandbox.synced(&[]);
+    let order = |sort: &str| -> Vec<String> {
+        let page = |offset: &str| {
+            let arguments =
+                ["search", "*", "--all", "--json", "--sort", sort, "--limit", "2", "--offset", offset];
+            sandbox.run(&arguments).exits(0).json()
+        };
+        let lines = [page("0"), page("2")].concat();
+        lines.iter().map(|line| line["document"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(order("title"), ["b/Alpha.txt", "c/beta.txt", "a/gamma.txt"]);
+    assert_eq!(order("-title"), ["a/gamma.txt", "c/beta.txt", "b/Alpha.txt"]);
+    assert_eq!(order("path"), ["a/gamma.txt", "b/Alpha.txt", "c/beta.txt"]);
+    sandbox
+        .run(&["search", "*", "--all", "--sort", "name"])
+        .refuses(2, &["cannot sort by `name`", "title and path"]);
+}
+
+#[test]
+fn a_path_is_asked_as_people_type_it() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("finance/2024/plan.txt", "alpha");
+    sandbox.write("wiki/plan.txt", "beta");
+    sandbox.synced(&[]);
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    let root = sandbox.root();
+    let above = root.file_name().unwrap().to_str().unwrap();
+    assert_eq!(documents(&format!("path:\"{above}\"")), Vec::<String>::new(), "the root is the same for all");
+    assert_eq!(documents("path:finance/2024"), ["finance/2024/plan.txt"]);
+    let told = sandbox.run(&["search", "alpha", "--all", "--json"]).exits(0).json();
+    let shown = told[0]["path"].as_str().unwrap();
+    assert_eq!(
+        documents(&format!("path:\"{shown}\"")),
+        ["finance/2024/plan.txt"],
+        "what a hit shows can be asked"
+    );
+    assert_eq!(documents(&format!("path:\"{}/finance\"", root.display())), ["finance/2024/plan.txt"]);
+}
