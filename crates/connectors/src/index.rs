@@ -24,6 +24,7 @@ mod best;
 mod bits;
 mod build;
 mod condition;
+mod copies;
 mod edits;
 mod entry;
 mod explain;

@@ -34,6 +34,9 @@ pub(crate) struct Search {
     /// largest [default: score]
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     pub(crate) sort: Option<String>,
+    /// Show every hit, also those that have the text of one before; `--json` always does
+    #[arg(long)]
+    pub(crate) all_copies: bool,
     /// Also count hits by media type and by job
     #[arg(long)]
     pub(crate) facets: bool,

@@ -33,6 +33,8 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let query = search.query.join(" ");
     let jobs = reader.read(jobs::list)?;
     let names: Vec<(i64, String)> = jobs.iter().map(|job| (job.id.0, job.name.clone())).collect();
+    // A program gets a line for each hit, and can leave copies out by what is told of them.
+    let folds = !search.all_copies && !global.json;
     let found = searcher.search(&SearchRequest {
         query: &query,
         access_filter: Arc::new(access_filter),
@@ -41,6 +43,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         sort: sort.flatten(),
         facets: search.facets,
         explain: search.explain_score,
+        folds,
         zone: show::zone(now()),
         jobs: &names,
     })?;
@@ -58,9 +61,12 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
-    found.hits.iter().for_each(tell);
+    found.hits.iter().for_each(|hit| tell(hit, folds));
     if !global.quiet {
         show::stderr(&summary(&found));
+        if folds && found.hits.iter().any(|hit| hit.copies > 0) {
+            show::stderr("what has the same text is counted, and shown once; `--all-copies` shows all of it");
+        }
         if let Some(literal) = found.literal(&query) {
             show::stderr(&format!(
                 "search for exactly what was typed with: ingather search {}",
@@ -197,7 +203,7 @@ fn json_line(hit: &Hit) {
         "media_type": hit.media_type, "language": hit.language, "author": hit.author,
         "modified": hit.modified, "size": hit.size,
         "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
-        "all_words": hit.has_all_words,
+        "all_words": hit.has_all_words, "copies": hit.copies, "copy_of": hit.copy_of,
     });
     if !hit.explanation.is_empty() {
         line["explanation"] = hit.explanation.iter().map(explained).collect();
@@ -230,7 +236,7 @@ fn tell_explanation(hit: &Hit) {
     }
 }
 
-fn tell(hit: &Hit) {
+fn tell(hit: &Hit, folds: bool) {
     let title = if hit.title.is_empty() { &hit.document } else { &hit.title };
     let facts: Vec<String> =
         [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
@@ -249,6 +255,9 @@ fn tell(hit: &Hit) {
     pieces.push((Look::Plain, &text[at..]));
     if !text.is_empty() {
         show::pieces(&pieces);
+    }
+    if folds && hit.copies > 0 {
+        show::line(&format!("  and {}", show::counted(hit.copies as u64, "copy")));
     }
     tell_explanation(hit);
 }

@@ -215,3 +215,48 @@ fn a_path_is_asked_below_the_root_of_the_job_or_from_that_of_the_machine() {
     assert_eq!(found("path:\"/srv/team share/fin\"* -path:old"), "finance/plan 2024.txt");
     assert_eq!(found("path:/srv/team"), "");
 }
+
+#[test]
+fn what_has_the_same_text_is_shown_once_and_copies_are_those_that_the_asker_sees() {
+    let entry = |id: &str, acl_id: i64, title: &str, body: &str| {
+        let record = Record { title: title.into(), ..text(body) };
+        put_as(id, 1, (Some(acl_id), Some(1)), record)
+    };
+    let same = "alpha beta in a text that stands in several places";
+    let (data, _index) = filled(&[
+        entry("d/best", 1, "alpha", same),
+        entry("d/copy", 1, "other", same),
+        entry("d/hidden", 2, "alpha alpha", same),
+        entry("d/part", 1, "third", "alpha and nothing else"),
+        entry("d/blank1", 1, "alpha", " "),
+        entry("d/blank2", 1, "alpha", " "),
+    ]);
+    let ask = |query: &str, folds: bool, access_filter: AccessFilter| {
+        let found = results(data.path(), &SearchRequest { folds, ..request(query, access_filter) });
+        let hits = found.hits.iter().map(|hit| {
+            let of = hit.copy_of.as_deref().map(|of| format!("={of}")).unwrap_or_default();
+            format!("{}+{}{of}", hit.document, hit.copies)
+        });
+        (found.total, hits.collect::<Vec<_>>().join(" "))
+    };
+    let seen = |query: &str, folds: bool| ask(query, folds, only(&[1], &[1]));
+    assert_eq!(seen("+alpha +places", true), (2, "best+1".to_owned()), "the best of them");
+    assert_eq!(seen("+alpha +places", false), (2, "best+1 copy+1=d/best".to_owned()));
+    let (total, all) = ask("+alpha +places", true, AccessFilter::All);
+    assert!(total == 3 && all.ends_with("+2"), "{all}");
+    assert_eq!(seen("beta title:other", true), (1, "copy+1".to_owned()), "the one that matches is shown");
+    let (total, all) = seen("alpha", true);
+    assert_eq!((total, all.matches("blank").count(), all.matches("best").count()), (5, 2, 1), "{all}");
+    let paged = |offset| {
+        let request =
+            SearchRequest { folds: true, offset, limit: 1, ..request("beta nothing", only(&[1], &[1])) };
+        results(data.path(), &request)
+            .hits
+            .iter()
+            .map(|hit| hit.document.clone())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let pages = [paged(0), paged(1), paged(2)];
+    assert!(pages.contains(&"part".to_owned()) && pages[2].is_empty(), "{pages:?}");
+}

@@ -13,6 +13,7 @@ use tantivy::schema::Value;
 use tantivy::schema::document::{CompactDocValue, Document};
 use tantivy::{DocId, SegmentReader, TantivyDocument};
 
+use super::copies;
 use super::flight::Load;
 use super::schema::{Fields, KeptFields};
 use super::tongue::Tongue;
@@ -173,6 +174,9 @@ impl Entry {
         }
         if let Some(body) = body {
             document.add_text(fields.body, body);
+            if let Some(digest) = copies::digest(body) {
+                document.add_i64(fields.text, digest);
+            }
         }
         let stored = serde_json::to_vec(kept).expect("strings and a map of strings are always JSON");
         document.add_bytes(fields.kept, &stored);

@@ -16,6 +16,7 @@ pub(super) struct Keys {
     /// Texts, in their own order within the segment.
     texts: Option<StrColumn>,
     addresses: Option<Column<i64>>,
+    digests: Option<Column<i64>>,
 }
 
 /// Where a hit stands among those of all segments.
@@ -42,7 +43,8 @@ impl Keys {
             _ => None,
         };
         let (sizes, addresses) = (columns.column_opt("size")?, columns.column_opt("address")?);
-        Ok(Keys { sort, sizes, times, texts, addresses })
+        let digests = columns.column_opt("text")?;
+        Ok(Keys { sort, sizes, times, texts, addresses, digests })
     }
 
     /// Where an entry stands in this segment: the larger the sooner; entries without what orders come last.
@@ -79,6 +81,11 @@ impl Keys {
             text.push(u8::MAX);
         }
         Ok(Key { number: 1, text: text.into_boxed_slice() })
+    }
+
+    /// The digest of its text.
+    pub(super) fn text(&self, doc: u32) -> Option<i64> {
+        self.digests.as_ref().and_then(|digests| digests.first(doc))
     }
 
     /// Orders equals.

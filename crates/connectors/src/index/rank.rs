@@ -12,6 +12,7 @@ use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 use super::best::{Best, Container};
 use super::bits::Bits;
 use super::condition::Condition;
+use super::copies;
 use super::facets::{self, Facets, SegmentCounts};
 use super::keys::{Key, Keys, Order};
 use super::visible::{SCORED, Visible};
@@ -69,6 +70,10 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// Whether it has all bare words.
     pub(super) is_complete: bool,
+    /// Digest of its text.
+    pub(super) text: Option<i64>,
+    /// The hit before it that has the same text.
+    pub(super) copy_of: Option<DocAddress>,
 }
 
 /// What was found.
@@ -95,6 +100,8 @@ pub(super) struct Page {
     pub(super) order: Order,
     /// Whether to count by media type and job.
     pub(super) facets: bool,
+    /// Whether of hits with the same text only the best counts for the page.
+    pub(super) folds: bool,
 }
 
 /// How often a word is, and what that is worth.
@@ -198,7 +205,7 @@ pub(super) fn rank(
 ) -> tantivy::Result<Ranking> {
     let strict = wanted.strict.map(|strict| strict.matching(searcher, visible)).transpose()?;
     let most = page.offset.saturating_add(page.limit);
-    let mut best: Best<Key> = Best::new(most);
+    let mut best: Best<Key> = Best::new(most, page.folds);
     let mut ranking = Ranking::default();
     let norms = |field| (0..=u8::MAX).map(|norm| factor(field, norm, visible)).collect();
     let factors: Vec<Vec<f32>> = (0..SCORED).map(norms).collect();
@@ -213,7 +220,7 @@ pub(super) fn rank(
             keys: Keys::open(segment, page.order)?,
             facets: if page.facets { Some(SegmentCounts::open(segment)?) } else { None },
         };
-        let mut own = Best::new(most);
+        let mut own = Best::new(most, page.folds);
         one.run(segment.max_doc(), &mut own, &mut ranking);
         for Container { key, address, hit } in own.sorted() {
             let key = one.keys.across(hit.at.doc_id, key)?;
@@ -223,7 +230,9 @@ pub(super) fn rank(
         }
         counted.extend(one.facets);
     }
-    ranking.hits = best.sorted().map(|container| container.hit).skip(page.offset).collect();
+    ranking.hits = best.sorted().map(|container| container.hit).collect();
+    copies::tell(&mut ranking.hits);
+    ranking.hits.drain(..page.offset.min(ranking.hits.len()));
     ranking.facets = page.facets.then(|| facets::sum(counted)).transpose()?;
     Ok(ranking)
 }
@@ -394,7 +403,8 @@ impl Segment<'_> {
         let score = window.scores[at];
         let key = self.keys.key(doc, score);
         if best.takes(is_complete, &key) {
-            let hit = Ranked { at: DocAddress::new(self.ordinal, doc), score, is_complete };
+            let (at, text) = (DocAddress::new(self.ordinal, doc), self.keys.text(doc));
+            let hit = Ranked { at, score, is_complete, text, copy_of: None };
             best.add(Container { key, address: self.keys.address(doc), hit });
         }
     }

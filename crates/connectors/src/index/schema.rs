@@ -52,6 +52,8 @@ pub(super) struct Fields {
     pub(super) seq: Field,
     /// Job that sent it.
     pub(super) job: Field,
+    /// Digest of the text, to find others that have the same.
+    pub(super) text: Field,
     /// Size, bytes.
     pub(super) size: Field,
     /// Last change, milliseconds since 1970.
@@ -124,6 +126,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         version: builder.add_i64_field("version", column.clone()),
         seq: builder.add_i64_field("seq", column.clone()),
         job: builder.add_i64_field("job", column.clone()),
+        text: builder.add_i64_field("text", column.clone().set_indexed()),
         size: builder.add_u64_field("size", column.clone()),
         modified: builder.add_i64_field("modified", column.clone()),
         created: builder.add_i64_field("created", column),

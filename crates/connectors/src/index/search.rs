@@ -22,7 +22,7 @@ use super::schema::{FORMAT, Fields, schema};
 use super::spelling::{self, Speller};
 use super::unanswered::Unanswered;
 use super::visible::Visible;
-use super::{explain, query, snippet, trouble};
+use super::{copies, explain, query, snippet, trouble};
 
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
@@ -50,6 +50,8 @@ pub struct SearchRequest<'a> {
     pub facets: bool,
     /// Whether to tell what makes up each score.
     pub explain: bool,
+    /// Whether of hits with the same text only the best is shown; counts are of all of them.
+    pub folds: bool,
     /// In which zone dates are asked.
     pub zone: Zone,
     /// Jobs that a query can name, by handle. What is told of them depends on those alone of which the user may see an
@@ -68,6 +70,7 @@ impl<'a> SearchRequest<'a> {
             sort: None,
             facets: false,
             explain: false,
+            folds: false,
             zone: Zone::utc(0),
             jobs: &[],
         }
@@ -112,6 +115,10 @@ pub struct Hit {
     pub has_all_words: bool,
     /// What each word adds to the score, when asked for.
     pub explanation: Vec<WordScore>,
+    /// How many others with the same text the user may see, hits or not.
+    pub copies: usize,
+    /// The hit before it that has the same text: its URI, with the component behind `#`.
+    pub copy_of: Option<String>,
     /// A piece of the body around what matched.
     pub snippet: Snippet,
     /// Media type.
@@ -278,6 +285,7 @@ impl Searcher {
             limit: request.limit,
             order: request.sort,
             facets: request.facets,
+            folds: request.folds,
         };
         let fault = |error| self.fault(error);
         let resolver =
@@ -298,6 +306,14 @@ impl Searcher {
         let mut hits = Vec::with_capacity(ranked.hits.len());
         for ranked in ranked.hits {
             let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
+            if let Some(text) = ranked.text {
+                let same = copies::count(&searcher, self.fields.text, &visible, text).map_err(fault)?;
+                hit.copies = same.saturating_sub(1);
+            }
+            if let Some(first) = ranked.copy_of {
+                let first: TantivyDocument = searcher.doc(first).map_err(fault)?;
+                hit.copy_of = Some(Stored::of(&first, self.fields.kept_fields())?.kept.id.into_owned());
+            }
             if request.explain {
                 let words = explain::explain(&searcher, &visible, &plan.leaves, &rarity, ranked.at);
                 hit.explanation = words.map_err(fault)?;
@@ -334,7 +350,7 @@ impl Searcher {
         &self,
         searcher: &tantivy::Searcher,
         columns: &mut HashMap<u32, Columns>,
-        Ranked { at, score, is_complete }: Ranked,
+        Ranked { at, score, is_complete, .. }: Ranked,
         highlights: &Highlights,
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
@@ -357,6 +373,8 @@ impl Searcher {
             score,
             has_all_words: is_complete,
             explanation: Vec::new(),
+            copies: 0,
+            copy_of: None,
             snippet: snippet::of(
                 body.as_ref().and_then(|body| body.as_str()).unwrap_or_default(),
                 highlights,

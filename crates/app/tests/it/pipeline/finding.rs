@@ -218,3 +218,33 @@ fn a_path_is_asked_as_people_type_it() {
     );
     assert_eq!(documents(&format!("path:\"{}/finance\"", root.display())), ["finance/2024/plan.txt"]);
 }
+
+#[test]
+fn the_same_text_is_shown_once_with_its_copies() {
+    let sandbox = Sandbox::sqlite();
+    for name in ["a.txt", "b.txt", "closed/c.txt", "closed/d.txt"] {
+        sandbox.write(name, "travel costs of the office");
+    }
+    sandbox.write("other.txt", "travel by train");
+    std::fs::set_permissions(sandbox.root().join("closed"), PermissionsExt::from_mode(0o700)).unwrap();
+    sandbox.synced(&[]);
+    let shown = |arguments: &[&str]| {
+        let answer = sandbox.run(&[&["search", "travel costs"], arguments].concat()).exits(0);
+        let places = answer.out.lines().filter(|line| line.ends_with(".txt")).count();
+        (places, answer.out.lines().find(|line| line.starts_with("  and ")).map(str::to_owned), answer.err)
+    };
+    let (places, copies, told) = shown(&["--all"]);
+    assert_eq!((places, copies.as_deref()), (2, Some("  and 3 copies")));
+    assert!(
+        told.contains("2 of 5 found: 4 with all words, 1 with some") && told.contains("--all-copies"),
+        "{told}"
+    );
+    let (places, copies, _) = shown(&["--as", ORDINARY]);
+    assert_eq!((places, copies.as_deref()), (2, Some("  and 1 copy")), "what is closed is no copy");
+    let (places, copies, _) = shown(&["--all", "--all-copies"]);
+    assert_eq!((places, copies), (5, None));
+    let lines = sandbox.run(&["search", "costs", "--as", ORDINARY, "--json"]).exits(0).json();
+    let copies: Vec<_> =
+        lines.iter().map(|line| (line["copies"].as_u64(), line["copy_of"].as_str())).collect();
+    assert_eq!(copies, [(Some(1), None), (Some(1), lines[0]["uri"].as_str())]);
+}
