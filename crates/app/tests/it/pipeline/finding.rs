@@ -248,3 +248,21 @@ fn the_same_text_is_shown_once_with_its_copies() {
         lines.iter().map(|line| (line["copies"].as_u64(), line["copy_of"].as_str())).collect();
     assert_eq!(copies, [(Some(1), None), (Some(1), lines[0]["uri"].as_str())]);
 }
+
+#[test]
+fn the_language_that_a_document_or_a_job_names_is_obeyed() {
+    let sandbox = Sandbox::sqlite();
+    // Too short to tell anything by itself.
+    sandbox.write("page.html", "<!DOCTYPE html><html lang='de-AT'><body>Häuser</body></html>");
+    sandbox.write("strict.html", "<!DOCTYPE html><html xml:lang='deu'><body>Häuser</body></html>");
+    sandbox.write("untold.html", "<!DOCTYPE html><html><body>Häuser</body></html>");
+    sandbox.synced(&[]);
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    assert_eq!(documents("+Haus"), ["page.html", "strict.html"]);
+    assert_eq!(documents("lang:de"), ["page.html", "strict.html"]);
+    let pipeline = sandbox.path().join("pipeline.toml");
+    let stages = "[[stages]]\ntransform = \"text\"\n\n[[stages]]\ntransform = \"language\"\nsettings = { otherwise = \"de\" }\n";
+    std::fs::write(&pipeline, stages).unwrap();
+    sandbox.synced(&["--pipeline", pipeline.to_str().unwrap(), "--update"]);
+    assert_eq!(documents("+Haus").len(), 3, "the job says what the text does not tell");
+}
