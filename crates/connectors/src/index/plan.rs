@@ -22,6 +22,8 @@ pub(super) struct Plan {
     pub(super) leaves: Vec<Leaf>,
     strict: Option<Condition>,
     needs_bare: bool,
+    /// Whether words that say little were left out.
+    leaves_out: bool,
     /// Whether phrases stand beside bare words.
     pub(super) has_phrases: bool,
     /// What to highlight.
@@ -35,6 +37,8 @@ pub(super) struct Plan {
 pub(super) struct Reading {
     /// Phrases beside bare words are bare words, too: nothing has them.
     pub(super) phrases_are_words: bool,
+    /// Words that say little count, too: nothing has any of the others.
+    pub(super) keeps_small_words: bool,
     /// What is searched instead of bare words that nothing has.
     pub(super) corrections: Corrections,
 }
@@ -71,8 +75,9 @@ impl Plan {
             leaves: Vec::new(),
             known: HashMap::new(),
             notes: Vec::new(),
+            leaves_out: false,
         };
-        planner.bare(&bare, visible, &reading.corrections);
+        planner.bare(&bare, visible, reading);
         let has_bare = !planner.leaves.is_empty();
         let mut is_word_required = false;
         for part in &strict {
@@ -89,6 +94,7 @@ impl Plan {
             leaves: planner.leaves,
             strict,
             needs_bare: has_bare && !is_word_required,
+            leaves_out: planner.leaves_out,
             has_phrases,
             highlights: planner.builder.highlights,
             notes: planner.notes,
@@ -100,6 +106,12 @@ impl Plan {
         let leaves = self.leaves.iter().zip(&rarity.entries);
         let unknown = leaves.filter(|(leaf, entries)| leaf.may_be_slip && **entries == 0);
         unknown.map(|(leaf, _)| leaf.written.as_str())
+    }
+
+    /// Whether all that it asks of bare words is not there, and it left some out that say little.
+    pub(super) fn needs_small_words(&self, rarity: &Rarity) -> bool {
+        let mut bare = self.leaves.iter().zip(&rarity.entries).filter(|(leaf, _)| leaf.is_bare);
+        self.leaves_out && bare.all(|(_, entries)| *entries == 0)
     }
 
     /// The same for ranking.
@@ -151,6 +163,7 @@ struct Planner<'a> {
     /// Where the leaf of a word stands, by what it looks for.
     known: HashMap<Key, usize>,
     notes: Vec<String>,
+    leaves_out: bool,
 }
 
 /// What a leaf looks for, the fields in which it does, and whether it is a bare word.
@@ -164,7 +177,7 @@ fn terms_of<'t>(field: Field, texts: impl IntoIterator<Item = &'t String>) -> Ve
 }
 
 impl Planner<'_> {
-    fn bare(&mut self, parts: &[&Node], visible: &Visible, corrections: &Corrections) {
+    fn bare(&mut self, parts: &[&Node], visible: &Visible, reading: &Reading) {
         let mut words = Vec::new();
         let mut beginnings = Vec::new();
         let mut expanded = Vec::new();
@@ -180,13 +193,14 @@ impl Planner<'_> {
             words.append(&mut forms);
         }
         let written: Vec<String> = words.iter().map(|word| word.written.clone()).collect();
-        let left_out = match beginnings.is_empty() && expanded.is_empty() {
+        let left_out = match beginnings.is_empty() && expanded.is_empty() && !reading.keeps_small_words {
             true => stop_words::among(&written, &visible.tongues),
             false => vec![false; written.len()],
         };
+        self.leaves_out = left_out.contains(&true);
         let kept = words.into_iter().zip(left_out).filter(|(_, left_out)| !left_out);
         for (word, _) in kept {
-            let used = corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
+            let used = reading.corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
             let word = used.unwrap_or(word);
             self.builder.highlights.terms.extend(word.stems.iter().cloned());
             self.word(word, EVERYWHERE, true);

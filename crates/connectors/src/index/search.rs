@@ -425,6 +425,11 @@ impl View<'_> {
                 rarity = Rarity::of(searcher, visible, &plan.leaves)?;
             }
         }
+        if plan.needs_small_words(&rarity) {
+            reading.keeps_small_words = true;
+            plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+            rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+        }
         let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
         Ok(Asked { reading, plan, rarity, ranked })
     }
