@@ -189,6 +189,43 @@ impl TokenStream for WordStream<'_> {
     }
 }
 
+/// The next word from `from` on in a script that puts spaces between words, as [`Words`] cuts them.
+pub(super) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_part = |c: char| (c.is_alphanumeric() || is_combining(c)) && !is_unspaced(c);
+    let mut at = from;
+    loop {
+        let first = *bytes.get(at)?;
+        if first.is_ascii_alphanumeric() {
+            break;
+        }
+        if first.is_ascii() {
+            at += 1;
+            continue;
+        }
+        let character = text[at..].chars().next()?;
+        if is_part(character) && !is_combining(character) {
+            break;
+        }
+        at += character.len_utf8();
+    }
+    let begins = at;
+    while at < bytes.len() {
+        if bytes[at].is_ascii() {
+            if !bytes[at].is_ascii_alphanumeric() {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        match text[at..].chars().next() {
+            Some(character) if is_part(character) => at += character.len_utf8(),
+            _ => break,
+        }
+    }
+    Some(begins..at)
+}
+
 /// Accents and other marks that follow their letter.
 fn is_combining(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
@@ -232,6 +269,26 @@ mod tests {
     fn the_index_also_knows_the_end_of_a_run() {
         let ends = terms(&mut analyzer(Tongue::PLAIN, true), "東京 a");
         assert_eq!(ends, [(0, "東京".to_owned()), (1, "京".to_owned()), (2, "a".to_owned())]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,東京ｱ\u{e01}ж-]{0,30}") {
+            let mut analyzer = for_queries(Tongue::PLAIN);
+            let mut stream = analyzer.token_stream(&text);
+            let mut told = Vec::new();
+            while stream.advance() {
+                let range = stream.token().offset_from..stream.token().offset_to;
+                if !text[range.clone()].starts_with(is_unspaced) {
+                    told.push(range);
+                }
+            }
+            let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+            while let Some(word) = next_spaced(&text, found.last().map_or(0, |last| last.end)) {
+                found.push(word);
+            }
+            proptest::prop_assert_eq!(found, told);
+        }
     }
 
     #[test]
