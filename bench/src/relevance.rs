@@ -2,12 +2,13 @@
 
 mod collections;
 mod engines;
+mod slips;
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use collections::Collection;
-use engines::Engine;
+use collections::{Collection, Query};
+use engines::{Ask, Engine};
 pub(crate) use engines::{Text, fill};
 
 use crate::Result;
@@ -25,6 +26,12 @@ const FIRST: usize = 10;
 const TOLERANCE: f64 = 0.01;
 /// The engine whose figures are held.
 const OURS: &str = "Ingather";
+/// Ours, asked three words of each question.
+const MEANT: &str = "Ingather, three words";
+/// Ours, asked the same with a slip.
+const SLIPPED: &str = "Ingather, one of three mistyped";
+/// What a slip may cost of nDCG@10.
+const LOSS_MAX: f64 = 0.05;
 /// Name of the row that tells the mean of all collections.
 const MEAN: &str = "mean";
 
@@ -105,9 +112,13 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
     let page = root.join(PAGE);
     let text = std::fs::read_to_string(&page)?;
     if check {
-        return compare(&text, &measure(&collections, &[engines::OURS])?);
+        let mut rows = measure(&collections, &[engines::OURS])?;
+        rows.extend(slipped(&collections)?);
+        compare(&text, &rows)?;
+        return worth(&rows);
     }
-    let rows = measure(&collections, engines::ALL)?;
+    let mut rows = measure(&collections, engines::ALL)?;
+    rows.extend(slipped(&collections)?);
     rows.iter().for_each(|row| println!("{}", row.text()));
     let (before, rest) =
         text.split_once(BEGIN).ok_or("docs/performance.md has lost its table of search quality")?;
@@ -123,19 +134,9 @@ fn measure(collections: &[Collection], engines: &[Engine]) -> Result<Vec<Row>> {
         let mut means = Vec::new();
         for collection in collections {
             let mut ask = (engine.open)(collection)?;
-            let each = collection
-                .queries
-                .iter()
-                .map(|query| Ok(Figures::of(&ask(&query.text, DEPTH)?, &query.relevant)))
-                .collect::<Result<Vec<_>>>()?;
-            let figures = Figures::mean(&each);
+            let (row, figures) = row(engine.name, collection.name, &collection.queries, &mut ask)?;
             means.push(figures);
-            let empty = figures.empty * each.len() as f64;
-            rows.push(Row {
-                engine: engine.name.to_owned(),
-                collection: collection.name.to_owned(),
-                figures: Figures { empty, ..figures },
-            });
+            rows.push(row);
         }
         let (engine, collection) = (engine.name.to_owned(), MEAN.to_owned());
         rows.push(Row { engine, collection, figures: Figures::mean(&means) });
@@ -143,11 +144,54 @@ fn measure(collections: &[Collection], engines: &[Engine]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The row of an engine that was asked these questions, and its means.
+fn row(engine: &str, collection: &str, queries: &[Query], ask: &mut Ask) -> Result<(Row, Figures)> {
+    let each = queries.iter().map(|query| Ok(Figures::of(&ask(&query.text, DEPTH)?, &query.relevant)));
+    let figures = Figures::mean(&each.collect::<Result<Vec<_>>>()?);
+    let counted = Figures { empty: figures.empty * queries.len() as f64, ..figures };
+    Ok((Row { engine: engine.to_owned(), collection: collection.to_owned(), figures: counted }, figures))
+}
+
+/// What a slip costs: rows of ours for questions of three words, and for the same with one of them mistyped.
+fn slipped(collections: &[Collection]) -> Result<Vec<Row>> {
+    let (mut rows, mut means) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for collection in collections {
+        let mut ask = (engines::OURS.open)(collection)?;
+        let typed = slips::typed(collection, &mut ask)?;
+        for (at, (engine, queries)) in
+            [(MEANT, &typed.meant), (SLIPPED, &typed.slipped)].into_iter().enumerate()
+        {
+            let name = format!("{}, {} questions", collection.name, queries.len());
+            let (row, figures) = row(engine, &name, queries, &mut ask)?;
+            means[at].push(figures);
+            rows.push(row);
+        }
+    }
+    for (engine, means) in [MEANT, SLIPPED].into_iter().zip(&means) {
+        let (engine, collection) = (engine.to_owned(), MEAN.to_owned());
+        rows.push(Row { engine, collection, figures: Figures::mean(means) });
+    }
+    Ok(rows)
+}
+
+/// Fails when a slip costs more than it may.
+fn worth(rows: &[Row]) -> Result<()> {
+    let of = |engine| rows.iter().find(|row| row.engine == engine && row.collection == MEAN);
+    let (Some(meant), Some(slipped)) = (of(MEANT), of(SLIPPED)) else {
+        return Err("rows are missing".into());
+    };
+    let loss = 1.0 - slipped.figures.ndcg / meant.figures.ndcg;
+    match loss <= LOSS_MAX {
+        true => Ok(()),
+        false => Err(format!("a slip in one of three words costs {:.1} % of nDCG@10", loss * 100.0).into()),
+    }
+}
+
 /// Fails when a figure of ours is not what the page says.
 fn compare(page: &str, rows: &[Row]) -> Result<()> {
     let mut differing = Vec::new();
-    for row in rows.iter().filter(|row| row.engine == OURS) {
-        let begins = format!("| {OURS} | {} | ", row.collection);
+    for row in rows {
+        let begins = format!("| {} | {} | ", row.engine, row.collection);
         let told = page.lines().find_map(|line| line.strip_prefix(begins.as_str()));
         let told: Vec<f64> = told
             .map(|cells| cells.split(" | ").take(3).filter_map(|cell| cell.trim().parse().ok()).collect())
@@ -200,5 +244,13 @@ mod tests {
         let told = format!("| {OURS} | Cranfield | 0.400 | 0.300 | 0.600 | 0 |");
         assert!(compare(&told, std::slice::from_ref(&worse)).unwrap_err().to_string().contains("0.380"));
         assert!(compare("", &[worse]).is_err());
+        let row = |engine: &str, ndcg| Row {
+            engine: engine.to_owned(),
+            collection: MEAN.to_owned(),
+            figures: Figures { ndcg, ..figures },
+        };
+        assert!(worth(&[row(MEANT, 0.4), row(SLIPPED, 0.385)]).is_ok());
+        let told = worth(&[row(MEANT, 0.4), row(SLIPPED, 0.36)]).unwrap_err().to_string();
+        assert!(told.contains("10.0 %"), "{told}");
     }
 }

@@ -7,6 +7,7 @@ mod inventory;
 mod postgres;
 pub(crate) mod queries;
 mod reading;
+mod snippets;
 mod spelling;
 mod store;
 mod whole;
@@ -41,6 +42,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "program", measure: whole::program },
     Row { name: "queries", measure: queries::measure },
     Row { name: "spelling", measure: spelling::measure },
+    Row { name: "snippets", measure: snippets::measure },
     Row { name: "extract", measure: reading::extract },
     Row { name: "html", measure: reading::html },
     Row { name: "html-apart", measure: reading::apart },

@@ -14,7 +14,7 @@ mod root;
 mod rules;
 mod settings;
 mod trust;
-mod uri;
+pub(crate) mod uri;
 mod walk;
 
 pub use rules::check_pattern;

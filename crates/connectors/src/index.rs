@@ -20,9 +20,11 @@ use whatlang::Detector;
 use crate::language;
 
 mod address_filter;
+mod best;
 mod bits;
 mod build;
 mod condition;
+mod copies;
 mod edits;
 mod entry;
 mod explain;
@@ -31,20 +33,25 @@ mod filter;
 mod flight;
 mod home;
 mod keys;
+mod like;
 mod looking;
 mod lookup;
 mod plan;
 mod query;
+mod ranges;
 mod rank;
 mod rebuild;
+mod resolve;
 mod schema;
 mod search;
 mod snapshot;
 mod snippet;
+mod sort;
 mod spelling;
 mod stop_words;
 mod tongue;
 mod trouble;
+mod unanswered;
 mod visible;
 mod words;
 
@@ -466,6 +473,8 @@ fn folded(batch: &[Change]) -> HashMap<usize, usize> {
     folded
 }
 
+#[cfg(test)]
+mod asking_tests;
 #[cfg(test)]
 mod hidden_tests;
 #[cfg(test)]

@@ -39,7 +39,8 @@ pub(crate) fn detect(detector: &Detector, text: &str) -> Option<&'static str> {
     if answer.confidence() >= CONFIDENCE_MIN { code(answer.lang()) } else { None }
 }
 
-fn beginning(text: &str, bytes: usize) -> &str {
+/// So many bytes from the beginning of a text at most, whole characters.
+pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -55,6 +56,26 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
         | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
 }
+
+/// Other codes of the same languages, which documents name.
+const ALIASES: &[(&str, &str)] = &[
+    ("no", "nb"),
+    ("nn", "nb"),
+    ("nor", "nb"),
+    ("nno", "nb"),
+    ("ger", "de"),
+    ("fre", "fr"),
+    ("dut", "nl"),
+    ("rum", "ro"),
+    ("gre", "el"),
+    ("cze", "cs"),
+    ("slo", "sk"),
+    ("chi", "zh"),
+    ("zho", "zh"),
+    ("per", "fa"),
+    ("fas", "fa"),
+    ("iw", "he"),
+];
 
 /// Codes of three and of two letters, for the languages that have both.
 const CODES: &[(&str, &str)] = &[
@@ -130,6 +151,14 @@ const CODES: &[(&str, &str)] = &[
     ("cym", "cy"),
 ];
 
+/// The language that a document names, as BCP 47 tags (`de-AT`), codes of three letters and names of locales (`de_AT`) do;
+/// none when it is not one that has a code of two letters.
+pub(crate) fn named(text: &str) -> Option<&'static str> {
+    let code = text.trim().split(['-', '_', '.']).next().unwrap_or_default().to_ascii_lowercase();
+    let code = ALIASES.iter().find(|(other, _)| *other == code).map_or(code.as_str(), |(_, code)| code);
+    CODES.iter().find(|(long, short)| *long == code || *short == code).map(|(_, short)| *short)
+}
+
 /// Two letters for the languages that have them.
 fn code(language: Lang) -> Option<&'static str> {
     let three = language.code();
@@ -139,6 +168,25 @@ fn code(language: Lang) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_named_language_is_told_by_its_code_in_every_form() {
+        for (text, code) in [
+            ("de", Some("de")),
+            ("de-AT", Some("de")),
+            (" EN_us.UTF-8", Some("en")),
+            ("ger", Some("de")),
+            ("fra", Some("fr")),
+            ("nn-NO", Some("nb")),
+            ("zh-Hant-TW", Some("zh")),
+            ("", None),
+            ("und", None),
+            ("x-klingon", None),
+            ("Deutsch", None),
+        ] {
+            assert_eq!(named(text), code, "{text}");
+        }
+    }
 
     #[test]
     fn languages_are_told_and_short_texts_are_not_guessed() {

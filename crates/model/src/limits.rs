@@ -194,6 +194,10 @@ pub const QUERY_CLAUSES_MAX: usize = 64;
 pub const QUERY_WORDS_MAX: usize = 512;
 /// Words of one query that are corrected: each costs a walk over all words of the index.
 pub const QUERY_CORRECTIONS_MAX: usize = 8;
+/// Words of a query that may stand for others, as `word~` and `te?t` do: each walks through a part of the dictionary.
+pub const QUERY_EXPANDED_MAX: usize = 8;
+/// Words that one of them stands for: each is a list of entries in each field, of some KiB while it is read.
+pub const QUERY_EXPANSIONS_MAX: usize = 256;
 /// Parentheses and negations inside each other in one query.
 pub const QUERY_DEPTH_MAX: usize = 16;
 /// Hits that one search can reach, first pages included; it holds as many in memory.

@@ -30,9 +30,13 @@ pub(crate) struct Search {
     /// Hits to leave out at the beginning
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = values::up_to::<1_000_000>)]
     pub(crate) offset: u32,
-    /// Order: score, modified, created, size; `+` before the last three for the smallest first [default: score]
+    /// Order: score, modified, created, size, title, path; `+` before the last five for the smallest first, `-` for the
+    /// largest [default: score]
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     pub(crate) sort: Option<String>,
+    /// Show every hit, also those that have the text of one before; `--json` always does
+    #[arg(long)]
+    pub(crate) all_copies: bool,
     /// Also count hits by media type and by job
     #[arg(long)]
     pub(crate) facets: bool,

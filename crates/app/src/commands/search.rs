@@ -31,6 +31,10 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         search.sort.as_deref().map(Sort::read).transpose().map_err(|f| Failure::usage(f.to_string()))?;
     let (searcher, access_filter) = look_up(&data, &reader, tokens(search)?.as_ref())?;
     let query = search.query.join(" ");
+    let jobs = reader.read(jobs::list)?;
+    let names: Vec<(i64, String)> = jobs.iter().map(|job| (job.id.0, job.name.clone())).collect();
+    // A program gets a line for each hit, and can leave copies out by what is told of them.
+    let folds = !search.all_copies && !global.json;
     let found = searcher.search(&SearchRequest {
         query: &query,
         access_filter: Arc::new(access_filter),
@@ -39,8 +43,9 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         sort: sort.flatten(),
         facets: search.facets,
         explain: search.explain_score,
+        folds,
         zone: show::zone(now()),
-        job: None,
+        jobs: &names,
     })?;
     tell_unfinished(global, &data, &reader)?;
     if !global.quiet {
@@ -51,14 +56,17 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     }
     if global.json {
         if let Some(facets) = &found.facets {
-            envelope(&found, facets, search.offset, &reader.read(jobs::list)?);
+            envelope(&found, facets, search.offset, &jobs);
         }
         found.hits.iter().for_each(json_line);
         return Ok(exit::DONE);
     }
-    found.hits.iter().for_each(tell);
+    found.hits.iter().for_each(|hit| tell(hit, folds));
     if !global.quiet {
         show::stderr(&summary(&found));
+        if folds && found.hits.iter().any(|hit| hit.copies > 0) {
+            show::stderr("what has the same text is counted, and shown once; `--all-copies` shows all of it");
+        }
         if let Some(literal) = found.literal(&query) {
             show::stderr(&format!(
                 "search for exactly what was typed with: ingather search {}",
@@ -68,7 +76,6 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     }
     super::tell_resends(global, &reader, None)?;
     if let Some(facets) = found.facets {
-        let jobs = reader.read(jobs::list)?;
         tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
         tell_facets("by job", facets.jobs.iter().map(|f| (job_name(&jobs, f.value), f.count)));
     }
@@ -196,7 +203,7 @@ fn json_line(hit: &Hit) {
         "media_type": hit.media_type, "language": hit.language, "author": hit.author,
         "modified": hit.modified, "size": hit.size,
         "highlights": hit.snippet.highlights.iter().map(|h| [h.start, h.end]).collect::<Vec<_>>(),
-        "all_words": hit.has_all_words,
+        "all_words": hit.has_all_words, "copies": hit.copies, "copy_of": hit.copy_of,
     });
     if !hit.explanation.is_empty() {
         line["explanation"] = hit.explanation.iter().map(explained).collect();
@@ -229,7 +236,7 @@ fn tell_explanation(hit: &Hit) {
     }
 }
 
-fn tell(hit: &Hit) {
+fn tell(hit: &Hit, folds: bool) {
     let title = if hit.title.is_empty() { &hit.document } else { &hit.title };
     let facts: Vec<String> =
         [hit.media_type.clone(), hit.size.map(show::bytes), hit.modified.map(show::time)]
@@ -248,6 +255,9 @@ fn tell(hit: &Hit) {
     pieces.push((Look::Plain, &text[at..]));
     if !text.is_empty() {
         show::pieces(&pieces);
+    }
+    if folds && hit.copies > 0 {
+        show::line(&format!("  and {}", show::counted(hit.copies as u64, "copy")));
     }
     tell_explanation(hit);
 }

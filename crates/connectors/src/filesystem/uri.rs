@@ -1,7 +1,7 @@
 //! The URI of a file: `file://` and the bytes of its absolute path, percent-encoded (RFC 8089, RFC 3986).
 
 /// The URI of the file at the absolute path `path`.
-pub(super) fn of_path(path: &[u8]) -> String {
+pub(crate) fn of_path(path: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut uri = String::with_capacity(path.len() + 16);
     uri.push_str("file://");

@@ -1,8 +1,11 @@
 //! Turns the tree of a query into conditions with queries of the library, and remembers what to highlight.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
 
+use ingather_connector::model::document::{INSIDE, component_uri};
+use ingather_connector::model::names;
 use tantivy::query::{
     BooleanQuery, InvertedIndexRangeQuery, PhrasePrefixQuery, PhraseQuery, Query, RangeQuery, TermQuery,
 };
@@ -10,12 +13,15 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::tokenizer::{TextAnalyzer, TokenStream};
 use tantivy::{Searcher, SegmentReader, Term};
 
+use crate::filesystem::uri;
 use crate::language::is_unspaced;
 
 use super::condition::Condition;
-use super::query::{Node, NumberField, TextField};
+use super::query::{Node, TextField};
+use super::ranges::NumberField;
 use super::schema::Fields;
 use super::tongue::Tongue;
+use super::visible::scored;
 use super::words;
 
 /// First parts of media types.
@@ -64,6 +70,10 @@ impl<'a> Builder<'a> {
     pub(super) fn build(&mut self, node: &Node) -> Option<Condition> {
         match node {
             Node::All => Some(Condition::All),
+            Node::Jobs(jobs) => Some(Condition::Any(jobs.iter().map(|job| self.job(*job)).collect())),
+            Node::OneOf { field, terms, .. } => Some(self.one_of(field, terms)),
+            // What these stand for was put in their place.
+            Node::JobName { .. } | Node::Like { .. } => None,
             Node::Number { field, from, to } => Some(Condition::Query(self.number(*field, *from, *to))),
             Node::Text { field, text, prefix, .. } => self.text(field, text, *prefix).map(Condition::Query),
             Node::Must(inner) => self.build(inner),
@@ -98,6 +108,24 @@ impl<'a> Builder<'a> {
         Box::new(RangeQuery::new(lower, upper))
     }
 
+    fn job(&self, job: i64) -> Condition {
+        let only = Bound::Included(Term::from_field_i64(self.fields.job, job));
+        Condition::Query(Box::new(RangeQuery::new(only.clone(), only)))
+    }
+
+    /// One of the terms that a word stands for, in a field.
+    pub(super) fn one_of(&mut self, field: &TextField, terms: &[String]) -> Condition {
+        if self.negations == 0 {
+            self.highlights.terms.extend(terms.iter().cloned());
+        }
+        let fields = word_fields(self.fields, field);
+        let terms =
+            fields.iter().flat_map(|field| terms.iter().map(|term| Term::from_field_text(*field, term)));
+        let all: Vec<Box<dyn Query>> =
+            terms.map(|term| Box::new(TermQuery::new(term, IndexRecordOption::Basic)) as _).collect();
+        any(all).map_or(Condition::Any(Vec::new()), Condition::Query)
+    }
+
     /// The query of words in a field.
     pub(super) fn text(&mut self, field: &TextField, text: &str, prefix: bool) -> Option<Box<dyn Query>> {
         let fields = self.fields;
@@ -111,6 +139,7 @@ impl<'a> Builder<'a> {
             TextField::Body => self.words(&Base::of(fields.body), true, text, prefix),
             TextField::Title => self.words(&Base::of(fields.title), true, text, prefix),
             TextField::Name => self.words(&Base::of(fields.name), false, text, prefix),
+            TextField::Path if text.starts_with('/') => any(self.at_or_below(text, prefix)),
             TextField::Path => self.words(&Base::of(fields.path), false, text, prefix),
             TextField::Author => self.words(&Base::of(fields.author), false, text, prefix),
             TextField::Meta(name) if text.is_empty() && prefix => {
@@ -130,6 +159,25 @@ impl<'a> Builder<'a> {
                 any(vec![whole(fields.id, text, false), whole(fields.id, &format!("{text}#"), true)])
             }
         }
+    }
+
+    /// What is at a place or below it, for a path from the root of the machine as hits show it; below several, when `prefix`.
+    fn at_or_below(&self, path: &str, prefix: bool) -> Vec<Box<dyn Query>> {
+        let bytes = |text| names::unescape(text).unwrap_or(Cow::Borrowed(str::as_bytes(text))).into_owned();
+        let id = self.fields.id;
+        let path = if prefix { path } else { path.trim_end_matches('/') };
+        let uri = uri::of_path(&bytes(path));
+        let mut found = vec![whole(id, &uri, prefix)];
+        if !prefix {
+            found.extend(["/", "#"].map(|after| whole(id, &format!("{uri}{after}"), true)));
+        }
+        if let Some((document, component)) = path.split_once(INSIDE) {
+            let uri = component_uri(&uri::of_path(&bytes(document)), component);
+            found.push(whole(id, &uri, prefix));
+            found.extend((!prefix).then(|| whole(id, &format!("{uri}/"), true)));
+            found.extend((!prefix).then(|| whole(id, &format!("{uri}{INSIDE}"), true)));
+        }
+        found
     }
 
     /// What people mean by a kind without a slash: the first or the second part of a media type, or the ending of the name.
@@ -231,6 +279,21 @@ impl<'a> Builder<'a> {
         } else {
             Box::new(PhraseQuery::new_with_offset(terms))
         })
+    }
+}
+
+/// Fields of the index in which single words of a field of the query are.
+pub(super) fn word_fields(fields: &Fields, field: &TextField) -> Vec<Field> {
+    match field {
+        TextField::Anywhere => scored(fields).to_vec(),
+        TextField::Title => vec![fields.title],
+        TextField::Body => vec![fields.body],
+        TextField::Name => vec![fields.name],
+        TextField::Path => vec![fields.path],
+        TextField::Author => vec![fields.author],
+        TextField::Uri | TextField::MediaType | TextField::Lang | TextField::Ext | TextField::Meta(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use ingather_connector::model::document::component_of;
+use ingather_connector::model::document::{INSIDE, component_of};
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::ids::{AclId, ContainerId, Digest};
 use ingather_connector::output::{Change, OutputEntry};
@@ -13,10 +13,12 @@ use tantivy::schema::Value;
 use tantivy::schema::document::{CompactDocValue, Document};
 use tantivy::{DocId, SegmentReader, TantivyDocument};
 
+use super::copies;
 use super::flight::Load;
 use super::schema::{Fields, KeptFields};
 use super::tongue::Tongue;
 use super::trouble::DAMAGED;
+use super::words;
 
 /// Longer names of metadata, media types and language codes are stored but cannot be searched for, bytes.
 const NAME_BYTES_MAX: usize = 256;
@@ -101,6 +103,22 @@ impl<'a> Kept<'a> {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
+    /// Title, or the file name when it has none.
+    pub(super) fn shown_title(&self) -> &str {
+        if self.title.is_empty() { self.name() } else { &self.title }
+    }
+
+    /// Path below the root of the job; the whole one where the document is named in another way.
+    fn path_below_root(&self) -> &str {
+        let component = self.component();
+        let inside = self.path.strip_suffix(component.as_str()).and_then(|rest| rest.strip_suffix(INSIDE));
+        let whole = inside.filter(|_| !component.is_empty()).unwrap_or(&self.path);
+        match whole.strip_suffix(&*self.document) {
+            Some(root) if root.is_empty() || root.ends_with('/') => &self.path[root.len()..],
+            _ => &self.path,
+        }
+    }
+
     fn ext(&self) -> Option<String> {
         let (stem, ext) = self.name().rsplit_once('.')?;
         (!stem.is_empty() && !ext.is_empty() && ext.len() <= EXT_BYTES_MAX).then(|| ext.to_lowercase())
@@ -156,12 +174,19 @@ impl Entry {
         }
         if let Some(body) = body {
             document.add_text(fields.body, body);
+            if let Some(digest) = copies::digest(body) {
+                document.add_i64(fields.text, digest);
+            }
         }
         let stored = serde_json::to_vec(kept).expect("strings and a map of strings are always JSON");
         document.add_bytes(fields.kept, &stored);
         if !kept.path.is_empty() {
             document.add_text(fields.name, kept.name());
-            document.add_text(fields.path, &*kept.path);
+            document.add_text(fields.path, kept.path_below_root());
+            document.add_text(fields.path_order, words::for_order(&kept.path));
+        }
+        if !kept.shown_title().is_empty() {
+            document.add_text(fields.title_order, words::for_order(kept.shown_title()));
         }
         if let Some(ext) = kept.ext() {
             document.add_text(fields.ext, ext);

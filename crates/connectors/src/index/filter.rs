@@ -1,4 +1,4 @@
-//! Judges by the columns of an entry whether a user may see it, and whether it is of the job that was asked for (design 4.20).
+//! Judges by the columns of an entry whether a user may see it (design 4.20).
 
 use std::sync::Arc;
 
@@ -7,18 +7,9 @@ use ingather_connector::model::ids::{AclId, ContainerId, JobId};
 use tantivy::columnar::Column;
 use tantivy::{DocId, SegmentReader};
 
-/// What an entry must satisfy.
-#[derive(Clone, Debug)]
-pub(super) struct Rule {
-    /// What the user may see.
-    pub(super) access_filter: Arc<AccessFilter>,
-    /// Only entries of this job.
-    pub(super) job: Option<i64>,
-}
-
-/// The rule with the columns of one segment.
+/// What a user may see, with the columns of one segment.
 pub(super) struct Judge {
-    rule: Rule,
+    access_filter: Arc<AccessFilter>,
     acl_id: Option<Column<i64>>,
     container: Option<Column<i64>>,
     /// Opened only when there are access changes on their way.
@@ -28,15 +19,20 @@ pub(super) struct Judge {
 
 impl Judge {
     /// None when everything passes.
-    pub(super) fn open(rule: &Rule, reader: &SegmentReader) -> tantivy::Result<Option<Judge>> {
+    pub(super) fn open(
+        access_filter: &Arc<AccessFilter>,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<Option<Judge>> {
         let columns = reader.fast_fields();
-        let mut judge = Judge { rule: rule.clone(), acl_id: None, container: None, address: None, job: None };
-        if rule.job.is_some() {
-            judge.job = columns.column_opt("job")?;
-        }
-        match &*rule.access_filter {
-            AccessFilter::All if rule.job.is_none() => return Ok(None),
-            AccessFilter::All => {}
+        let mut judge = Judge {
+            access_filter: Arc::clone(access_filter),
+            acl_id: None,
+            container: None,
+            address: None,
+            job: None,
+        };
+        match &**access_filter {
+            AccessFilter::All => return Ok(None),
             AccessFilter::Only { pending, pending_containers, .. } => {
                 if !pending_containers.is_empty() {
                     judge.job = columns.column_opt("job")?;
@@ -53,10 +49,7 @@ impl Judge {
 
     pub(super) fn passes(&self, doc: DocId) -> bool {
         let of = |column: &Option<Column<i64>>| column.as_ref().and_then(|column| column.first(doc));
-        if self.rule.job.is_some() && of(&self.job) != self.rule.job {
-            return false;
-        }
-        match &*self.rule.access_filter {
+        match &*self.access_filter {
             AccessFilter::All => true,
             AccessFilter::Only { pending, .. } => {
                 // Without an address nobody can tell what is on its way to the entry.
@@ -67,7 +60,7 @@ impl Judge {
                         acl_id: of(&self.acl_id).map(AclId),
                         container: of(&self.container).map(ContainerId),
                     };
-                    self.rule.access_filter.permits(address, entry)
+                    self.access_filter.permits(address, entry)
                 })
             }
         }

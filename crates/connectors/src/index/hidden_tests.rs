@@ -44,7 +44,9 @@ fn made() -> impl Strategy<Value = Made> {
     let word = || proptest::sample::select(WORDS);
     let words = |most| proptest::collection::vec(word(), 0..most);
     let language = proptest::sample::select(LANGUAGES);
-    (words(3), words(12), language, proptest::sample::select(TYPES))
+    // Many texts are the same as others.
+    let body = prop_oneof![2 => words(12), 1 => words(2)];
+    (words(3), body, language, proptest::sample::select(TYPES))
         .prop_map(|(title, body, language, media_type)| Made { title, body, language, media_type })
 }
 
@@ -57,6 +59,11 @@ fn query() -> impl Strategy<Value = String> {
         1 => proptest::sample::select(WORDS).prop_map(|word| format!("\"the {word}\"")),
         1 => proptest::sample::select(WORDS).prop_map(|word| format!("\"the {}\"*", &word[..3])),
         1 => proptest::sample::select(WORDS).prop_map(|word| format!("title:{word}")),
+        1 => proptest::sample::select(WORDS).prop_map(|word| format!("{word}~")),
+        1 => proptest::sample::select(&["w*s", "z?ppelin", "+ze*lin", "-a?plifier*", "title:re*t*"][..])
+            .prop_map(str::to_owned),
+        1 => proptest::sample::select(&["job:docs", "job:hidden", "job:hiddem", "-job:d*", "job:h*"][..])
+            .prop_map(str::to_owned),
         1 => proptest::sample::select(&["OR", "lang:de", "*", "zeplin", "walrsu", "amplifeirs", "fo:x"][..])
             .prop_map(str::to_owned),
     ];
@@ -70,7 +77,8 @@ fn entry(id: &str, made: &Made, acl_id: i64) -> Change {
         media_type: Some(made.media_type.to_owned()),
         ..text(&made.body.join(" "))
     };
-    put_as(id, 1, (Some(acl_id), Some(1)), record)
+    // What is hidden is of a job of its own.
+    Change { job: acl_id, ..put_as(id, 1, (Some(acl_id), Some(1)), record) }
 }
 
 /// What a user sees of an index with these hidden entries, asked all of these.
@@ -87,11 +95,17 @@ fn answers(shown: &[Made], hidden: &[Made], queries: &[String]) -> Vec<String> {
         index.commit(&call()).unwrap();
     }
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
-    let answer = |query: &String| {
-        let request = SearchRequest { explain: true, ..request(query, only(&[1], &[1])) };
+    let answer = |(at, query): (usize, &String)| {
+        let jobs = [(1, "docs".to_owned()), (2, "hidden".to_owned())];
+        let request = SearchRequest {
+            explain: true,
+            folds: at % 2 == 0,
+            jobs: &jobs,
+            ..request(query, only(&[1], &[1]))
+        };
         format!("{:?}", searcher.search(&request))
     };
-    queries.iter().map(answer).collect()
+    queries.iter().enumerate().map(answer).collect()
 }
 
 proptest! {

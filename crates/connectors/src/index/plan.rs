@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
+use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use super::build::{Builder, Forms, Highlights, is_one_unspaced};
@@ -21,6 +22,8 @@ pub(super) struct Plan {
     pub(super) leaves: Vec<Leaf>,
     strict: Option<Condition>,
     needs_bare: bool,
+    /// Whether words that say little were left out.
+    leaves_out: bool,
     /// Whether phrases stand beside bare words.
     pub(super) has_phrases: bool,
     /// What to highlight.
@@ -34,6 +37,8 @@ pub(super) struct Plan {
 pub(super) struct Reading {
     /// Phrases beside bare words are bare words, too: nothing has them.
     pub(super) phrases_are_words: bool,
+    /// Words that say little count, too: nothing has any of the others.
+    pub(super) keeps_small_words: bool,
     /// What is searched instead of bare words that nothing has.
     pub(super) corrections: Corrections,
 }
@@ -52,7 +57,7 @@ impl Plan {
         let mut parts = Vec::new();
         flatten(node, &mut parts);
         let (mut bare, mut strict): (Vec<&Node>, Vec<&Node>) =
-            parts.into_iter().partition(|part| matches!(part, Node::Text { bare: true, .. }));
+            parts.into_iter().partition(|part| is_bare(part));
         let has_phrases = !bare.is_empty() && strict.iter().any(|part| is_phrase(part));
         if reading.phrases_are_words {
             bare.extend(strict.extract_if(.., |part| is_phrase(part)));
@@ -70,8 +75,9 @@ impl Plan {
             leaves: Vec::new(),
             known: HashMap::new(),
             notes: Vec::new(),
+            leaves_out: false,
         };
-        planner.bare(&bare, visible, &reading.corrections);
+        planner.bare(&bare, visible, reading);
         let has_bare = !planner.leaves.is_empty();
         let mut is_word_required = false;
         for part in &strict {
@@ -88,6 +94,7 @@ impl Plan {
             leaves: planner.leaves,
             strict,
             needs_bare: has_bare && !is_word_required,
+            leaves_out: planner.leaves_out,
             has_phrases,
             highlights: planner.builder.highlights,
             notes: planner.notes,
@@ -97,10 +104,14 @@ impl Plan {
     /// Bare words that no visible entry has.
     pub(super) fn unknown<'p>(&'p self, rarity: &'p Rarity) -> impl Iterator<Item = &'p str> {
         let leaves = self.leaves.iter().zip(&rarity.entries);
-        let unknown = leaves.filter(|(leaf, entries)| {
-            leaf.is_bare && **entries == 0 && matches!(leaf.source, Source::Terms(_))
-        });
+        let unknown = leaves.filter(|(leaf, entries)| leaf.may_be_slip && **entries == 0);
         unknown.map(|(leaf, _)| leaf.written.as_str())
+    }
+
+    /// Whether all that it asks of bare words is not there, and it left some out that say little.
+    pub(super) fn needs_small_words(&self, rarity: &Rarity) -> bool {
+        let mut bare = self.leaves.iter().zip(&rarity.entries).filter(|(leaf, _)| leaf.is_bare);
+        self.leaves_out && bare.all(|(_, entries)| *entries == 0)
     }
 
     /// The same for ranking.
@@ -117,6 +128,10 @@ fn flatten<'n>(node: &'n Node, parts: &mut Vec<&'n Node>) {
     }
 }
 
+fn is_bare(part: &Node) -> bool {
+    matches!(part, Node::Text { bare: true, .. } | Node::OneOf { bare: true, .. })
+}
+
 fn is_phrase(part: &Node) -> bool {
     matches!(part, Node::Text { field: TextField::Anywhere, bare: false, .. })
 }
@@ -126,27 +141,50 @@ fn size(node: &Node) -> usize {
     match node {
         Node::And(parts) | Node::Or(parts) => parts.iter().map(size).sum(),
         Node::Not(inner) | Node::Must(inner) => size(inner),
-        Node::All | Node::Text { .. } | Node::Number { .. } => 1,
+        _ => 1,
+    }
+}
+
+/// The scored fields in which a field of the query is looked for; none: it only filters.
+fn containers(field: &TextField) -> Option<[bool; SCORED]> {
+    match field {
+        TextField::Anywhere => Some(EVERYWHERE),
+        TextField::Title => Some([true, false, false]),
+        TextField::Body => Some([false, true, false]),
+        TextField::Name => Some([false, false, true]),
+        _ => None,
     }
 }
 
 struct Planner<'a> {
     builder: Builder<'a>,
-    fields: [tantivy::schema::Field; SCORED],
+    fields: [Field; SCORED],
     leaves: Vec<Leaf>,
     /// Where the leaf of a word stands, by what it looks for.
-    known: HashMap<(String, [bool; SCORED], bool), usize>,
+    known: HashMap<Key, usize>,
     notes: Vec<String>,
+    leaves_out: bool,
 }
+
+/// What a leaf looks for, the fields in which it does, and whether it is a bare word.
+type Key = (String, [bool; SCORED], bool);
 
 /// Words are looked for in all scored fields.
 const EVERYWHERE: [bool; SCORED] = [true; SCORED];
 
+fn terms_of<'t>(field: Field, texts: impl IntoIterator<Item = &'t String>) -> Vec<Term> {
+    texts.into_iter().map(|text| Term::from_field_text(field, text)).collect()
+}
+
 impl Planner<'_> {
-    fn bare(&mut self, parts: &[&Node], visible: &Visible, corrections: &Corrections) {
+    fn bare(&mut self, parts: &[&Node], visible: &Visible, reading: &Reading) {
         let mut words = Vec::new();
         let mut beginnings = Vec::new();
+        let mut expanded = Vec::new();
         for part in parts {
+            if let Node::OneOf { written, terms, .. } = part {
+                expanded.push((written, terms));
+            }
             let Node::Text { text, prefix, .. } = part else { continue };
             let mut forms = self.builder.forms(text);
             if *prefix || is_one_unspaced(text) {
@@ -155,13 +193,14 @@ impl Planner<'_> {
             words.append(&mut forms);
         }
         let written: Vec<String> = words.iter().map(|word| word.written.clone()).collect();
-        let left_out = match beginnings.is_empty() {
+        let left_out = match beginnings.is_empty() && expanded.is_empty() && !reading.keeps_small_words {
             true => stop_words::among(&written, &visible.tongues),
             false => vec![false; written.len()],
         };
+        self.leaves_out = left_out.contains(&true);
         let kept = words.into_iter().zip(left_out).filter(|(_, left_out)| !left_out);
         for (word, _) in kept {
-            let used = corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
+            let used = reading.corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
             let word = used.unwrap_or(word);
             self.builder.highlights.terms.extend(word.stems.iter().cloned());
             self.word(word, EVERYWHERE, true);
@@ -173,6 +212,10 @@ impl Planner<'_> {
         }
         for word in beginnings {
             self.beginning(&TextField::Anywhere, word.plain, EVERYWHERE, true);
+        }
+        for (written, terms) in expanded {
+            self.builder.highlights.terms.extend(terms.iter().cloned());
+            self.one_of(written, terms, EVERYWHERE, true);
         }
         let most = limits::QUERY_WORDS_MAX;
         if self.leaves.len() > most {
@@ -187,15 +230,15 @@ impl Planner<'_> {
         match node {
             Node::And(parts) | Node::Or(parts) => parts.iter().for_each(|part| self.strict(part)),
             Node::Must(inner) => self.strict(inner),
-            Node::All | Node::Not(_) | Node::Number { .. } => {}
+            Node::OneOf { field, written, terms, .. } => {
+                if let Some(containers) = containers(field) {
+                    self.one_of(written, terms, containers, false);
+                }
+            }
+            Node::All | Node::Not(_) | Node::Number { .. } | Node::Jobs(_) => {}
+            Node::JobName { .. } | Node::Like { .. } => {}
             Node::Text { field, text, prefix, .. } => {
-                let containers = match field {
-                    TextField::Anywhere => EVERYWHERE,
-                    TextField::Title => [true, false, false],
-                    TextField::Body => [false, true, false],
-                    TextField::Name => [false, false, true],
-                    _ => return,
-                };
+                let Some(containers) = containers(field) else { return };
                 let mut forms = self.builder.forms(text);
                 let open = (*prefix || is_one_unspaced(text)).then(|| forms.pop()).flatten();
                 if let Some(word) = open.filter(|_| forms.is_empty()) {
@@ -212,18 +255,37 @@ impl Planner<'_> {
             return;
         }
         let [title, body, name] = self.fields;
-        let stems = |field| word.stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
+        let stems = |field| terms_of(field, &word.stems);
         // Names are compared by words, not by stems.
         let mut terms = [stems(title), stems(body), vec![Term::from_field_text(name, &word.plain)]];
         terms.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
-        self.known.insert((word.plain.clone(), containers, is_bare), self.leaves.len());
+        let source = Source::Terms(terms);
+        self.leaf((word.plain, containers, is_bare), word.written, true, source);
+    }
+
+    fn leaf(&mut self, key: Key, written: String, may_be_slip: bool, source: Source) {
+        let (word, _, is_bare) = key.clone();
+        self.known.insert(key, self.leaves.len());
         self.leaves.push(Leaf {
-            word: word.plain,
-            written: word.written,
+            word,
+            written,
             is_bare,
+            may_be_slip: is_bare && may_be_slip,
             times: 1,
-            source: Source::Terms(terms),
+            source,
         });
+    }
+
+    /// All terms that one word stands for count as its forms.
+    fn one_of(&mut self, written: &str, terms: &[String], containers: [bool; SCORED], is_bare: bool) {
+        let key = (written.to_owned(), containers, is_bare);
+        if let Some(at) = self.known.get(&key) {
+            self.leaves[*at].times += 1;
+            return;
+        }
+        let mut all = self.fields.map(|field| terms_of(field, terms));
+        all.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
+        self.leaf(key, written.to_owned(), false, Source::Terms(all));
     }
 
     fn beginning(&mut self, field: &TextField, plain: String, containers: [bool; SCORED], is_bare: bool) {
@@ -231,14 +293,7 @@ impl Planner<'_> {
         if let Some(at) = self.known.get(&key) {
             self.leaves[*at].times += 1;
         } else if let Some(query) = self.builder.text(field, &plain, true) {
-            self.known.insert(key.clone(), self.leaves.len());
-            self.leaves.push(Leaf {
-                word: key.0,
-                written: plain,
-                is_bare,
-                times: 1,
-                source: Source::Set(Condition::Query(query)),
-            });
+            self.leaf(key, plain, false, Source::Set(Condition::Query(query)));
         }
     }
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use ingather_connector::model::fault::Fault;
 use ingather_connector::model::limits;
 
-use crate::literal;
-
 use super::edits::edits;
+use super::like::Like;
+use super::ranges::{self, NumberField, Zone};
 
 /// A query as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,14 @@ pub(super) enum Node {
     Must(Box<Node>),
     /// Words, one or more next to each other; the last may go on when `prefix`. `bare`: a word without field or quotes.
     Text { field: TextField, text: String, prefix: bool, bare: bool },
+    /// Words that are nearly this one, or look like it.
+    Like { field: TextField, like: Like, bare: bool },
+    /// One of these terms, which a word was found to stand for: never written, but made of the one above.
+    OneOf { field: TextField, written: String, terms: Vec<String>, bare: bool },
+    /// What jobs of that name sent; all whose names begin so, when `prefix`.
+    JobName { name: String, prefix: bool },
+    /// What one of these jobs sent: never written, but made of the one above.
+    Jobs(Vec<i64>),
     /// A number in a range; the end is excluded.
     Number { field: NumberField, from: Option<i64>, to: Option<i64> },
 }
@@ -55,15 +63,12 @@ pub(super) enum TextField {
     Meta(String),
 }
 
-/// Numbers that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumberField {
-    /// Bytes.
-    Size,
-    /// Last change.
-    Modified,
-    /// Creation.
-    Created,
+impl TextField {
+    /// Whether it is compared by single words, of which one can be nearly what was typed.
+    fn has_words(&self) -> bool {
+        use TextField::{Anywhere, Author, Body, Name, Path, Title};
+        matches!(self, Anywhere | Title | Body | Name | Path | Author)
+    }
 }
 
 const FIELDS: &[(&str, TextField)] = &[
@@ -77,6 +82,7 @@ const FIELDS: &[(&str, TextField)] = &[
     ("lang", TextField::Lang),
     ("ext", TextField::Ext),
 ];
+const JOB: &str = "job";
 const NUMBERS: &[(&str, NumberField)] =
     &[("size", NumberField::Size), ("modified", NumberField::Modified), ("created", NumberField::Created)];
 
@@ -114,32 +120,6 @@ pub(super) fn parse(query: &str, zone: Zone) -> Result<Parsed, Fault> {
     }
 }
 
-/// In which zone dates are asked, and what time it is there.
-#[derive(Clone, Copy, Debug)]
-pub struct Zone {
-    /// Milliseconds from 1970 to now by a clock on the wall there.
-    pub now: i64,
-    /// Milliseconds since 1970 UTC when such a clock shows so many.
-    pub to_utc: fn(i64) -> i64,
-}
-
-impl Zone {
-    /// The zone of UTC.
-    pub const fn utc(now: i64) -> Zone {
-        Zone { now, to_utc: |wall| wall }
-    }
-
-    /// A date or moment, as milliseconds since 1970 UTC; one that ends in `Z` is UTC already.
-    fn date(&self, text: &str) -> Option<Range<i64>> {
-        let wall = literal::moment(text, self.now).or_else(|| literal::date(text))?;
-        let is_utc = text.ends_with(['Z', 'z']);
-        let utc = |at| if is_utc { at } else { (self.to_utc)(at) };
-        let from = utc(wall.start);
-        // A moment stays one also where clocks are turned back.
-        Some(from..if wall.end - wall.start == 1 { from + 1 } else { utc(wall.end) })
-    }
-}
-
 impl Node {
     /// The same, wanted in any case.
     fn must(self) -> Node {
@@ -150,9 +130,10 @@ impl Node {
     }
 }
 
-/// The name that differs least from `name`, by one or two letters.
-fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let near = known.map(|known| (edits(name, known), known)).filter(|(edits, _)| *edits <= 2);
+/// The name that differs least from `name`, by one or two letters and at most half of them.
+pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let near = known.map(|known| (edits(name, known), known));
+    let near = near.filter(|(edits, known)| *edits <= 2 && edits * 2 <= known.chars().count());
     near.min_by_key(|(edits, _)| *edits).map(|(_, known)| known)
 }
 
@@ -305,6 +286,9 @@ impl<'a> Parser<'a> {
         let name = self.text[word.start..word.start + colon].to_lowercase();
         let value = word.start + colon + 1..word.end;
         let is_quoted = value.is_empty() && self.peek() == Some('"');
+        if name == JOB && (is_quoted || !value.is_empty()) {
+            return Ok(self.job(is_quoted, value));
+        }
         let number = NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
         let field = match name.strip_prefix("meta.") {
             Some(meta) if !meta.is_empty() => Some(TextField::Meta(meta.to_owned())),
@@ -327,12 +311,23 @@ impl<'a> Parser<'a> {
         }
     }
 
+    fn job(&mut self, is_quoted: bool, value: Range<usize>) -> Node {
+        if is_quoted {
+            let name = self.quoted().unwrap_or_else(|| self.text[self.bare()].to_owned());
+            return Node::JobName { name, prefix: self.takes_star() };
+        }
+        let text = &self.text[value];
+        let begins = text.strip_suffix('*');
+        Node::JobName { name: begins.unwrap_or(text).to_owned(), prefix: begins.is_some() }
+    }
+
     /// Says that a word with a colon was taken as words; of numbers such as `12:30` nobody expects anything else.
     fn note_colon(&mut self, name: &str, word: &str) {
         if name.starts_with(|first: char| first.is_numeric()) {
             return;
         }
-        let known = || FIELDS.iter().map(|(name, _)| *name).chain(NUMBERS.iter().map(|(name, _)| *name));
+        let fields = FIELDS.iter().map(|(name, _)| *name).chain([JOB]);
+        let known = || fields.clone().chain(NUMBERS.iter().map(|(name, _)| *name));
         let note = match nearest(name, known()) {
             Some(known) if known == name => {
                 format!("nothing follows `{known}:`, so that it is searched as a word")
@@ -349,6 +344,9 @@ impl<'a> Parser<'a> {
     }
 
     fn text_node(&self, field: TextField, text: &str, bare: bool) -> Result<Node, Fault> {
+        if let Some(like) = field.has_words().then(|| Like::read(text)).flatten() {
+            return Ok(Node::Like { field, like, bare });
+        }
         let trimmed = text.strip_suffix('*');
         match trimmed {
             // Of metadata it is worth knowing who has any of that name.
@@ -363,40 +361,8 @@ impl<'a> Parser<'a> {
     }
 
     fn number_node(&self, field: NumberField, value: Range<usize>) -> Result<Node, Fault> {
-        let text = &self.text[value.clone()];
-        let literal = |text: &str| match field {
-            NumberField::Size => literal::size(text),
-            NumberField::Modified | NumberField::Created => self.zone.date(text),
-        };
-        let form = match field {
-            NumberField::Size => "write a size such as `>10kb`, `<=2mb` or `1kb..2mb`",
-            _ => {
-                "write a date such as `2024`, `>2024-01`, `<=2024-01-31`, `2024-01..2024-03`, `2024-01-31T12:00`, \
-                 `today` or `>7d`"
-            }
-        };
-        let read = |text: &str| literal(text).ok_or_else(|| self.wrong(value.start, form));
-        let (from, to) = if let Some((first, last)) = text.split_once("..") {
-            let first = if first.is_empty() { None } else { Some(read(first)?.start) };
-            let last = if last.is_empty() { None } else { Some(read(last)?.end) };
-            if first.is_none() && last.is_none() {
-                return Err(self.wrong(value.start, form));
-            }
-            (first, last)
-        } else if let Some(rest) = text.strip_prefix(">=") {
-            (Some(read(rest)?.start), None)
-        } else if let Some(rest) = text.strip_prefix("<=") {
-            (None, Some(read(rest)?.end))
-        } else if let Some(rest) = text.strip_prefix('>') {
-            (Some(read(rest)?.end), None)
-        } else if let Some(rest) = text.strip_prefix('<') {
-            (None, Some(read(rest)?.start))
-        } else {
-            let range = read(text)?;
-            // One moment before now, such as `7d`, means since then.
-            let is_moment = range.end - range.start == 1 && field != NumberField::Size;
-            (Some(range.start), (!is_moment).then_some(range.end))
-        };
+        let range = ranges::read(field, &self.text[value.clone()], &self.zone);
+        let (from, to) = range.map_err(|form| self.wrong(value.start, form))?;
         Ok(Node::Number { field, from, to })
     }
 

@@ -4,18 +4,17 @@
 //! before they saturate, and its rarity is that among the entries which the user may see. Entries are met window by window,
 //! so that memory does not grow with the index.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 
+use super::best::{Best, Container};
 use super::bits::Bits;
 use super::condition::Condition;
+use super::copies;
 use super::facets::{self, Facets, SegmentCounts};
-use super::keys::{Keys, Order};
+use super::keys::{Key, Keys, Order};
 use super::visible::{SCORED, Visible};
 
 /// Occurrences of a word beyond about so many hardly count. This and the next two were measured by `cargo x search-quality`;
@@ -36,6 +35,8 @@ pub(super) struct Leaf {
     pub(super) written: String,
     /// Entries that have it may be hits because of it, and those that have all such ones come first.
     pub(super) is_bare: bool,
+    /// Whether it may be a slip: a bare word as it was typed.
+    pub(super) may_be_slip: bool,
     /// How often it was asked for.
     pub(super) times: u32,
     /// Where it is.
@@ -69,6 +70,10 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// Whether it has all bare words.
     pub(super) is_complete: bool,
+    /// Digest of its text.
+    pub(super) text: Option<i64>,
+    /// The hit before it that has the same text.
+    pub(super) copy_of: Option<DocAddress>,
 }
 
 /// What was found.
@@ -95,6 +100,8 @@ pub(super) struct Page {
     pub(super) order: Order,
     /// Whether to count by media type and job.
     pub(super) facets: bool,
+    /// Whether of hits with the same text only the best counts for the page.
+    pub(super) folds: bool,
 }
 
 /// How often a word is, and what that is worth.
@@ -197,7 +204,8 @@ pub(super) fn rank(
     page: &Page,
 ) -> tantivy::Result<Ranking> {
     let strict = wanted.strict.map(|strict| strict.matching(searcher, visible)).transpose()?;
-    let mut best = Best::new(page.offset.saturating_add(page.limit));
+    let most = page.offset.saturating_add(page.limit);
+    let mut best: Best<Key> = Best::new(most, page.folds);
     let mut ranking = Ranking::default();
     let norms = |field| (0..=u8::MAX).map(|norm| factor(field, norm, visible)).collect();
     let factors: Vec<Vec<f32>> = (0..SCORED).map(norms).collect();
@@ -212,10 +220,19 @@ pub(super) fn rank(
             keys: Keys::open(segment, page.order)?,
             facets: if page.facets { Some(SegmentCounts::open(segment)?) } else { None },
         };
-        one.run(segment.max_doc(), &mut best, &mut ranking);
+        let mut own = Best::new(most, page.folds);
+        one.run(segment.max_doc(), &mut own, &mut ranking);
+        for Container { key, address, hit } in own.sorted() {
+            let key = one.keys.across(hit.at.doc_id, key)?;
+            if best.takes(hit.is_complete, &key) {
+                best.add(Container { key, address, hit });
+            }
+        }
         counted.extend(one.facets);
     }
-    ranking.hits = best.page(page.offset);
+    ranking.hits = best.sorted().map(|container| container.hit).collect();
+    copies::tell(&mut ranking.hits);
+    ranking.hits.drain(..page.offset.min(ranking.hits.len()));
     ranking.facets = page.facets.then(|| facets::sum(counted)).transpose()?;
     Ok(ranking)
 }
@@ -331,7 +348,7 @@ struct Window {
 }
 
 impl Segment<'_> {
-    fn run(&mut self, entries: u32, best: &mut Best, ranking: &mut Ranking) {
+    fn run(&mut self, entries: u32, best: &mut Best<u128>, ranking: &mut Ranking) {
         let size = WINDOW.min(entries.next_multiple_of(64)) as usize;
         let mut window = Window {
             occurrences: vec![0.0; size],
@@ -362,7 +379,7 @@ impl Segment<'_> {
         }
     }
 
-    fn collect(&mut self, base: u32, window: &mut Window, best: &mut Best, ranking: &mut Ranking) {
+    fn collect(&mut self, base: u32, window: &mut Window, best: &mut Best<u128>, ranking: &mut Ranking) {
         let matched = self.matched;
         if self.needs_bare {
             let met = std::mem::take(&mut window.met);
@@ -375,7 +392,7 @@ impl Segment<'_> {
         }
     }
 
-    fn hit(&mut self, doc: u32, base: u32, window: &Window, best: &mut Best, ranking: &mut Ranking) {
+    fn hit(&mut self, doc: u32, base: u32, window: &Window, best: &mut Best<u128>, ranking: &mut Ranking) {
         let at = (doc - base) as usize;
         let is_complete = window.bare[at] == self.bare;
         ranking.total += 1;
@@ -385,9 +402,10 @@ impl Segment<'_> {
         }
         let score = window.scores[at];
         let key = self.keys.key(doc, score);
-        if best.takes(is_complete, key) {
-            let at = DocAddress::new(self.ordinal, doc);
-            best.add(is_complete, key, self.keys.address(doc), Ranked { at, score, is_complete });
+        if best.takes(is_complete, &key) {
+            let (at, text) = (DocAddress::new(self.ordinal, doc), self.keys.text(doc));
+            let hit = Ranked { at, score, is_complete, text, copy_of: None };
+            best.add(Container { key, address: self.keys.address(doc), hit });
         }
     }
 }
@@ -423,77 +441,5 @@ impl Window {
                 bare[at] += 1;
             }
         }
-    }
-}
-
-/// The best hits so far.
-struct Best {
-    most: usize,
-    heap: BinaryHeap<Reverse<Container>>,
-}
-
-/// Where a hit stands; larger is better. The address decides between equals, whatever stands where in the index.
-struct Container {
-    is_complete: bool,
-    key: u128,
-    address: Reverse<i64>,
-    hit: Ranked,
-}
-
-impl Container {
-    fn order(&self) -> (bool, u128, Reverse<i64>) {
-        (self.is_complete, self.key, self.address)
-    }
-}
-
-impl PartialEq for Container {
-    fn eq(&self, other: &Container) -> bool {
-        self.order() == other.order()
-    }
-}
-
-impl Eq for Container {}
-
-impl PartialOrd for Container {
-    fn partial_cmp(&self, other: &Container) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Container {
-    fn cmp(&self, other: &Container) -> std::cmp::Ordering {
-        self.order().cmp(&other.order())
-    }
-}
-
-impl Best {
-    fn new(most: usize) -> Best {
-        Best { most, heap: BinaryHeap::new() }
-    }
-
-    /// Whether a hit may be among the best; only its address can still tell.
-    fn takes(&self, is_complete: bool, key: u128) -> bool {
-        match self.heap.peek() {
-            Some(Reverse(worst)) if self.heap.len() >= self.most => {
-                (is_complete, key) >= (worst.is_complete, worst.key)
-            }
-            _ => self.most > 0,
-        }
-    }
-
-    fn add(&mut self, is_complete: bool, key: u128, address: i64, hit: Ranked) {
-        let container = Reverse(Container { is_complete, key, address: Reverse(address), hit });
-        if self.heap.len() < self.most {
-            self.heap.push(container);
-        } else if let Some(mut worst) = self.heap.peek_mut()
-            && container.0 > worst.0
-        {
-            *worst = container;
-        }
-    }
-
-    fn page(self, offset: usize) -> Vec<Ranked> {
-        let sorted = self.heap.into_sorted_vec();
-        sorted.into_iter().skip(offset).map(|Reverse(container)| container.hit).collect()
     }
 }

@@ -79,6 +79,16 @@ fn a_question_is_answered_whatever_signs_it_has() {
 }
 
 #[test]
+fn small_words_are_asked_for_when_nothing_has_the_others() {
+    let text = "The house was built and it has been there for a long time, by people who had been told of what to do.";
+    let (data, _index) =
+        filled(&[put("d/a", 1, text), put("d/b", 2, "Die Leute wohnen nicht gern dort und anders.")]);
+    assert_eq!(found(data.path(), "what was xqzwv"), ["a"]);
+    assert_eq!(found(data.path(), "what about xqzwv"), ["a"]);
+    assert_eq!(found(data.path(), "what was wohnen"), ["b"], "beside others they say nothing");
+}
+
+#[test]
 fn forms_of_a_word_are_one_word_in_every_language() {
     let mut batch: Vec<Change> = (0..20)
         .map(|n| {

@@ -9,7 +9,7 @@ use super::words::{BY_TONGUE, PLAIN};
 
 /// Version of schema, terms and stored texts. What [`super::rebuild`] reads must stay readable in all later ones:
 /// stored `body` and `kept`, and the numbers.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// Handles of the fields.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +24,12 @@ pub(super) struct Fields {
     pub(super) kept: Field,
     /// Words of the last part of the path.
     pub(super) name: Field,
-    /// Words of the path.
+    /// Words of the path below the root of the job.
     pub(super) path: Field,
+    /// What entries are ordered by when by title; a column only.
+    pub(super) title_order: Field,
+    /// What they are ordered by when by path; a column only.
+    pub(super) path_order: Field,
     /// Words of the author.
     pub(super) author: Field,
     /// Media type, whole; also a column, for facets.
@@ -48,6 +52,8 @@ pub(super) struct Fields {
     pub(super) seq: Field,
     /// Job that sent it.
     pub(super) job: Field,
+    /// Digest of the text, to find others that have the same.
+    pub(super) text: Field,
     /// Size, bytes.
     pub(super) size: Field,
     /// Last change, milliseconds since 1970.
@@ -98,6 +104,7 @@ fn words(tokenizer: &str) -> TextFieldIndexing {
 pub(super) fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let text = |tokenizer| TextOptions::default().set_indexing_options(words(tokenizer));
+    let order = || TextOptions::default().set_fast("raw");
     let column = NumericOptions::default().set_fast();
     let fields = Fields {
         id: builder.add_text_field("id", whole()),
@@ -106,6 +113,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
         name: builder.add_text_field("name", text(PLAIN)),
         path: builder.add_text_field("path", text(PLAIN)),
+        title_order: builder.add_text_field("title_order", order()),
+        path_order: builder.add_text_field("path_order", order()),
         author: builder.add_text_field("author", text(PLAIN)),
         media_type: builder.add_text_field("type", whole().set_fast("raw")),
         ext: builder.add_text_field("ext", whole()),
@@ -117,6 +126,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         version: builder.add_i64_field("version", column.clone()),
         seq: builder.add_i64_field("seq", column.clone()),
         job: builder.add_i64_field("job", column.clone()),
+        text: builder.add_i64_field("text", column.clone().set_indexed()),
         size: builder.add_u64_field("size", column.clone()),
         modified: builder.add_i64_field("modified", column.clone()),
         created: builder.add_i64_field("created", column),

@@ -13,22 +13,24 @@ use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument};
 
 use super::build::Highlights;
 use super::entry::{Columns, Stored};
-use super::filter::Rule;
 use super::home::{self, Home, Payload};
 use super::lookup::Snapshot;
 use super::plan::{Plan, Reading};
 use super::rank::{self, Page, Ranked, Ranking, Rarity};
+use super::resolve::Resolver;
 use super::schema::{FORMAT, Fields, schema};
 use super::spelling::{self, Speller};
+use super::unanswered::Unanswered;
 use super::visible::Visible;
-use super::{explain, query, snippet, trouble};
+use super::{copies, explain, query, snippet, trouble};
 
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 
 pub use super::explain::WordScore;
 pub use super::facets::{Facet, Facets};
-pub use super::query::Zone;
+pub use super::ranges::Zone;
+pub use super::sort::{Sort, SortBy};
 pub use super::spelling::Correction;
 
 /// What is asked.
@@ -48,10 +50,13 @@ pub struct SearchRequest<'a> {
     pub facets: bool,
     /// Whether to tell what makes up each score.
     pub explain: bool,
+    /// Whether of hits with the same text only the best is shown; counts are of all of them.
+    pub folds: bool,
     /// In which zone dates are asked.
     pub zone: Zone,
-    /// Only entries that this job sent.
-    pub job: Option<i64>,
+    /// Jobs that a query can name, by handle. What is told of them depends on those alone of which the user may see an
+    /// entry.
+    pub jobs: &'a [(i64, String)],
 }
 
 impl<'a> SearchRequest<'a> {
@@ -65,53 +70,10 @@ impl<'a> SearchRequest<'a> {
             sort: None,
             facets: false,
             explain: false,
+            folds: false,
             zone: Zone::utc(0),
-            job: None,
+            jobs: &[],
         }
-    }
-}
-
-/// Order of hits by a number; entries without it come last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sort {
-    /// The number.
-    pub by: SortBy,
-    /// Smallest or oldest first.
-    pub ascending: bool,
-}
-
-/// Numbers that hits can be ordered by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SortBy {
-    /// Last change.
-    Modified,
-    /// Creation.
-    Created,
-    /// Size.
-    Size,
-}
-
-impl Sort {
-    /// Reads the name of a field, such as `modified`: newest or largest first; `+modified` turns that round.
-    ///
-    /// # Errors
-    /// `Refused` with the names that there are.
-    pub fn read(text: &str) -> Result<Option<Sort>, Fault> {
-        let (name, ascending) = text.strip_prefix('+').map_or((text, false), |name| (name, true));
-        let by = match name {
-            "modified" => SortBy::Modified,
-            "created" => SortBy::Created,
-            "size" => SortBy::Size,
-            "score" if !ascending => return Ok(None),
-            _ => {
-                let message = format!(
-                    "cannot sort by `{text}`; there are score, modified, created and size, with `+` before the last \
-                     three for the smallest first"
-                );
-                return Err(Fault::refused("query", message));
-            }
-        };
-        Ok(Some(Sort { by, ascending }))
     }
 }
 
@@ -153,6 +115,10 @@ pub struct Hit {
     pub has_all_words: bool,
     /// What each word adds to the score, when asked for.
     pub explanation: Vec<WordScore>,
+    /// How many others with the same text the user may see, hits or not.
+    pub copies: usize,
+    /// The hit before it that has the same text: its URI, with the component behind `#`.
+    pub copy_of: Option<String>,
     /// A piece of the body around what matched.
     pub snippet: Snippet,
     /// Media type.
@@ -319,8 +285,12 @@ impl Searcher {
             limit: request.limit,
             order: request.sort,
             facets: request.facets,
+            folds: request.folds,
         };
         let fault = |error| self.fault(error);
+        let resolver =
+            Resolver { searcher: &searcher, fields: &self.fields, visible: &visible, jobs: request.jobs };
+        let node = resolver.resolve(node, &mut notes).map_err(|error| error.fault(&self.home.path))?;
         let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
         let mut asked = view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.home.path))?;
         if asked.ranked.total == 0 && asked.plan.has_phrases {
@@ -336,6 +306,14 @@ impl Searcher {
         let mut hits = Vec::with_capacity(ranked.hits.len());
         for ranked in ranked.hits {
             let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
+            if let Some(text) = ranked.text {
+                let same = copies::count(&searcher, self.fields.text, &visible, text).map_err(fault)?;
+                hit.copies = same.saturating_sub(1);
+            }
+            if let Some(first) = ranked.copy_of {
+                let first: TantivyDocument = searcher.doc(first).map_err(fault)?;
+                hit.copy_of = Some(Stored::of(&first, self.fields.kept_fields())?.kept.id.into_owned());
+            }
             if request.explain {
                 let words = explain::explain(&searcher, &visible, &plan.leaves, &rarity, ranked.at);
                 hit.explanation = words.map_err(fault)?;
@@ -355,11 +333,11 @@ impl Searcher {
         request: &SearchRequest<'_>,
     ) -> Result<Arc<Visible>, Fault> {
         let mut kept = self.visible.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(known) = kept.iter().find(|known| known.is_of(&request.access_filter, request.job)) {
+        if let Some(known) = kept.iter().find(|known| known.is_of(&request.access_filter)) {
             return Ok(Arc::clone(known));
         }
-        let rule = Rule { access_filter: Arc::clone(&request.access_filter), job: request.job };
-        let new = Visible::of(searcher, &self.fields, rule).map_err(|error| self.fault(error))?;
+        let access_filter = Arc::clone(&request.access_filter);
+        let new = Visible::of(searcher, &self.fields, access_filter).map_err(|error| self.fault(error))?;
         let new = Arc::new(new);
         if kept.len() >= limits::SEARCH_USERS_KEPT {
             kept.remove(0);
@@ -372,7 +350,7 @@ impl Searcher {
         &self,
         searcher: &tantivy::Searcher,
         columns: &mut HashMap<u32, Columns>,
-        Ranked { at, score, is_complete }: Ranked,
+        Ranked { at, score, is_complete, .. }: Ranked,
         highlights: &Highlights,
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
@@ -386,16 +364,17 @@ impl Searcher {
         };
         let numbers = columns.numbers(at.doc_id);
         let body = document.get_first(self.fields.body);
-        let title = if kept.title.is_empty() { kept.name() } else { &kept.title };
         Ok(Hit {
             job: numbers.job,
             job_name: kept.job_name.to_string(),
             component: kept.component(),
             uri: kept.uri().to_owned(),
-            title: title.to_owned(),
+            title: kept.shown_title().to_owned(),
             score,
             has_all_words: is_complete,
             explanation: Vec::new(),
+            copies: 0,
+            copy_of: None,
             snippet: snippet::of(
                 body.as_ref().and_then(|body| body.as_str()).unwrap_or_default(),
                 highlights,
@@ -446,36 +425,12 @@ impl View<'_> {
                 rarity = Rarity::of(searcher, visible, &plan.leaves)?;
             }
         }
+        if plan.needs_small_words(&rarity) {
+            reading.keeps_small_words = true;
+            plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+            rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+        }
         let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
         Ok(Asked { reading, plan, rarity, ranked })
-    }
-}
-
-/// Why there is no answer.
-enum Unanswered {
-    /// The query is refused.
-    Refused(Fault),
-    /// The index cannot be read.
-    Library(tantivy::TantivyError),
-}
-
-impl Unanswered {
-    fn fault(self, path: &Path) -> Fault {
-        match self {
-            Unanswered::Refused(fault) => fault,
-            Unanswered::Library(error) => trouble::fault(error, path),
-        }
-    }
-}
-
-impl From<Fault> for Unanswered {
-    fn from(fault: Fault) -> Unanswered {
-        Unanswered::Refused(fault)
-    }
-}
-
-impl From<tantivy::TantivyError> for Unanswered {
-    fn from(error: tantivy::TantivyError) -> Unanswered {
-        Unanswered::Library(error)
     }
 }

@@ -17,7 +17,7 @@ use super::tongue::Tongue;
 use super::visible::{Visible, scored};
 use super::words;
 
-use crate::language::is_unspaced;
+use crate::language::{beginning, is_unspaced};
 
 /// Shorter words are not corrected, letters, and nothing is corrected to them: everything is near to them.
 const LETTERS_MIN: usize = 4;
@@ -153,10 +153,6 @@ impl Speller<'_> {
         let document: TantivyDocument = self.searcher.doc(found.example)?;
         let body = document.get_first(self.fields.body);
         let body = body.as_ref().and_then(|body| body.as_str()).unwrap_or_default();
-        let mut end = body.len().min(LOOKED_BYTES);
-        while !body.is_char_boundary(end) {
-            end -= 1;
-        }
         let kept = Stored::of(&document, self.fields.kept_fields()).ok();
         let (title, name) =
             kept.as_ref().map_or(("", ""), |stored| (&*stored.kept.title, stored.kept.name()));
@@ -164,7 +160,11 @@ impl Speller<'_> {
             .as_ref()
             .and_then(|stored| stored.kept.language.as_deref())
             .map_or(Tongue::PLAIN, Tongue::of_code);
-        let texts = [(title, tongue), (&body[..end], Tongue::of_marked(body)), (name, Tongue::PLAIN)];
+        let texts = [
+            (title, tongue),
+            (beginning(body, LOOKED_BYTES), Tongue::of_marked(body)),
+            (name, Tongue::PLAIN),
+        ];
         Ok(texts.into_iter().find_map(|(text, tongue)| {
             let mut analyzer = words::for_queries(tongue);
             let mut stream = analyzer.token_stream(text);

@@ -347,8 +347,6 @@ fn hits_are_sorted_counted_and_kept_to_a_job() {
         [("text/plain", 3), ("text/html", 1)].map(|(value, count)| Facet { value: value.to_owned(), count });
     assert_eq!(facets.media_types, expected);
     assert_eq!(facets.jobs, [Facet { value: 2, count: 3 }, Facet { value: 1, count: 1 }]);
-    let of_job = SearchRequest { job: Some(2), ..request("word", AccessFilter::All) };
-    assert_eq!(names(&results(data.path(), &of_job)), ["b", "c", "d"]);
 }
 
 #[test]

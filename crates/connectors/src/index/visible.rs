@@ -9,7 +9,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, SegmentReader};
 
 use super::bits::Bits;
-use super::filter::{Judge, Rule};
+use super::filter::Judge;
 use super::schema::Fields;
 use super::tongue::Tongue;
 
@@ -23,7 +23,7 @@ pub(super) fn scored(fields: &Fields) -> [Field; SCORED] {
 
 /// What one user sees of one commit.
 pub(super) struct Visible {
-    rule: Rule,
+    access_filter: Arc<AccessFilter>,
     /// The entries, by segment.
     pub(super) segments: Vec<Bits>,
     /// How many there are.
@@ -36,13 +36,22 @@ pub(super) struct Visible {
 
 impl Visible {
     /// Looks at every entry once.
-    pub(super) fn of(searcher: &Searcher, fields: &Fields, rule: Rule) -> tantivy::Result<Visible> {
-        let mut visible =
-            Visible { rule, segments: Vec::new(), count: 0, lengths: [0.0; SCORED], tongues: Vec::new() };
+    pub(super) fn of(
+        searcher: &Searcher,
+        fields: &Fields,
+        access_filter: Arc<AccessFilter>,
+    ) -> tantivy::Result<Visible> {
+        let mut visible = Visible {
+            access_filter,
+            segments: Vec::new(),
+            count: 0,
+            lengths: [0.0; SCORED],
+            tongues: Vec::new(),
+        };
         let mut words = [(0u64, 0u64); SCORED];
         let mut tongues = BTreeSet::new();
         for segment in searcher.segment_readers() {
-            let seen = seen(segment, &visible.rule)?;
+            let seen = seen(segment, &visible.access_filter)?;
             visible.count += seen.count();
             for (field, (sum, with)) in scored(fields).into_iter().zip(&mut words) {
                 let Some(norms) = segment.fieldnorms_readers().get_field(field)? else { continue };
@@ -61,14 +70,25 @@ impl Visible {
     }
 
     /// Whether this is what such a search may see.
-    pub(super) fn is_of(&self, access_filter: &Arc<AccessFilter>, job: Option<i64>) -> bool {
-        Arc::ptr_eq(&self.rule.access_filter, access_filter) && self.rule.job == job
+    pub(super) fn is_of(&self, access_filter: &Arc<AccessFilter>) -> bool {
+        Arc::ptr_eq(&self.access_filter, access_filter)
+    }
+
+    /// Handles of the jobs that sent the entries.
+    pub(super) fn jobs(&self, searcher: &Searcher) -> tantivy::Result<BTreeSet<i64>> {
+        let mut jobs = BTreeSet::new();
+        for (segment, seen) in searcher.segment_readers().iter().zip(&self.segments) {
+            if let Some(column) = segment.fast_fields().column_opt::<i64>("job")? {
+                jobs.extend(seen.within(0, u32::MAX).filter_map(|doc| column.first(doc)));
+            }
+        }
+        Ok(jobs)
     }
 }
 
-fn seen(segment: &SegmentReader, rule: &Rule) -> tantivy::Result<Bits> {
+fn seen(segment: &SegmentReader, access_filter: &Arc<AccessFilter>) -> tantivy::Result<Bits> {
     let mut seen = Bits::none(segment.max_doc());
-    let judge = Judge::open(rule, segment)?;
+    let judge = Judge::open(access_filter, segment)?;
     let passes = |doc: &u32| judge.as_ref().is_none_or(|judge| judge.passes(*doc));
     segment.doc_ids_alive().filter(passes).for_each(|doc| seen.insert(doc));
     Ok(seen)

@@ -1,11 +1,11 @@
 //! How text becomes terms: words, pairs of characters where words have no spaces, stems by language, accents folded.
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, BoxTokenStream, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
     TokenizerManager,
 };
 
-use crate::language::is_unspaced;
+use crate::language::{beginning, is_unspaced};
 
 use super::tongue::Tongue;
 
@@ -15,6 +15,8 @@ pub(super) const PLAIN: &str = "ingather_plain";
 pub(super) const BY_TONGUE: &str = "ingather_tongue";
 /// Longer words are not text; they are not indexed, bytes.
 const WORD_BYTES_MAX: usize = 128;
+/// Beginning of a text that it is ordered by, bytes.
+const ORDER_BYTES_MAX: usize = 1_024;
 
 /// Registers our tokenizers under their names.
 pub(super) fn register(manager: &TokenizerManager) {
@@ -44,6 +46,17 @@ pub(super) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(usize, Stri
         terms.push((token.position, token.text.clone()));
     }
     terms
+}
+
+/// What a text is ordered by among others: the same letters, whatever their case and accents.
+pub(super) fn for_order(text: &str) -> String {
+    let text = beginning(text, ORDER_BYTES_MAX);
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let plain: String = text.chars().filter(|c| !is_combining(*c)).flat_map(char::to_lowercase).collect();
+    let mut folding = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build();
+    terms(&mut folding, &plain).pop().map(|(_, folded)| folded).unwrap_or_default()
 }
 
 /// Chooses the analyzer by the mark that [`Tongue::mark`] put before the text.
@@ -176,6 +189,43 @@ impl TokenStream for WordStream<'_> {
     }
 }
 
+/// The next word from `from` on in a script that puts spaces between words, as [`Words`] cuts them.
+pub(super) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_part = |c: char| (c.is_alphanumeric() || is_combining(c)) && !is_unspaced(c);
+    let mut at = from;
+    loop {
+        let first = *bytes.get(at)?;
+        if first.is_ascii_alphanumeric() {
+            break;
+        }
+        if first.is_ascii() {
+            at += 1;
+            continue;
+        }
+        let character = text[at..].chars().next()?;
+        if is_part(character) && !is_combining(character) {
+            break;
+        }
+        at += character.len_utf8();
+    }
+    let begins = at;
+    while at < bytes.len() {
+        if bytes[at].is_ascii() {
+            if !bytes[at].is_ascii_alphanumeric() {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        match text[at..].chars().next() {
+            Some(character) if is_part(character) => at += character.len_utf8(),
+            _ => break,
+        }
+    }
+    Some(begins..at)
+}
+
 /// Accents and other marks that follow their letter.
 fn is_combining(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
@@ -200,6 +250,14 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_ordered_by_their_letters() {
+        let mut titles = ["Zebra", "über", "Uhr", "apfel", "E\u{301}te\u{301}", "Äpfel"];
+        titles.sort_by_key(|title| for_order(title));
+        assert_eq!(titles, ["apfel", "Äpfel", "E\u{301}te\u{301}", "über", "Uhr", "Zebra"]);
+        assert_eq!(for_order(&"ü".repeat(1_000)).len(), 512, "cut between letters, each then one byte");
+    }
+
+    #[test]
     fn runs_without_spaces_become_pairs() {
         assert_eq!(words("東京都 a"), ["東京", "京都", "a"]);
         assert_eq!(words("x東y京"), ["x", "東", "y", "京"]);
@@ -211,6 +269,26 @@ mod tests {
     fn the_index_also_knows_the_end_of_a_run() {
         let ends = terms(&mut analyzer(Tongue::PLAIN, true), "東京 a");
         assert_eq!(ends, [(0, "東京".to_owned()), (1, "京".to_owned()), (2, "a".to_owned())]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,東京ｱ\u{e01}ж-]{0,30}") {
+            let mut analyzer = for_queries(Tongue::PLAIN);
+            let mut stream = analyzer.token_stream(&text);
+            let mut told = Vec::new();
+            while stream.advance() {
+                let range = stream.token().offset_from..stream.token().offset_to;
+                if !text[range.clone()].starts_with(is_unspaced) {
+                    told.push(range);
+                }
+            }
+            let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+            while let Some(word) = next_spaced(&text, found.last().map_or(0, |last| last.end)) {
+                found.push(word);
+            }
+            proptest::prop_assert_eq!(found, told);
+        }
     }
 
     #[test]

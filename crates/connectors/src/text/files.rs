@@ -10,6 +10,8 @@ use ingather_connector::transform::{Audience, Verdict};
 use ingather_extract::pictures::Sight;
 use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
 
+use crate::language;
+
 use super::{Container, FORM, Form, PartsAs, TextSettings};
 
 /// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
@@ -174,6 +176,11 @@ fn fill(record: &mut Record, mut found: Extracted) {
     if let Some(authors) = found.fields.remove("author") {
         record.author = Some(authors.join(", "));
     }
+    // The first that is one: templates leave empty ones, and the rest stays to be asked for as a field.
+    if record.language.is_none() {
+        let named = found.fields.get("language").into_iter().flatten();
+        record.language = named.filter_map(|text| language::named(text)).map(str::to_owned).next();
+    }
     // Fields of the source, such as the name, stand before those that a document tells of itself.
     for (name, values) in found.fields {
         record.fields.entry(name).or_insert(values);
@@ -299,7 +306,9 @@ mod tests {
             reason: Some("cut".to_owned()),
             ..Extracted::default()
         };
-        for (name, value) in [("title", "T"), ("author", "Ann"), ("name", "other"), ("subject", "s")] {
+        for (name, value) in
+            [("title", "T"), ("author", "Ann"), ("name", "other"), ("subject", "s"), ("language", "de-CH")]
+        {
             found.fields.insert(name.to_owned(), vec![value.to_owned()]);
         }
         let mut record = Record { title: "a.zip".to_owned(), ..Record::default() };
@@ -313,6 +322,7 @@ mod tests {
             (&vec!["a.zip".to_owned()], &vec!["s".to_owned()])
         );
         assert_eq!(record.fields["extraction"], ["cut"]);
+        assert_eq!(record.language.as_deref(), Some("de"), "what a document names is obeyed");
     }
 
     #[test]

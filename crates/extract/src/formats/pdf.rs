@@ -228,6 +228,9 @@ pub(super) mod tests {
         assert_eq!((page.field("title"), page.field("author")), (Some("The title"), Some("Ann")));
         assert_eq!(page.field("created"), Some("2024-01-31T12:00:00Z"));
         assert_eq!(page.field("pages"), Some("1"));
+        assert_eq!(page.field("language"), None);
+        let named = extract("a.pdf", &pdf(content, "/Lang(de-AT)", &[]));
+        assert_eq!(named.field("language"), Some("de-AT"));
     }
 
     /// The same file with a font that says what its letters mean.

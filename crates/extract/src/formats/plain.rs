@@ -41,11 +41,16 @@ pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
 
 /// The text between tags.
 pub(crate) fn xml(input: Input, sink: &mut TextSink<'_>) -> Outcome {
-    let mut title = None;
+    let (mut title, mut is_root) = (None, true);
     let outcome = xml::walk(input, |met| {
         match met {
             Met::Open(tag) => {
                 sink.space();
+                if std::mem::take(&mut is_root)
+                    && let Some(language) = tag.attribute("lang")
+                {
+                    sink.field("language", &language);
+                }
                 if tag.name() == "title" && title.is_none() {
                     title = Some((String::new(), true));
                 }
@@ -98,6 +103,8 @@ mod tests {
         let extracted = extract("a.xml", b"<?xml version='1.0'?><a><title>T</title><b>one</b><b>two</b></a>");
         assert_eq!(extracted.text.split_whitespace().collect::<Vec<_>>(), ["T", "one", "two"]);
         assert_eq!(extracted.field("title"), Some("T"));
+        let named = extract("a.xml", b"<?xml version='1.0'?><a xml:lang='fr'><b xml:lang='en'>one</b></a>");
+        assert_eq!(named.field("language"), Some("fr"));
         let cut = extract("a.xml", b"<?xml version='1.0'?><a><b>one</b><b");
         assert!(cut.text.contains("one"));
     }

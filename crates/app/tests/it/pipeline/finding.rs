@@ -146,3 +146,123 @@ fn an_answer_stays_the_same_byte_for_byte_when_hidden_files_change() {
     assert_eq!(sandbox.synced(&[]).get("added"), 40);
     assert_eq!(ask(), before);
 }
+
+#[test]
+fn a_job_is_named_in_a_question_and_a_closed_one_is_as_one_that_is_not_there() {
+    let sandbox = filled();
+    let closed = sandbox.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::write(closed.join("c.txt"), "travel in secret").unwrap();
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o700)).unwrap();
+    sandbox.run(&["sync", closed.to_str().unwrap(), "--name", "secrets"]).exits(0);
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    assert_eq!(documents("travel job:secrets"), ["c.txt"]);
+    assert_eq!(documents("travel -job:secr*").len(), 2);
+    let ask = |name: &str| sandbox.run(&["search", &format!("job:{name}"), "--as", ORDINARY]).exits(0);
+    let (hidden, unknown) = (ask("secrets"), ask("secretz"));
+    assert!(hidden.err.contains("you see nothing of a job named `secrets`"), "{hidden:?}");
+    assert_eq!(hidden.err.replace("secrets", "secretz"), unknown.err);
+    assert_eq!((hidden.out.as_str(), unknown.out.as_str()), ("", ""));
+}
+
+#[test]
+fn words_with_gaps_and_nearly_typed_ones_find_those_that_are_like_them() {
+    let sandbox = filled();
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    assert_eq!(documents("tr*vel"), ["both.txt", "travel.txt"]);
+    assert_eq!(documents("+c?sts"), ["both.txt"]);
+    assert_eq!(documents("oth?r AND kinds~"), ["other.txt"]);
+}
+
+#[test]
+fn hits_are_ordered_by_title_and_path() {
+    let sandbox = Sandbox::sqlite();
+    for (name, text) in [("b/Alpha.txt", "one"), ("a/gamma.txt", "two"), ("c/beta.txt", "three")] {
+        sandbox.write(name, text);
+    }
+    sandbox.synced(&[]);
+    let order = |sort: &str| -> Vec<String> {
+        let page = |offset: &str| {
+            let arguments =
+                ["search", "*", "--all", "--json", "--sort", sort, "--limit", "2", "--offset", offset];
+            sandbox.run(&arguments).exits(0).json()
+        };
+        let lines = [page("0"), page("2")].concat();
+        lines.iter().map(|line| line["document"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(order("title"), ["b/Alpha.txt", "c/beta.txt", "a/gamma.txt"]);
+    assert_eq!(order("-title"), ["a/gamma.txt", "c/beta.txt", "b/Alpha.txt"]);
+    assert_eq!(order("path"), ["a/gamma.txt", "b/Alpha.txt", "c/beta.txt"]);
+    sandbox
+        .run(&["search", "*", "--all", "--sort", "name"])
+        .refuses(2, &["cannot sort by `name`", "title and path"]);
+}
+
+#[test]
+fn a_path_is_asked_as_people_type_it() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("finance/2024/plan.txt", "alpha");
+    sandbox.write("wiki/plan.txt", "beta");
+    sandbox.synced(&[]);
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    let root = sandbox.root();
+    let above = root.file_name().unwrap().to_str().unwrap();
+    assert_eq!(documents(&format!("path:\"{above}\"")), Vec::<String>::new(), "the root is the same for all");
+    assert_eq!(documents("path:finance/2024"), ["finance/2024/plan.txt"]);
+    let told = sandbox.run(&["search", "alpha", "--all", "--json"]).exits(0).json();
+    let shown = told[0]["path"].as_str().unwrap();
+    assert_eq!(
+        documents(&format!("path:\"{shown}\"")),
+        ["finance/2024/plan.txt"],
+        "what a hit shows can be asked"
+    );
+    assert_eq!(documents(&format!("path:\"{}/finance\"", root.display())), ["finance/2024/plan.txt"]);
+}
+
+#[test]
+fn the_same_text_is_shown_once_with_its_copies() {
+    let sandbox = Sandbox::sqlite();
+    for name in ["a.txt", "b.txt", "closed/c.txt", "closed/d.txt"] {
+        sandbox.write(name, "travel costs of the office");
+    }
+    sandbox.write("other.txt", "travel by train");
+    std::fs::set_permissions(sandbox.root().join("closed"), PermissionsExt::from_mode(0o700)).unwrap();
+    sandbox.synced(&[]);
+    let shown = |arguments: &[&str]| {
+        let answer = sandbox.run(&[&["search", "travel costs"], arguments].concat()).exits(0);
+        let places = answer.out.lines().filter(|line| line.ends_with(".txt")).count();
+        (places, answer.out.lines().find(|line| line.starts_with("  and ")).map(str::to_owned), answer.err)
+    };
+    let (places, copies, told) = shown(&["--all"]);
+    assert_eq!((places, copies.as_deref()), (2, Some("  and 3 copies")));
+    assert!(
+        told.contains("2 of 5 found: 4 with all words, 1 with some") && told.contains("--all-copies"),
+        "{told}"
+    );
+    let (places, copies, _) = shown(&["--as", ORDINARY]);
+    assert_eq!((places, copies.as_deref()), (2, Some("  and 1 copy")), "what is closed is no copy");
+    let (places, copies, _) = shown(&["--all", "--all-copies"]);
+    assert_eq!((places, copies), (5, None));
+    let lines = sandbox.run(&["search", "costs", "--as", ORDINARY, "--json"]).exits(0).json();
+    let copies: Vec<_> =
+        lines.iter().map(|line| (line["copies"].as_u64(), line["copy_of"].as_str())).collect();
+    assert_eq!(copies, [(Some(1), None), (Some(1), lines[0]["uri"].as_str())]);
+}
+
+#[test]
+fn the_language_that_a_document_or_a_job_names_is_obeyed() {
+    let sandbox = Sandbox::sqlite();
+    // Too short to tell anything by itself.
+    sandbox.write("page.html", "<!DOCTYPE html><html lang='de-AT'><body>Häuser</body></html>");
+    sandbox.write("strict.html", "<!DOCTYPE html><html xml:lang='deu'><body>Häuser</body></html>");
+    sandbox.write("untold.html", "<!DOCTYPE html><html><body>Häuser</body></html>");
+    sandbox.synced(&[]);
+    let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
+    assert_eq!(documents("+Haus"), ["page.html", "strict.html"]);
+    assert_eq!(documents("lang:de"), ["page.html", "strict.html"]);
+    let pipeline = sandbox.path().join("pipeline.toml");
+    let stages = "[[stages]]\ntransform = \"text\"\n\n[[stages]]\ntransform = \"language\"\nsettings = { otherwise = \"de\" }\n";
+    std::fs::write(&pipeline, stages).unwrap();
+    sandbox.synced(&["--pipeline", pipeline.to_str().unwrap(), "--update"]);
+    assert_eq!(documents("+Haus").len(), 3, "the job says what the text does not tell");
+}

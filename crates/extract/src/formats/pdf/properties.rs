@@ -4,7 +4,7 @@ use hayro_syntax::Pdf;
 use hayro_syntax::metadata::Metadata;
 use hayro_syntax::object::{DateTime, Dict, Stream};
 
-use super::words;
+use super::{text_of, words};
 use crate::dates;
 use crate::page::TextSink;
 use crate::xml::{self, Go, Met};
@@ -29,6 +29,11 @@ pub(super) fn read(pdf: &Pdf, catalog: &Dict<'_>, page: &mut TextSink<'_>) {
         if let Some(date) = date.as_ref().and_then(date_text) {
             page.field(field, &date);
         }
+    }
+    // What readers aloud go by counts before the packet, which programs copy from file to file.
+    let language = text_of(catalog, "Lang");
+    if !language.is_empty() {
+        page.field("language", &language);
     }
     if let Some(packet) = catalog.get::<Stream<'_>>("Metadata").and_then(|stream| stream.decoded().ok()) {
         xmp(&packet, page);
