@@ -9,7 +9,7 @@ use self::marks::{Looks, Writer};
 use super::container::Storage;
 use super::protection::{self, old::Key};
 use super::{narrow, u16_at, u32_at, utf16};
-use crate::formats::rtf::charset;
+use crate::decode::codepages::charset;
 use crate::page::{Outcome, ParseError, TextSink};
 
 /// Version of the format from which on text may have sixteen bits (Word 97).
