@@ -31,7 +31,7 @@ pub use self::files::{read_files_with, readers_in_force};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "6",
+    version: "7",
     schema: settings::schema_of::<TextSettings>,
     open,
 };

@@ -12,6 +12,7 @@ mod isolation;
 mod little_endian;
 pub mod markdown;
 pub mod names;
+mod numbering;
 mod page;
 pub mod pictures;
 mod xml;
