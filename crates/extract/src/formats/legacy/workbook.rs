@@ -1,6 +1,7 @@
 //! Excel before 2007 ([MS-XLS]), back to its second version: records of globals, sheets and charts.
 
 mod grid;
+mod links;
 mod records;
 mod strings;
 
@@ -237,6 +238,11 @@ impl Sheet {
                 self.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding), sink);
             }
             0x1c => self.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding), sink),
+            0x1b8 => {
+                if let Some(target) = links::target(&record.pieces.concat(), book.encoding) {
+                    self.line(&target, sink);
+                }
+            }
             0x14 | 0x15 => {
                 self.grid.end(sink);
                 sheet_header(&text(data, book.modern, !book.modern, book.encoding), sink);
