@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::packages::{self, Package};
 use crate::tree::Tree;
 
+mod circle;
 mod cited;
 mod clock;
 mod edges;
@@ -50,6 +51,7 @@ const RULES: &[(&str, Rule)] = &[
     ("file-name", naming::file_names),
     ("edge", edges::edges),
     ("heavy-library", edges::heavy),
+    ("circle", circle::circles),
     ("markdown-path", markdown::paths),
     ("map", markdown::map),
     ("expect-not-allow", leftovers::allows),

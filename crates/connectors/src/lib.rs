@@ -22,7 +22,7 @@ pub use journal::lines::schema as journal_schema;
 pub use journal::share_journals;
 pub use journal::snapshot::{Part as JournalPart, Summary as JournalSummary, snapshot as journal_snapshot};
 pub use stages::ocr::read_pictures_with;
-pub use text::{read_files_with, readers_in_force};
+pub use text::{passwords_in, read_files_with, readers_in_force};
 
 /// Bytes as people write them: a number, or one with a unit such as `10kb` or `1.5MiB` (1,024 each).
 pub fn bytes(text: &str) -> Option<u64> {

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "tika")]
 pub(crate) use self::files::take;
 pub use self::files::{read_files_with, readers_in_force};
+pub use self::passwords::passwords_in;
 
 /// The `text` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
@@ -62,7 +63,7 @@ pub(crate) struct TextSettings {
     form: Form,
     /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
     /// written: whoever may read the data directory can read them. No answer of the program shows them.
-    #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = 1_024)))]
+    #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = limits::PASSWORD_BYTES_MAX)))]
     passwords: Vec<String>,
     /// A file with a password in each line, tried after those before: a whole path, and nobody but its owner may read it. Only the
     /// path is kept with the job; the file is read when a run begins.

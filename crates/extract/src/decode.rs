@@ -1,5 +1,6 @@
 //! Bytes to text, piece by piece: byte order marks, UTF-8, then the best guess; malformed bytes become U+FFFD.
 
+pub(crate) mod codepages;
 mod ebcdic;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -18,6 +19,11 @@ pub fn is_binary(head: &[u8]) -> bool {
     let odd = |byte: u8| ((byte < 0x20) & (byte.wrapping_sub(8) > 5) & (byte != 0x1b)) | (byte == 0x7f);
     let odd_bytes = |block: &[u8]| usize::from(block.iter().map(|byte| u8::from(odd(*byte))).sum::<u8>());
     head.contains(&0) || head.chunks(255).map(odd_bytes).sum::<usize>() * CONTROL_SHARE > head.len()
+}
+
+/// Without control characters, which are nobody's words, take six bytes each in an answer, and are orders to a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// With this many good characters beyond ASCII for each bad one, UTF-8 is damaged and not another charset.

@@ -291,11 +291,6 @@ pub fn is_text(media: &str) -> bool {
     !MARKUP.contains(&media)
 }
 
-/// Whether there is a reader for documents of this type.
-pub fn is_readable(media: &str) -> bool {
-    crate::formats::is_known(media)
-}
-
 /// What is said of a document whose type has no reader.
 pub(crate) fn unsupported(media: &str) -> String {
     match UNREAD.iter().find(|(known, _)| media.starts_with(known)) {

@@ -8,6 +8,7 @@ mod mail;
 mod media;
 mod odf;
 mod office;
+mod ole;
 mod pdf;
 mod plain;
 mod rtf;
@@ -61,8 +62,8 @@ const READERS: &[(&str, Reader)] = &[
     ("text/", plain::read),
 ];
 
-/// Whether a reader, or one of those for what comes in a ZIP file, takes this type.
-pub(crate) fn is_known(media: &str) -> bool {
+/// Whether there is a reader for documents of this type: one of the table, or one for what comes in a ZIP file.
+pub fn is_readable(media: &str) -> bool {
     let zipped = [
         detect::ZIP,
         "application/java-archive",

@@ -9,8 +9,10 @@ pub mod detect;
 mod formats;
 mod input;
 mod isolation;
+mod little_endian;
 pub mod markdown;
 pub mod names;
+mod numbering;
 mod page;
 pub mod pictures;
 mod xml;
@@ -19,7 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use formats::holds_documents;
+pub use formats::{holds_documents, is_readable};
 pub use input::Input;
 pub use isolation::confine::{self, InForce};
 pub use isolation::pool::{Pool, Settings};
@@ -153,7 +155,7 @@ impl Default for Limits {
 
 /// Reads a document in this process: only for what runs inside a child, and for tests.
 pub fn extract(request: &Request, input: Input) -> Extracted {
-    let budget = page::Budget::new(request, &input);
+    let budget = page::Budget::new(request, &input, formats::read);
     let mut page = page::TextSink::new(&budget, 0, &request.name);
     formats::read(&mut page, request.declared.as_deref(), input);
     let mut found = page.finish();

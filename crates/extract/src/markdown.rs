@@ -2,7 +2,7 @@
 
 use ingather_model::limits;
 
-use crate::{decode, page};
+use crate::decode;
 
 /// What stands before and after the number of a page.
 const PAGE: (&str, &str) = ("<!-- page ", " -->");
@@ -38,7 +38,7 @@ pub fn title(text: &str) -> Option<String> {
             (None, None) => {
                 let title = line.strip_prefix("# ").map(|title| title.trim_end_matches('#').trim());
                 let title = title
-                    .map(|title| page::clean(&title[..decode::boundary(title, limits::TITLE_BYTES_MAX)]));
+                    .map(|title| decode::clean(&title[..decode::boundary(title, limits::TITLE_BYTES_MAX)]));
                 if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
                     return Some(title.trim().to_owned());
                 }

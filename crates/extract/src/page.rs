@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use ingather_model::limits;
 
+use crate::decode::{boundary, clean};
 use crate::input::{Eyes, Scratch, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
@@ -52,7 +53,12 @@ pub(crate) struct Budget {
     scratch: Option<Rc<Scratch>>,
     /// Who looks at pictures.
     eyes: Option<Rc<Eyes>>,
+    /// Reads what is found inside.
+    read: ReadPart,
 }
+
+/// Reads a document or part: a page knows no reader, as readers know pages. Takes the declared media type.
+pub(crate) type ReadPart = fn(&mut TextSink<'_>, Option<&str>, Input);
 
 /// What came out of compression may be this large whatever the ratio: small files compress well.
 const EXPANDED_BYTES_ALWAYS: u64 = 64 << 20;
@@ -68,7 +74,7 @@ const FIELD_VALUES_MAX: usize = 256;
 const FIELDS_MAX: usize = 512;
 
 impl Budget {
-    pub(crate) fn new(request: &Request, input: &Input) -> Self {
+    pub(crate) fn new(request: &Request, input: &Input, read: ReadPart) -> Self {
         let limits = request.limits.clone();
         let expanded =
             input.len().saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
@@ -82,6 +88,7 @@ impl Budget {
             facts: Cell::new(FACTS_BYTES_MAX),
             scratch: input.scratch(),
             eyes: input.eyes().filter(|_| request.options.pictures),
+            read,
             limits,
         }
     }
@@ -179,11 +186,6 @@ impl<R: Read> Read for Expanding<'_, R> {
     }
 }
 
-/// Without control characters, which are nobody's words, take six bytes each in an answer, and are orders to a terminal.
-pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 /// The name of a part that has none, by how many parts come before it.
 fn made_up(before: usize) -> String {
     format!("part {}", before + 1)
@@ -272,7 +274,7 @@ impl<'b> TextSink<'b> {
             true => text,
             false => {
                 self.reason("the text is longer than is kept; the rest was cut off");
-                &text[..crate::decode::boundary(text, left)]
+                &text[..boundary(text, left)]
             }
         };
         self.budget.text.set(if kept.len() < text.len() { 0 } else { left - kept.len() });
@@ -330,7 +332,7 @@ impl<'b> TextSink<'b> {
     /// Adds a value to a field; empty and repeated ones are left out.
     pub(crate) fn field(&mut self, name: &str, value: &str) {
         let value = value.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        let value = &value[..crate::decode::boundary(value, FIELD_BYTES_MAX)];
+        let value = &value[..boundary(value, FIELD_BYTES_MAX)];
         if value.is_empty() || (self.out.fields.len() >= FIELDS_MAX && !self.out.fields.contains_key(name)) {
             return;
         }
@@ -363,7 +365,8 @@ impl<'b> TextSink<'b> {
 
     /// Opens a part and reads it. An empty name is made up from the part's number.
     pub(crate) fn part(&mut self, name: &str, declared: Option<&str>, input: impl Into<Input>) {
-        self.part_by(name, |page| crate::formats::read(page, declared, input.into()));
+        let read = self.budget.read;
+        self.part_by(name, |page| read(page, declared, input.into()));
     }
 
     /// Adds a part that `read` fills.
@@ -373,7 +376,8 @@ impl<'b> TextSink<'b> {
 
     /// Opens a part whose name a program made, such as `image1.png`: the name is no text.
     pub(crate) fn inner(&mut self, name: &str, input: impl Into<Input>) {
-        self.inner_by(name, |page| crate::formats::read(page, None, input.into()));
+        let read = self.budget.read;
+        self.inner_by(name, |page| read(page, None, input.into()));
     }
 
     /// Adds a part whose name a program made, and that `read` fills.
@@ -397,7 +401,7 @@ impl<'b> TextSink<'b> {
             self.broken_off("it has more parts than are read; the rest was left out");
             return;
         };
-        let name = clean(&name[..crate::decode::boundary(name, NAME_BYTES_MAX)]);
+        let name = clean(&name[..boundary(name, NAME_BYTES_MAX)]);
         let name = match name.trim() {
             "" => None,
             name if self.budget.take_facts(name.len()) => Some(name.to_owned()),
@@ -455,7 +459,7 @@ mod tests {
     #[test]
     fn names_and_fields_are_bounded_together() {
         let request = Request { name: "a".to_owned(), ..Request::default() };
-        let budget = Budget::new(&request, &Input::memory(Vec::new()));
+        let budget = Budget::new(&request, &Input::memory(Vec::new()), |_, _, _| ());
         let mut page = TextSink::new(&budget, 0, "a");
         for part in 0..1_000 {
             page.part_by(&"n".repeat(5_000), |page| {

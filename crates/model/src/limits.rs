@@ -280,8 +280,10 @@ pub const STORE_ANSWER_MS_MAX: u64 = 330_000;
 pub const STORE_STATEMENT_MS_MAX: u64 = 300_000;
 /// Longest wait of a statement for what somebody else has locked, milliseconds.
 pub const STORE_LOCK_MS_MAX: u64 = 60_000;
-/// Bytes of a file with passwords.
+/// Bytes of a file with passwords: more than all of them together take.
 pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of one password. No format has longer ones, and each is copied for every document.
+pub const PASSWORD_BYTES_MAX: usize = 1_024;
 /// Documents that are counted when a search says how many of a job wait to be sent again.
 pub const RESENDS_COUNTED_MAX: i64 = 100_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output

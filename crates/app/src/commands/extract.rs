@@ -107,22 +107,13 @@ fn open(path: &Path) -> std::io::Result<File> {
 
 /// The passwords in a file, one in each line.
 fn passwords(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!(
-            "{} cannot be read: {}; name a text file with a password in each line",
-            path.display(),
-            exit::in_words(&error)
-        ))
-    })?;
-    let passwords: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-    if passwords.len() > limits::EXTRACT_PASSWORDS_MAX {
-        let most = limits::EXTRACT_PASSWORDS_MAX;
-        return Err(Failure::usage(format!(
-            "{} has more than {most} passwords; leave some out",
-            path.display()
-        )));
+    let named = |what: String| Failure::usage(format!("{} {what}", written(path)));
+    let advice = "name a text file with a password in each line";
+    let file = File::open(path).map_err(|error| named(format!("cannot be read: {}; {advice}", exit::in_words(&error))))?;
+    match ingather_connectors::passwords_in(file).map_err(named)? {
+        none if none.is_empty() => Err(named(format!("has no password; {advice}"))),
+        passwords => Ok(passwords),
     }
-    Ok(passwords)
 }
 
 /// One file or part as an object; a title is one value, other fields are lists.

@@ -8,7 +8,7 @@ use ingather_connector::model::fault::{Fault, Reason};
 use ingather_connector::model::limits;
 use ingather_connector::transform::{Audience, Verdict};
 use ingather_extract::pictures::Sight;
-use ingather_extract::{Extracted, InForce, Loss, Pool, Request, detect};
+use ingather_extract::{Extracted, InForce, Loss, Pool, Request};
 
 use crate::language;
 
@@ -39,7 +39,9 @@ pub(super) fn read(
     parts: &mut Parts,
 ) -> Result<Verdict, Fault> {
     let media = record.media_type.clone().unwrap_or_default();
-    let Some(pool) = READERS.get().filter(|_| detect::is_readable(&media)) else { return Ok(Verdict::Pass) };
+    let Some(pool) = READERS.get().filter(|_| ingather_extract::is_readable(&media)) else {
+        return Ok(Verdict::Pass);
+    };
     let mut request = Request {
         name: name.to_owned(),
         declared: Some(media),

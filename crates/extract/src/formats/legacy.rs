@@ -14,12 +14,11 @@ mod workbook;
 
 use std::collections::HashSet;
 
-use encoding_rs::Encoding;
-
 pub(crate) use self::container::MAGIC;
 use self::container::{Container, Storage};
-pub(crate) use self::workbook::packed_number;
 use crate::Input;
+use crate::decode::codepages::{codepage, narrow, utf16};
+use crate::little_endian::{f64_at, u16_at, u32_at};
 use crate::page::{Outcome, ParseError, TextSink};
 use crate::{decode, detect};
 
@@ -112,67 +111,6 @@ fn embedded(storage: &Storage<'_>, sink: &mut TextSink<'_>) {
             object::part(&child, sink);
         }
     }
-}
-
-/// The charset with a Windows number.
-pub(crate) fn codepage(number: i32) -> Option<&'static Encoding> {
-    use encoding_rs as known;
-    Some(match number {
-        437 | 850 | 1252 | 1200 | 20_127 | 28_591 | 32_768 | 367 => known::WINDOWS_1252,
-        866 => known::IBM866,
-        874 => known::WINDOWS_874,
-        932 | 20_932 => known::SHIFT_JIS,
-        936 => known::GBK,
-        949 | 1361 => known::EUC_KR,
-        950 => known::BIG5,
-        1250 | 852 => known::WINDOWS_1250,
-        1251 => known::WINDOWS_1251,
-        1253 => known::WINDOWS_1253,
-        1254 => known::WINDOWS_1254,
-        1255 => known::WINDOWS_1255,
-        1256 => known::WINDOWS_1256,
-        1257 => known::WINDOWS_1257,
-        1258 => known::WINDOWS_1258,
-        10_000 => known::MACINTOSH,
-        10_007 => known::X_MAC_CYRILLIC,
-        20_866 => known::KOI8_R,
-        21_866 => known::KOI8_U,
-        28_592 => known::ISO_8859_2,
-        28_595 => known::ISO_8859_5,
-        28_605 => known::ISO_8859_15,
-        50_220..=50_222 => known::ISO_2022_JP,
-        51_932 => known::EUC_JP,
-        51_949 => known::EUC_KR,
-        54_936 => known::GB18030,
-        65_001 => known::UTF_8,
-        _ => return None,
-    })
-}
-
-/// Two bytes, the lower one first; zero where there are none.
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..).and_then(|rest| rest.get(..2)).map_or(0, |two| u16::from_le_bytes([two[0], two[1]]))
-}
-
-/// Four bytes, the lowest one first; zero where there are none.
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at.saturating_add(2))) << 16
-}
-
-/// Eight bytes as a number with a point.
-fn f64_at(bytes: &[u8], at: usize) -> f64 {
-    f64::from_bits(u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32)
-}
-
-/// Text in sixteen bits, up to its end or a zero.
-fn utf16(bytes: &[u8]) -> String {
-    let units = bytes.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]]));
-    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-}
-
-/// Text in bytes of a charset.
-fn narrow(bytes: &[u8], encoding: &'static Encoding) -> String {
-    encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
 #[cfg(test)]

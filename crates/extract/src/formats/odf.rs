@@ -1,9 +1,11 @@
 //! OpenDocument texts, sheets and slides, and EPUB books.
 
+mod lists;
 mod protection;
 
 use std::io::Read;
 
+use self::lists::Lists;
 use crate::formats::archives::zip::Zip;
 use crate::formats::html;
 use crate::page::{Outcome, TextSink};
@@ -41,11 +43,12 @@ fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
     let index = zip.find("content.xml").ok_or("its content is missing")?;
     let budget = page.budget();
     let shows = ["presentation", "graphics"].iter().any(|kind| page.media_type().contains(kind));
-    let outcome = body(zip.stream(index, budget)?, shows, page);
-    if let Some(styles) = zip.find_read("styles.xml", page.budget()) {
+    let styles = zip.find_read("styles.xml", budget).unwrap_or_default();
+    let outcome = body(zip.stream(index, budget)?, shows, lists_of(&styles), page);
+    if !styles.is_empty() {
         page.line_break();
         // Headers and footers; damage there costs only them.
-        let _ = body(styles.as_slice(), true, page);
+        let _ = body(styles.as_slice(), true, Lists::default(), page);
     }
     let names: Vec<String> = zip.names().map(str::to_owned).collect();
     for name in names {
@@ -54,7 +57,9 @@ fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
             let bytes = zip.read(index, page.budget());
             page.inner_by(object, |page| {
                 page.set_media_type("application/vnd.oasis.opendocument.text");
-                let outcome = bytes.map_err(Into::into).and_then(|bytes| body(bytes.as_slice(), false, page));
+                let outcome = bytes
+                    .map_err(Into::into)
+                    .and_then(|bytes| body(bytes.as_slice(), false, Lists::default(), page));
                 if let Err(parse_error) = outcome {
                     page.reason(parse_error.0);
                 }
@@ -71,6 +76,20 @@ fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
     outcome
 }
 
+/// What the styles of a document say of its lists and headings.
+fn lists_of(styles: &[u8]) -> Lists {
+    let mut lists = Lists::default();
+    let _ = xml::walk(styles, |met| {
+        match met {
+            Met::Open(tag) => lists.open(&tag),
+            Met::Close(name) => lists.close(name),
+            Met::Text(_) => {}
+        }
+        Go::On
+    });
+    lists
+}
+
 /// Elements whose text is left out: what was deleted, and how things look.
 const SILENT: &[&str] = &["tracked-changes", "script", "automatic-styles", "binary-data", "forms"];
 /// Fields that a program fills in when it shows a page: what stands there is a sample.
@@ -85,9 +104,10 @@ struct Place {
     silent: usize,
     paragraphs: usize,
     annotations: usize,
-    /// Lists inside each other, and items whose text has not begun.
-    lists: usize,
+    lists: Lists,
+    /// Items whose text has not begun, and the number that the last one says it has.
     items: usize,
+    start: Option<u32>,
     /// Pages so far, and whether another one begins with the next paragraph.
     pages: usize,
     turned: bool,
@@ -108,6 +128,7 @@ impl Place {
         if self.is_silent(name) {
             self.silent += 1;
         }
+        self.lists.open(tag);
         match name {
             "p" | "h" => {
                 if self.paragraphs == 0 && self.silent == 0 {
@@ -115,8 +136,10 @@ impl Place {
                 }
                 self.paragraphs += 1;
             }
-            "list" => self.lists += 1,
-            "list-item" => self.items += 1,
+            "list-item" => {
+                self.items += 1;
+                self.start = tag.attribute("start-value").and_then(|start| start.parse().ok());
+            }
             "soft-page-break" => self.turned = true,
             "annotation" => self.annotations += 1,
             "s" if self.paragraphs > 0 => {
@@ -149,9 +172,21 @@ impl Place {
             page.page_mark(self.pages);
         }
         let level = tag.attribute("outline-level").and_then(|level| level.parse().ok()).unwrap_or(1);
+        let in_item = self.items > 0 && self.lists.depth() > 0;
         match tag.name() {
-            "h" => page.heading(level),
-            _ if self.items > 0 && self.lists > 0 => page.item(self.lists - 1, ""),
+            "h" => {
+                page.heading(level);
+                let is_numbered = tag.attribute("is-list-header").is_none_or(|header| header != "true");
+                let label = match in_item {
+                    true => self.lists.item(self.start),
+                    false if is_numbered => self.lists.heading(usize::from(level).saturating_sub(1)),
+                    false => String::new(),
+                };
+                if !label.is_empty() {
+                    page.text(&format!("{label} "));
+                }
+            }
+            _ if in_item => page.item(self.lists.depth() - 1, &self.lists.item(self.start)),
             // A paragraph in a cell, note or remark goes on with what is around it.
             _ if page.is_marked() && self.annotations == 0 => page.paragraph(),
             _ => {}
@@ -160,6 +195,7 @@ impl Place {
     }
 
     fn close(&mut self, name: &str, page: &mut TextSink<'_>) {
+        self.lists.close(name);
         match name {
             "p" | "h" => {
                 self.paragraphs = self.paragraphs.saturating_sub(1);
@@ -171,7 +207,6 @@ impl Place {
             "table-cell" | "covered-table-cell" => page.cell_end(),
             "table-row" => page.row_end(),
             "table" => page.table_end(),
-            "list" => self.lists = self.lists.saturating_sub(1),
             "creator" if self.annotations > 0 => page.text(": "),
             "title" | "desc" if self.paragraphs == 0 => page.line_break(),
             name if APART.contains(&name) => page.space(),
@@ -187,8 +222,8 @@ impl Place {
 }
 
 /// Writes the text of one part.
-fn body(source: impl Read, samples: bool, page: &mut TextSink<'_>) -> Outcome {
-    let mut place = Place { samples, ..Place::default() };
+fn body(source: impl Read, samples: bool, lists: Lists, page: &mut TextSink<'_>) -> Outcome {
+    let mut place = Place { samples, lists, ..Place::default() };
     let mut described = 0usize;
     let outcome = xml::walk(source, |met| {
         match met {

@@ -1,6 +1,7 @@
 //! Office Open XML: documents, workbooks and slides, their properties, and everything embedded in them.
 
 mod binary;
+mod book;
 mod document;
 mod drawing;
 mod lists;

@@ -17,7 +17,7 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, Object, Stream};
 use hayro_syntax::page::Page as Leaf;
 
-use self::lines::Lines;
+use self::lines::{Lines, Row};
 use self::meanings::Meanings;
 use self::scans::Scan;
 use crate::Input;
@@ -46,7 +46,8 @@ pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
         let cover = lines.cover();
         let rows = lines.rows();
         layout::write(&rows, page);
-        if page.is_seeing() && cover.is_scan(leaf, &rows) {
+        let letters = |row: &Row| row.text.chars().filter(|c| c.is_alphanumeric()).count();
+        if page.is_seeing() && cover.is_scan(leaf, rows.iter().map(letters).sum()) {
             let mut scan = Scan::of(leaf, cover);
             draw(&pdf, &cache, leaf, &mut scan);
             match page.look_at(&scan.picture()) {

@@ -3,8 +3,6 @@
 mod destinations;
 mod marks;
 
-pub(crate) use self::destinations::charset;
-
 use std::collections::HashMap;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
@@ -12,7 +10,8 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use self::destinations::Kind;
 use self::marks::Marks;
 use crate::Input;
-use crate::formats::legacy::{self, codepage};
+use crate::decode::codepages::{charset, codepage};
+use crate::formats::ole;
 use crate::page::{Outcome, TextSink};
 
 /// Groups inside each other.
@@ -119,11 +118,11 @@ impl Reading<'_, '_> {
                 }
                 Kind::Object => {
                     let object = std::mem::take(&mut self.object);
-                    legacy::object::from_hex(&object, self.sink);
+                    ole::from_hex(&object, self.sink);
                 }
                 Kind::Picture => {
                     let digits = std::mem::take(&mut self.object);
-                    legacy::object::picture_from_hex(&digits, self.sink);
+                    ole::picture_from_hex(&digits, self.sink);
                 }
                 Kind::Apart => {
                     self.sink.line_break();
@@ -212,7 +211,7 @@ impl Reading<'_, '_> {
                 self.set_encoding(encoding);
             }
             "fcharset" => {
-                if let Some(encoding) = number.and_then(destinations::charset) {
+                if let Some(encoding) = number.and_then(charset) {
                     self.fonts.insert(self.font, encoding);
                 }
             }

@@ -177,7 +177,7 @@ mod tests {
     fn write(markdown: bool, fill: impl FnOnce(&mut TextSink<'_>)) -> String {
         let mut request = Request::default();
         request.options.markdown = markdown;
-        let budget = Budget::new(&request, &Input::memory(Vec::new()));
+        let budget = Budget::new(&request, &Input::memory(Vec::new()), |_, _, _| ());
         let mut page = TextSink::new(&budget, 0, "a");
         fill(&mut page);
         page.finish().text

@@ -293,3 +293,28 @@ fn passwords_come_from_a_file_or_the_environment_and_are_shown_nowhere() {
     );
     assert!(told[2].out.contains("(hidden)"));
 }
+
+#[test]
+fn extract_takes_passwords_of_bounded_number_and_length() {
+    let sandbox = Sandbox::sqlite();
+    std::fs::write(sandbox.root().join("a.zip"), PROTECTED).unwrap();
+    let extract = |passwords: &str| sandbox.run(&["extract", "root/a.zip", "--passwords", passwords]);
+    let write = |text: &[u8]| std::fs::write(sandbox.path().join("passwords"), text).unwrap();
+    write("\u{feff}narwhal\r\nother\r\n".as_bytes());
+    assert!(extract("passwords").exits(0).out.contains("whale"), "the first password opens it");
+    for (text, said) in [
+        (b"narwhal\n".repeat(17), "more than 16 passwords; leave some out"),
+        (b"narwhal".repeat(200), "more than 1024 bytes in line 1; shorten it"),
+        (b"narwhal\n".repeat(150_000), "more than 1024 KiB; name a text file"),
+        (b"narwhal\xff".to_vec(), "cannot be read: "),
+        (b"\n\n".to_vec(), "has no password; name a text file"),
+    ] {
+        write(&text);
+        assert!(!extract("passwords").err.contains("narwhal"), "{said}");
+        extract("passwords").refuses(2, &["passwords", said]);
+    }
+    // A device without an end is read as far as a file may be long.
+    extract("/dev/zero").refuses(2, &["/dev/zero", "more than 1024 KiB"]);
+    extract("nowhere").refuses(2, &["nowhere cannot be read"]);
+    extract("root").refuses(2, &["root cannot be read"]);
+}

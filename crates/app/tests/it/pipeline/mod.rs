@@ -3,6 +3,7 @@
 mod finding;
 mod inside;
 mod parts;
+mod passages;
 mod pictures;
 
 use std::os::unix::fs::PermissionsExt;

@@ -1,15 +1,18 @@
 //! Word before 2007 ([MS-DOC]) and Word 6 and 95: the pieces that make up the text, and what its marks mean.
 
+mod lists;
+mod looks;
 mod marks;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-use self::marks::{Looks, Writer};
+use self::lists::Lists;
+use self::marks::Writer;
 use super::container::Storage;
 use super::protection::{self, old::Key};
 use super::{narrow, u16_at, u32_at, utf16};
-use crate::formats::rtf::charset;
+use crate::decode::codepages::charset;
 use crate::page::{Outcome, ParseError, TextSink};
 
 /// Version of the format from which on text may have sixteen bits (Word 97).
@@ -69,6 +72,7 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut TextSink<'_>) -> Ou
         true => vec![Piece { at: u32_at(bytes, 0x18) as usize, characters: total, wide: false }],
     };
     let encoding = if modern { WINDOWS_1252 } else { of_fonts(bytes, &pieces) };
+    let lists = if modern { Lists::of(bytes, table) } else { Lists::default() };
     let mut text = String::new();
     // Where the marks stand that end paragraphs.
     let mut ends = Vec::new();
@@ -77,11 +81,11 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut TextSink<'_>) -> Ou
         let characters = piece.characters.min(left);
         let length = if piece.wide { characters.saturating_mul(2) } else { characters };
         let Some(rest) = bytes.get(piece.at..) else {
-            write(&text, &ends, (bytes, table), page);
+            write(&text, &ends, || Writer::of(bytes, table, lists), page);
             return Err(ParseError("the file is cut off".to_owned()));
         };
         let raw = &rest[..length.min(rest.len())];
-        if modern && page.is_marked() {
+        if modern && (page.is_marked() || !lists.is_empty()) {
             let width = if piece.wide { 2 } else { 1 };
             let units = raw
                 .chunks_exact(width)
@@ -93,7 +97,7 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut TextSink<'_>) -> Ou
         text.push_str(&if piece.wide { utf16(raw) } else { narrow(raw, encoding) });
         left -= characters;
     }
-    write(&text, &ends, (bytes, table), page);
+    write(&text, &ends, || Writer::of(bytes, table, lists), page);
     Ok(())
 }
 
@@ -162,19 +166,17 @@ fn is_end(c: char) -> bool {
     matches!(c, '\r' | '\u{c}' | '\u{7}')
 }
 
-/// Writes text, with marks where they are wanted and the document says where its paragraphs end.
-fn write(text: &str, ends: &[usize], (bytes, table): (&[u8], &[u8]), page: &mut TextSink<'_>) {
+/// Writes text, with marks where they are wanted, and with the labels of lists where the document says where paragraphs end.
+fn write(text: &str, ends: &[usize], writer: impl FnOnce() -> Writer, page: &mut TextSink<'_>) {
     if ends.is_empty() {
         let mut out = String::with_capacity(text.len());
         shown(text, &mut |c, _| out.push(plain(c)));
         return page.text(&out);
     }
-    let looks = Looks::of(bytes, table);
-    let mut writer = Writer::default();
+    let mut writer = writer();
     shown(text, &mut |c, before| match is_end(c) {
-        true => {
-            writer.end(ends.get(before).map(|end| looks.at(*end)).unwrap_or_default(), c == '\u{7}', page)
-        }
+        true if page.is_marked() => writer.end(ends.get(before).copied(), c == '\u{7}', page),
+        true => writer.end_plain(ends.get(before).copied(), plain(c), page),
         false => writer.push(plain(c)),
     });
     writer.finish(page);
@@ -259,18 +261,11 @@ mod tests {
         container(&[("WordDocument", &stream), ("0Table", &table)])
     }
 
-    #[test]
-    fn headings_lists_and_tables_are_marked() {
-        let paragraphs: [(&[u8], &[u8]); 8] = [
-            (b"The \x13 TITLE \x14title\x15\r", &[1, 0]),
-            (b"words\x0bmore\r", &[0, 0]),
-            (b"one\r", &[0, 0, 0x0b, 0x46, 1, 0]),
-            (b"inner\r", &[0, 0, 0x0a, 0x26, 1, 0x0b, 0x46, 1, 0]),
-            (b"a\x07b|c\x07", &[0, 0, 0x16, 0x24, 1]),
-            (b"\x07", &[0, 0, 0x16, 0x24, 1, 0x17, 0x24, 1]),
-            (b"low\r", &[0, 0, 0x08, 0xd6, 3, 0, 9, 9, 0x40, 0x26, 2]),
-            (b"end\r", &[0, 0]),
-        ];
+    /// A document of paragraphs, each with what is said of it: its style, and changes to that. Somebody changes stream and table.
+    pub(super) fn described(
+        paragraphs: &[(&[u8], &[u8])],
+        change: &dyn Fn(&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Vec<u8> {
         let text: Vec<u8> = paragraphs.iter().flat_map(|(text, _)| text.iter().copied()).collect();
         // One page of runs at 0x800, and the list of pages behind the list of pieces.
         let mut runs = vec![0u8; 512];
@@ -291,13 +286,29 @@ mod tests {
             runs[(paragraphs.len() + 1) * 4 + number * 13] = (about_at / 2) as u8;
         }
         let pages: Vec<u8> = [0x400, at, 4].iter().flat_map(|number: &u32| number.to_le_bytes()).collect();
-        let document = document_of(&text, "", &|stream, table| {
+        document_of(&text, "", &|stream, table| {
             stream.resize(0x800, 0);
             stream.extend(&runs);
             stream[0x102..0x106].copy_from_slice(&(table.len() as u32).to_le_bytes());
             stream[0x106..0x10a].copy_from_slice(&(pages.len() as u32).to_le_bytes());
             table.extend(&pages);
-        });
+            change(stream, table);
+        })
+    }
+
+    #[test]
+    fn headings_lists_and_tables_are_marked() {
+        let paragraphs: [(&[u8], &[u8]); 8] = [
+            (b"The \x13 TITLE \x14title\x15\r", &[1, 0]),
+            (b"words\x0bmore\r", &[0, 0]),
+            (b"one\r", &[0, 0, 0x0b, 0x46, 1, 0]),
+            (b"inner\r", &[0, 0, 0x0a, 0x26, 1, 0x0b, 0x46, 1, 0]),
+            (b"a\x07b|c\x07", &[0, 0, 0x16, 0x24, 1]),
+            (b"\x07", &[0, 0, 0x16, 0x24, 1, 0x17, 0x24, 1]),
+            (b"low\r", &[0, 0, 0x08, 0xd6, 3, 0, 9, 9, 0x40, 0x26, 2]),
+            (b"end\r", &[0, 0]),
+        ];
+        let document = described(&paragraphs, &|_, _| {});
         assert_eq!(
             crate::formats::tests::marked("a.doc", &document),
             "# The title\n\nwords\nmore\n\n- one\n  - inner\n\n| a | b\\|c |\n| --- | --- |\n\n### low\n\nend"

@@ -1,6 +1,7 @@
 //! Excel before 2007 ([MS-XLS]), back to its second version: records of globals, sheets and charts.
 
 mod grid;
+mod links;
 mod records;
 mod strings;
 
@@ -16,6 +17,7 @@ use super::{art, codepage, f64_at, u16_at, u32_at};
 use crate::Options;
 use crate::formats::office::number::{Format, builtin};
 use crate::formats::office::sheet_header;
+use crate::little_endian::packed_number;
 use crate::page::{Outcome, ParseError, TextSink};
 
 /// What holds for the whole book.
@@ -236,6 +238,11 @@ impl Sheet {
                 self.line(&text(data.get(8..).unwrap_or_default(), true, false, book.encoding), sink);
             }
             0x1c => self.line(&super::narrow(data.get(6..).unwrap_or_default(), book.encoding), sink),
+            0x1b8 => {
+                if let Some(target) = links::target(&record.pieces.concat(), book.encoding) {
+                    self.line(&target, sink);
+                }
+            }
             0x14 | 0x15 => {
                 self.grid.end(sink);
                 sheet_header(&text(data, book.modern, !book.modern, book.encoding), sink);
@@ -292,15 +299,6 @@ impl Sheet {
     }
 }
 
-/// A number in four bytes: thirty bits of a number with a point or a whole one, perhaps a hundred times too large.
-pub(crate) fn packed_number(packed: u32) -> f64 {
-    let value = match packed & 2 {
-        0 => f64::from_bits(u64::from(packed & 0xffff_fffc) << 32),
-        _ => f64::from((packed as i32) >> 2),
-    };
-    if packed & 1 == 1 { value / 100.0 } else { value }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::container::tests::container;
@@ -313,15 +311,6 @@ pub(super) mod tests {
 
     fn cell(row: u16, style: u16, value: &[u8]) -> Vec<u8> {
         [row.to_le_bytes().as_slice(), &[0, 0], &style.to_le_bytes(), value].concat()
-    }
-
-    #[test]
-    fn packed_numbers_are_unpacked() {
-        assert_eq!(packed_number(0x3ff0_0000), 1.0);
-        assert_eq!(packed_number(0x3ff0_0001), 0.01);
-        assert_eq!(packed_number((12_345 << 2) | 2), 12_345.0);
-        assert_eq!(packed_number((12_345 << 2) | 3), 123.45);
-        assert_eq!(packed_number(((-5i32 << 2) | 2) as u32), -5.0);
     }
 
     #[test]

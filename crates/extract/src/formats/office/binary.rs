@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::io::{BufReader, Read};
 
+use super::book::Book;
 use super::number::{Format, builtin};
 use super::relations::Relations;
-use super::workbook::Book;
 use super::{drawing, sheet};
 use crate::formats::archives::zip::Zip;
-use crate::formats::legacy::{packed_number, u16_at, u32_at};
+use crate::little_endian::{packed_number, u16_at, u32_at};
 use crate::page::{Outcome, ParseError, TextSink};
 
 /// Bytes of one record.

@@ -5,17 +5,12 @@ use std::collections::HashMap;
 
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
+use crate::numbering::{Format, LEVELS, Lists as Numbers};
 use crate::page::Budget;
 use crate::xml::{self, Go, Met, Tag};
 
-/// Levels of lists.
-const LEVELS: usize = 9;
 /// Styles that stand on each other.
 const STYLES_MAX: usize = 16;
-/// Letters of one label.
-const LABEL_BYTES_MAX: usize = 100;
-/// Above this, numbers are written as they are.
-const ROMAN_MAX: u32 = 3_999;
 
 /// What a paragraph or style says of its place.
 #[derive(Clone, Default)]
@@ -45,26 +40,11 @@ impl Place {
     }
 }
 
-/// How one level of a list counts.
-#[derive(Clone, Default)]
-struct Level {
-    start: u32,
-    format: String,
-    text: String,
-}
-
 /// The styles and lists of a document, and how far the lists have come.
 #[derive(Default)]
 pub(super) struct Lists {
     styles: HashMap<String, Place>,
-    /// Levels of each way to count.
-    ways: HashMap<String, Vec<Level>>,
-    /// Its way to count, and where levels of it begin instead.
-    lists: HashMap<String, (String, HashMap<usize, u32>)>,
-    /// How far each way to count has come.
-    counts: HashMap<String, [Option<u32>; LEVELS]>,
-    /// Lists that have begun: what they begin with instead counts once.
-    begun: HashMap<String, [bool; LEVELS]>,
+    numbers: Numbers<String>,
 }
 
 impl Lists {
@@ -119,34 +99,28 @@ impl Lists {
                     match tag.name() {
                         "abstractNum" => {
                             way = tag.attribute("abstractNumId").unwrap_or_default();
-                            self.ways.insert(way.clone(), vec![Level::default(); LEVELS]);
+                            self.numbers.add_way(way.clone());
                         }
-                        "num" => {
-                            let id = tag.attribute("numId").unwrap_or_default();
-                            self.lists.insert(id.clone(), (String::new(), HashMap::new()));
-                            list = Some(id);
-                        }
+                        "num" => list = tag.attribute("numId"),
                         "lvl" | "lvlOverride" => level = number("ilvl").filter(|level| *level < LEVELS),
                         "abstractNumId" => {
-                            if let Some((own, _)) = list.as_ref().and_then(|list| self.lists.get_mut(list)) {
-                                *own = value();
+                            if let Some(list) = &list {
+                                self.numbers.add_list(list.clone(), value());
                             }
                         }
                         "startOverride" => {
-                            let list = list.as_ref().and_then(|list| self.lists.get_mut(list));
-                            if let (Some((_, starts)), Some(level), Ok(start)) =
-                                (list, level, value().parse())
-                            {
-                                starts.insert(level, start);
+                            if let (Some(list), Some(level), Ok(start)) = (&list, level, value().parse()) {
+                                self.numbers.start_with(list, level, start);
                             }
                         }
                         name if list.is_none() => {
-                            let level = level.and_then(|level| self.ways.get_mut(&way)?.get_mut(level));
+                            let level = level.and_then(|level| self.numbers.level(&way, level));
                             if let Some(level) = level {
                                 match name {
                                     "start" => level.start = value().parse().unwrap_or(1),
-                                    "numFmt" => level.format = value(),
-                                    "lvlText" => level.text = value(),
+                                    "numFmt" => level.format = format(&value()),
+                                    "lvlText" => level.text = label(&value()),
+                                    "isLgl" => level.legal = !matches!(value().as_str(), "0" | "false"),
                                     _ => {}
                                 }
                             }
@@ -178,113 +152,41 @@ impl Lists {
         whole
     }
 
-    /// Counts an item of a list; its label, which is empty for marks such as bullets. None when there is no such list.
+    /// Counts an item of a list; its label, which is empty for bullets. None when there is no such list.
     pub(super) fn count(&mut self, list: &str, level: usize) -> Option<String> {
-        let level = level.min(LEVELS - 1);
-        let (way, starts) = self.lists.get(list)?;
-        let levels = self.ways.get(way)?;
-        let counts = self.counts.entry(way.clone()).or_default();
-        let begun = self.begun.entry(list.to_owned()).or_default();
-        let start = levels.get(level)?.start;
-        let instead = starts.get(&level).filter(|_| !std::mem::replace(&mut begun[level], true)).copied();
-        counts[level] = Some(match (instead, counts[level]) {
-            (Some(start), _) => start,
-            (None, Some(count)) => count.saturating_add(1),
-            (None, None) => start,
-        });
-        // Lower levels begin anew, and levels above that were left out begin.
-        counts[level + 1..].fill(None);
-        for (above, count) in counts[..level].iter_mut().enumerate() {
-            count.get_or_insert(levels.get(above).map_or(1, |level| level.start));
-        }
-        Some(label(levels, counts, level))
+        self.numbers.count(&list.to_owned(), level)
     }
 }
 
-/// The text of a label with its numbers filled in.
-fn label(levels: &[Level], counts: &[Option<u32>; LEVELS], level: usize) -> String {
-    let own = &levels[level];
-    if matches!(own.format.as_str(), "bullet" | "none") {
-        return String::new();
+/// A format by its name.
+fn format(name: &str) -> Format {
+    match name {
+        "lowerLetter" => Format::LowerLetter,
+        "upperLetter" => Format::UpperLetter,
+        "lowerRoman" => Format::LowerRoman,
+        "upperRoman" => Format::UpperRoman,
+        "decimalZero" => Format::Padded,
+        "ordinal" => Format::Ordinal,
+        "bullet" | "none" => Format::Hidden,
+        _ => Format::Decimal,
     }
+}
+
+/// A label with the level of each number, from 0, where the document writes `%1`.
+fn label(text: &str) -> String {
     let mut label = String::new();
-    let mut chars = own.text.chars().peekable();
+    let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let number =
-            chars.peek().filter(|_| c == '%').and_then(|digit| digit.to_digit(10)).filter(|digit| *digit > 0);
-        match number {
-            Some(number) => {
+        let digit = chars.peek().filter(|_| c == '%').and_then(|digit| digit.to_digit(10));
+        match digit.and_then(|digit| char::from_u32(digit.checked_sub(1)?)) {
+            Some(level) => {
                 chars.next();
-                let at = number as usize - 1;
-                let format = levels.get(at).map_or("", |level| level.format.as_str());
-                if let Some(count) = counts.get(at).copied().flatten() {
-                    label.push_str(&shown(format, count));
-                }
+                label.push(level);
             }
             None => label.push(c),
         }
-        if label.len() > LABEL_BYTES_MAX {
-            break;
-        }
     }
-    label.trim().to_owned()
-}
-
-/// A number in a format.
-fn shown(format: &str, number: u32) -> String {
-    let letters = |first: u8| {
-        let count = number.saturating_sub(1) / 26 + 1;
-        let letter = char::from(first + (number.saturating_sub(1) % 26) as u8);
-        std::iter::repeat_n(letter, (count as usize).min(20)).collect()
-    };
-    match format {
-        "lowerLetter" => letters(b'a'),
-        "upperLetter" => letters(b'A'),
-        "lowerRoman" => roman(number).to_lowercase(),
-        "upperRoman" => roman(number),
-        "decimalZero" => format!("{number:02}"),
-        "ordinal" => {
-            let ending = match (number % 100, number % 10) {
-                (11..=13, _) => "th",
-                (_, 1) => "st",
-                (_, 2) => "nd",
-                (_, 3) => "rd",
-                _ => "th",
-            };
-            format!("{number}{ending}")
-        }
-        "none" => String::new(),
-        _ => number.to_string(),
-    }
-}
-
-fn roman(number: u32) -> String {
-    const SIGNS: &[(u32, &str)] = &[
-        (1_000, "M"),
-        (900, "CM"),
-        (500, "D"),
-        (400, "CD"),
-        (100, "C"),
-        (90, "XC"),
-        (50, "L"),
-        (40, "XL"),
-        (10, "X"),
-        (9, "IX"),
-        (5, "V"),
-        (4, "IV"),
-        (1, "I"),
-    ];
-    if number > ROMAN_MAX {
-        return number.to_string();
-    }
-    let (mut left, mut out) = (number, String::new());
-    for (value, sign) in SIGNS {
-        while left >= *value {
-            out.push_str(sign);
-            left -= value;
-        }
-    }
-    out
+    label
 }
 
 #[cfg(test)]
@@ -308,22 +210,6 @@ mod tests {
                 .collect();
         assert_eq!(labels, ["3.", "3.a)", "3.b)", "", "4.", "4.a)", "9.", "10."]);
         assert_eq!(lists.count("5", 0), None);
-    }
-
-    #[test]
-    fn numbers_are_shown_in_their_format() {
-        for (format, number, text) in [
-            ("lowerLetter", 28, "bb"),
-            ("upperLetter", 1, "A"),
-            ("lowerRoman", 1994, "mcmxciv"),
-            ("upperRoman", 4_000, "4000"),
-            ("ordinal", 22, "22nd"),
-            ("ordinal", 113, "113th"),
-            ("decimalZero", 7, "07"),
-            ("decimal", 0, "0"),
-        ] {
-            assert_eq!(shown(format, number), text);
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::workbook::Book;
+use super::book::Book;
 use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met, Tag};
 

@@ -2,60 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::book::Book;
 use super::number::{Format, builtin};
 use super::relations::Relations;
 use super::{drawing, sheet};
 use crate::formats::archives::zip::Zip;
 use crate::page::{Budget, Outcome, TextSink};
 use crate::xml::{self, Go, Met};
-
-/// Bytes of strings that all sheets share.
-const STRINGS_BYTES_MAX: usize = 192 << 20;
-
-/// What all sheets share.
-#[derive(Default)]
-pub(super) struct Book {
-    /// All shared strings, one after the other.
-    strings: String,
-    /// Where each one ends.
-    ends: Vec<usize>,
-    /// Format of each style of cells.
-    pub(super) formats: Vec<Format>,
-    /// Days are counted from 1904.
-    pub(super) since_1904: bool,
-}
-
-impl Book {
-    /// Adds a shared string.
-    pub(super) fn add(&mut self, text: &str) -> Outcome {
-        self.strings.push_str(text);
-        self.end_string()
-    }
-
-    /// Ends the string that was added last.
-    fn end_string(&mut self) -> Outcome {
-        self.ends.push(self.strings.len());
-        match self.strings.len() + self.ends.len() * 8 > STRINGS_BYTES_MAX {
-            true => Err("it has more strings than can be held".into()),
-            false => Ok(()),
-        }
-    }
-
-    /// A shared string.
-    pub(super) fn string(&self, index: usize) -> &str {
-        let end = self.ends.get(index).copied().unwrap_or(0);
-        let begin = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        self.strings.get(begin..end).unwrap_or_default()
-    }
-
-    /// A number in a style.
-    pub(super) fn number(&self, style: usize, value: f64) -> String {
-        match self.formats.get(style) {
-            Some(format) => format.show(value, self.since_1904),
-            None => super::number::general(value),
-        }
-    }
-}
 
 /// Reads a workbook.
 pub(super) fn read(zip: &mut Zip, main: &str, sink: &mut TextSink<'_>) -> Outcome {
@@ -151,12 +104,12 @@ fn strings(zip: &mut Zip, index: usize, budget: &Budget, book: &mut Book) -> Out
             Met::Open(tag) => match tag.name() {
                 "t" => words += 1,
                 // How it is spoken, after how it is written.
-                "rPh" => book.strings.push(' '),
+                "rPh" => book.push(" "),
                 _ => {}
             },
             Met::Close("t") => words -= 1,
             Met::Close("si") => outcome = book.end_string(),
-            Met::Text(text) if words > 0 => book.strings.push_str(text),
+            Met::Text(text) if words > 0 => book.push(text),
             _ => {}
         }
         if outcome.is_err() { Go::Stop } else { Go::On }

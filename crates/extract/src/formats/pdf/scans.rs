@@ -8,8 +8,6 @@ use hayro_interpret::{
 };
 use hayro_syntax::page::{Page as Leaf, Rotation};
 
-use super::lines::Row;
-
 /// A page is a scan when pictures cover this share of it, and its own words have fewer letters: numbers that were stamped on it.
 const COVER_MIN: f64 = 0.5;
 const LETTERS_MAX: usize = 200;
@@ -42,11 +40,9 @@ impl Cover {
         }
     }
 
-    /// Whether a page with these lines is a scan.
-    pub(super) fn is_scan(&self, leaf: &Leaf<'_>, rows: &[Row]) -> bool {
+    /// Whether a page with so many letters is a scan.
+    pub(super) fn is_scan(&self, leaf: &Leaf<'_>, letters: usize) -> bool {
         let (width, height) = leaf.base_dimensions();
-        let letters: usize =
-            rows.iter().map(|row| row.text.chars().filter(|c| c.is_alphanumeric()).count()).sum();
         self.area >= f64::from(width) * f64::from(height) * COVER_MIN && letters < LETTERS_MAX
     }
 }

@@ -1,9 +1,5 @@
 //! table: the control words of rich text that matter for words.
 
-use encoding_rs::Encoding;
-
-use crate::formats::legacy::codepage;
-
 /// What the text of a group is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -74,29 +70,6 @@ pub(super) fn character(name: &str) -> Option<char> {
         "rdblquote" => '\u{201d}',
         "zwj" => '\u{200d}',
         "zwnj" => '\u{200c}',
-        _ => return None,
-    })
-}
-
-/// The charset of a font by its Windows number.
-pub(crate) fn charset(number: i32) -> Option<&'static Encoding> {
-    codepage(match number {
-        0 => 1252,
-        77 => 10_000,
-        128 => 932,
-        129 => 949,
-        130 => 1361,
-        134 => 936,
-        136 => 950,
-        161 => 1253,
-        162 => 1254,
-        163 => 1258,
-        177 => 1255,
-        178..=180 => 1256,
-        186 => 1257,
-        204 => 1251,
-        222 => 874,
-        238 => 1250,
         _ => return None,
     })
 }

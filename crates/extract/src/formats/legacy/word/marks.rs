@@ -1,122 +1,56 @@
-//! What Word says about paragraphs ([MS-DOC] 2.4.6.1): which are headings, items of lists, and cells of tables.
+//! Writes the paragraphs of a document of Word with what is said of them: headings, items of lists with their labels, tables.
 
-use super::{u16_at, u32_at};
+use super::lists::Lists;
+use super::looks::Looks;
 use crate::page::TextSink;
 
-/// Runs of one page of runs, by its last byte, and bytes of such a page.
-const PAGE_BYTES: usize = 512;
-/// Bytes for each run behind its places.
-const RUN_BYTES: usize = 13;
-/// Runs of one document.
-const RUNS_MAX: usize = 1_000_000;
-/// Styles of headings: the first nine are these in every document.
-const HEADINGS: std::ops::RangeInclusive<u16> = 1..=9;
-
-/// What is said of a paragraph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
-    /// Its level, of a heading.
-    level: Option<u8>,
-    /// How many lists are around it, of an item.
-    item: Option<u8>,
-    in_table: bool,
-    /// It ends a row, and has no words.
-    row_end: bool,
-}
-
-/// Where paragraphs stand in the file, and what is said of them.
-pub(super) struct Looks(Vec<(u32, u32, Look)>);
-
-impl Looks {
-    /// Those that the table of a document leads to.
-    pub(super) fn of(bytes: &[u8], table: &[u8]) -> Self {
-        let (at, length) = (u32_at(bytes, 0x102) as usize, u32_at(bytes, 0x106) as usize);
-        let list = table.get(at..).map_or(&[][..], |list| &list[..list.len().min(length)]);
-        let count = list.len().saturating_sub(4) / 8;
-        let pages = (0..count).map(|page| u32_at(list, (count + 1) * 4 + page * 4) as usize & 0x3f_ffff);
-        let mut runs: Vec<(u32, u32, Look)> = Vec::new();
-        for page in pages.filter_map(|page| bytes.get(page * PAGE_BYTES..)?.get(..PAGE_BYTES)) {
-            let inside = usize::from(page[PAGE_BYTES - 1]);
-            for run in (0..inside).take(RUNS_MAX.saturating_sub(runs.len())) {
-                let about = page.get((inside + 1) * 4 + run * RUN_BYTES).map_or(0, |at| usize::from(*at) * 2);
-                runs.push((u32_at(page, run * 4), u32_at(page, run * 4 + 4), look(page, about)));
-            }
-        }
-        runs.sort_by_key(|(begin, ..)| *begin);
-        Self(runs)
-    }
-
-    /// What is said of the paragraph whose end stands there.
-    pub(super) fn at(&self, place: usize) -> Look {
-        let after = self.0.partition_point(|(begin, ..)| *begin as usize <= place);
-        let run = after.checked_sub(1).and_then(|run| self.0.get(run));
-        run.filter(|(_, end, _)| place < *end as usize).map_or_else(Look::default, |(.., look)| *look)
-    }
-}
-
-/// What a place in a page of runs says.
-fn look(page: &[u8], at: usize) -> Look {
-    let (begin, length) = match page.get(at) {
-        _ if at == 0 => return Look::default(),
-        Some(0) => (at + 2, page.get(at + 1).map_or(0, |half| usize::from(*half) * 2)),
-        Some(half) => (at + 1, usize::from(*half) * 2 - 1),
-        None => return Look::default(),
-    };
-    let about = page.get(begin..).map_or(&[][..], |about| &about[..about.len().min(length)]);
-    let style = u16_at(about, 0);
-    // A style has a number below sixteen here.
-    let level = HEADINGS.contains(&style).then(|| style as u8 - 1);
-    let mut look = Look { level, ..Look::default() };
-    let (mut depth, mut list) = (0, false);
-    let mut rest = about.get(2..).unwrap_or_default();
-    while rest.len() > 2 {
-        let kind = u16_at(rest, 0);
-        let value = rest[2];
-        match kind {
-            0x2640 => look.level = (value < 9).then_some(value),
-            0x260a => depth = value,
-            0x460b => list = u16_at(rest, 2) != 0,
-            0x2416 => look.in_table = value != 0,
-            0x2417 => look.row_end = value != 0,
-            _ => {}
-        }
-        let length = match (kind, kind >> 13) {
-            (0xd608, _) => usize::from(u16_at(rest, 2)) + 1,
-            (_, 0 | 1) => 1,
-            (_, 2 | 4 | 5) => 2,
-            (_, 3) => 4,
-            (_, 6) => usize::from(value) + 1,
-            _ => 3,
-        };
-        rest = rest.get(2 + length..).unwrap_or_default();
-    }
-    look.item = (list && look.level.is_none()).then_some(depth);
-    look
-}
-
 /// Writes paragraphs as they come.
-#[derive(Default)]
 pub(super) struct Writer {
+    looks: Looks,
+    lists: Lists,
     text: String,
     in_table: bool,
 }
 
 impl Writer {
+    /// With what a document says of its paragraphs.
+    pub(super) fn of(bytes: &[u8], table: &[u8], lists: Lists) -> Self {
+        Self { looks: Looks::of(bytes, table), lists, text: String::new(), in_table: false }
+    }
+
     pub(super) fn push(&mut self, c: char) {
         self.text.push(c);
     }
 
-    /// Ends a paragraph, or a cell.
-    pub(super) fn end(&mut self, look: Look, is_cell: bool, page: &mut TextSink<'_>) {
+    /// Ends a paragraph of which the end stands there, or a cell, and writes it without marks but with its label.
+    pub(super) fn end_plain(&mut self, end: Option<usize>, mark: char, page: &mut TextSink<'_>) {
         let text = std::mem::take(&mut self.text);
+        let look = self.lists.whole(end.map(|end| self.looks.at(end)).unwrap_or_default());
+        let label = Some(look).filter(|_| !text.trim().is_empty()).and_then(|look| self.lists.count(look));
+        if let Some(label) = label.filter(|label| !label.is_empty()) {
+            page.text(&format!("{label} "));
+        }
+        page.text(&text);
+        page.text(mark.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Ends a paragraph of which the end stands there, or a cell.
+    pub(super) fn end(&mut self, end: Option<usize>, is_cell: bool, page: &mut TextSink<'_>) {
+        let text = std::mem::take(&mut self.text);
+        let look = self.lists.whole(end.map(|end| self.looks.at(end)).unwrap_or_default());
         self.table(look.in_table || look.row_end, page);
         if look.row_end {
             return page.row_end();
         }
         if !text.trim().is_empty() {
-            match (look.level, look.item) {
-                (Some(level), _) => page.heading(level + 1),
-                (None, Some(depth)) => page.item(usize::from(depth), ""),
+            match (look.level, self.lists.count(look)) {
+                (Some(level), label) => {
+                    page.heading(level + 1);
+                    if let Some(label) = label.filter(|label| !label.is_empty()) {
+                        page.text(&format!("{label} "));
+                    }
+                }
+                (None, Some(label)) => page.item(usize::from(look.depth.unwrap_or(0)), &label),
                 (None, None) => page.paragraph(),
             }
             page.text(text.trim());
@@ -129,7 +63,10 @@ impl Writer {
 
     /// Ends the text.
     pub(super) fn finish(mut self, page: &mut TextSink<'_>) {
-        self.end(Look::default(), false, page);
+        match page.is_marked() {
+            true => self.end(None, false, page),
+            false => page.text(&self.text),
+        }
     }
 
     fn table(&mut self, inside: bool, page: &mut TextSink<'_>) {

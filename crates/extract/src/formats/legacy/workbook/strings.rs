@@ -46,6 +46,9 @@ pub(super) fn of_box(pieces: &[&[u8]], encoding: &'static Encoding) -> String {
     text
 }
 
+/// Where the letters begin in what says how a string is spoken.
+const PHONETIC_AT: usize = 14;
+
 /// The table of strings that all sheets share; each one is decoded when it is asked for.
 #[derive(Default)]
 pub(super) struct Shared<'r> {
@@ -121,7 +124,23 @@ impl Cursor<'_, '_> {
                 self.at = piece.len();
             }
         }
-        self.skip(looks.saturating_mul(4).saturating_add(phonetic));
+        self.skip(looks.saturating_mul(4));
+        match out {
+            Some(out) if phonetic > PHONETIC_AT => self.spoken(phonetic, out)?,
+            _ => self.skip(phonetic),
+        }
+        Some(())
+    }
+
+    /// Reads how a string is spoken, after how it is written: its letters, behind how they look and how many they are.
+    fn spoken(&mut self, length: usize, out: &mut String) -> Option<()> {
+        self.skip(PHONETIC_AT - 2);
+        let count = self.number(2)?.min((length - PHONETIC_AT) / 2);
+        let letters: Vec<u8> = (0..count * 2).map_while(|_| self.byte()).collect();
+        if !letters.is_empty() {
+            out.push(' ');
+            out.push_str(&utf16(&letters));
+        }
         Some(())
     }
 }
@@ -154,5 +173,28 @@ impl<'r> Shared<'r> {
             let _ = cursor.string(Some(&mut out));
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_string_is_spoken_stands_behind_it() {
+        let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        // Looks at one place, then how it is spoken: two letters, and four bytes about where they belong.
+        let spoken =
+            [&[1, 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 0, 2, 0][..], &wide("\u{30c8}\u{30e8}"), &[9; 4]].concat();
+        let first =
+            [&[2, 0, 0x0d, 1, 0, 22, 0, 0, 0][..], &wide("\u{8c4a}\u{7530}"), &[7; 4], &spoken].concat();
+        let table = [&[2, 0, 0, 0, 2, 0, 0, 0][..], &first, &[3, 0, 0, b'o', b'n', b'e']].concat();
+        for cut in [table.len(), 8 + 9 + 4 + 4 + 15, 8 + 9 + 4 + 2] {
+            let shared = Shared::read(&[&table[..cut], &table[cut..]]);
+            assert_eq!(
+                (shared.get(0).as_str(), shared.get(1).as_str()),
+                ("\u{8c4a}\u{7530} \u{30c8}\u{30e8}", "one")
+            );
+        }
     }
 }
