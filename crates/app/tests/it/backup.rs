@@ -33,6 +33,7 @@ fn lose(sandbox: &Sandbox) {
 
 #[test]
 fn what_was_restored_is_searched_and_nothing_unchanged_is_read_again() {
+    ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     let person = Person::named(ORDINARY);
     std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();

@@ -31,6 +31,7 @@ fn refused(sandbox: &Sandbox, arguments: &[&str], code: i32, words: &[&str]) {
 
 #[test]
 fn a_source_that_cannot_be_used_is_named_and_nothing_is_made() {
+    ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     refused(&sandbox, &["sync", "nowhere"], 2, &["nowhere does not exist", "nothing was changed"]);
     refused(&sandbox, &["sync", "https://example.org/"], 2, &["https://example.org/"]);
@@ -233,6 +234,7 @@ fn a_machine_of_the_same_name_with_the_same_path_is_another_one() {
 
 #[test]
 fn a_data_directory_of_somebody_else_is_named_as_such() {
+    ingather_testkit::needs!(Users);
     let sandbox = synced();
     std::fs::set_permissions(sandbox.data(), PermissionsExt::from_mode(0o755)).unwrap();
     let person = Person::named(ORDINARY);

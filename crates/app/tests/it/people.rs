@@ -18,7 +18,10 @@ pub(crate) fn must(command: &mut Command) -> String {
 
 /// Says so when the caller may not act as other users.
 pub(crate) fn need_root() {
-    assert!(rustix::process::geteuid().is_root(), "this test acts as several users: run it as root");
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "this test acts as several users: begin it with `needs!(Users)`"
+    );
 }
 
 /// Numbers of a user: its own, its group's, and all its groups.

@@ -156,6 +156,7 @@ fn started(sandbox: &Sandbox) -> usize {
 
 #[test]
 fn a_reader_reads_for_the_same_people_only() {
+    ingather_testkit::needs!(Users);
     need_root();
     let sandbox = Sandbox::sqlite();
     let page = |name: &str, mode: u32, owner: u32| {
