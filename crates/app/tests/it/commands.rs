@@ -119,7 +119,7 @@ pub(crate) fn still_when(sandbox: &Sandbox, mut command: Command, doing: &str) -
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
     let mine = format!("process {}: {doing}", child.id());
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !std::fs::read_to_string(sandbox.data().join("lock")).unwrap_or_default().starts_with(&mine) {
         assert!(Instant::now() < deadline, "it never took the lock");
         std::thread::yield_now();
@@ -133,7 +133,7 @@ fn working(sandbox: &Sandbox) -> (Child, Pid) {
     let mut command = sandbox.command(&["sync", "root", "--json"]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0]["run"]["ended_at"]
         != serde_json::Value::Null
     {

@@ -313,7 +313,7 @@ fn an_output_that_cannot_be_written_is_named_and_when_it_is_tried_again() {
     let mut child = sandbox.command(&["sync", "root", "--to", &journal]).spawn().unwrap();
     let pid = rustix::process::Pid::from_child(&child);
     // The run would wait for its retries; what waits then is what waits now.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(300);
     let waiting = || {
         let answer = sandbox.run(&["document", "list", "root", "--json"]);
         answer.code == 0

@@ -104,7 +104,7 @@ impl Accounts {
 
 /// Runs a command that another process may keep from the list of accounts for a moment.
 fn patiently(command: &mut Command) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(150);
     loop {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?} cannot be run: {error}"));
         if output.status.success() {
