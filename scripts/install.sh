@@ -2,7 +2,7 @@
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
 # strace, openssl; Java, Maven and curl for a Tika server; tesseract, which reads pictures.
 # With --bench also omindex, which the bench compares with.
-# Also makes the ordinary user that servers and permission tests run as, when the caller is root.
+# Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
 
 needed=''
@@ -64,6 +64,7 @@ for component in rustfmt clippy; do
         rustup component add "$component"
     fi
 done
-if [ "$(id -u)" = 0 ] && ! id ingather-test >/dev/null 2>&1; then
-    useradd --user-group --no-create-home --home-dir /nonexistent --shell /bin/sh ingather-test
+# Without these rights, tests that need other users run in a namespace, which has that user of its own.
+if ! id ingather-test >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }; then
+    as_root useradd --user-group --no-create-home --home-dir /nonexistent --shell /bin/sh ingather-test
 fi

@@ -12,7 +12,7 @@ mod spelling;
 mod store;
 mod whole;
 
-use crate::measure::{Cost, Line as Command};
+use crate::measure::{Cost, Line as Command, run};
 use crate::page::Line;
 use crate::{Bench, Result};
 
@@ -79,6 +79,12 @@ fn sync(bench: &Bench, data: &str, root: &std::path::Path, output: &str) -> Comm
         .and([bench.path(data)])
         .and(["sync", "--to", output])
         .and([root])
+}
+
+/// Whether a user finds anything in an index.
+fn found(bench: &Bench, data: &str, user: &str) -> Result<bool> {
+    let search = Command::new(&bench.program).and(["--json", "--data"]).and([bench.path(data)]);
+    Ok(!run(&search.and(["search", "*", "--limit", "1", "--as", user]))?.out.trim().is_empty())
 }
 
 /// A floor of this program.

@@ -49,8 +49,12 @@ const STAGES: &[Stage] = &[
     Stage { name: "bench", command: &["cargo", "x", "bench", "--small"], minutes: 3 },
 ];
 
-/// Runs the stages until one fails, and says how long each took.
+/// Where tests say that they were not run: `ingather_testkit::rights`.
+const NOT_RUN: &str = "INGATHER_TEST_NOT_RUN";
+
+/// Runs the stages until one fails, and says how long each took and what was not run.
 pub(crate) fn run(root: &Path) -> Result<String, String> {
+    let not_run = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
     let mut rows = Vec::new();
     let mut failure = None;
     for stage in STAGES {
@@ -58,32 +62,56 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
             rows.push(row(stage, "not run", None));
             continue;
         }
-        println!("\n== {}: {}", stage.name, stage.command.join(" "));
+        println!("\n== {} (budget {} min): {}", stage.name, stage.minutes, stage.command.join(" "));
         let start = Instant::now();
         let budget = Duration::from_secs(stage.minutes * 60);
-        let outcome = run_stage(root, stage.command, budget * HANGS);
+        let outcome = run_stage(root, stage.command, budget * HANGS, not_run.path());
         let word = match &outcome {
             Err(_) => "FAILED",
             Ok(()) if start.elapsed() > budget => "ok, late",
             Ok(()) => "ok",
         };
+        if word == "ok, late" {
+            println!("warning: {} took longer than its budget of {} min", stage.name, stage.minutes);
+        }
         rows.push(row(stage, word, Some(start.elapsed())));
         failure = outcome
             .err()
             .map(|why| format!("{} {why}; repeat it with: {}", stage.name, stage.command.join(" ")));
     }
-    let postgres = match std::env::var("INGATHER_TEST_POSTGRES") {
-        Ok(_) => "with PostgreSQL",
-        Err(_) => "WITHOUT PostgreSQL: `make test` starts one",
-    };
-    let tika = match std::env::var("INGATHER_TEST_TIKA") {
-        Ok(_) => "with a Tika server",
-        Err(_) => "WITHOUT a Tika server: `make test` starts one where Java, Maven and a network are",
-    };
-    let summary = format!("\n{}\n{postgres}\n{tika}", table(&rows));
+    let there = |name: &str| std::env::var_os(name).is_some();
+    let mut missing = Vec::new();
+    if !there("INGATHER_TEST_POSTGRES") {
+        missing.push("all on PostgreSQL: `make test` starts one".to_owned());
+    }
+    if !there("INGATHER_TEST_TIKA") {
+        missing.push(
+            "all with a Tika server: `make test` starts one where Java, Maven and a network are".to_owned(),
+        );
+    }
+    let told = std::fs::read_to_string(not_run.path()).map_err(|error| format!("{NOT_RUN}: {error}"))?;
+    missing.extend(told.lines().map(str::to_owned));
+    let complete = std::env::var("CI").as_deref() == Ok("true");
+    conclude(&table(&rows), &missing, failure, complete)
+}
+
+/// The summary, as an answer or as a failure: where all must be `complete`, nothing may be missing.
+fn conclude(
+    table: &str,
+    missing: &[String],
+    failure: Option<String>,
+    complete: bool,
+) -> Result<String, String> {
+    let mut summary = format!("\n{table}\n");
+    for what in missing {
+        summary.push_str(&format!("NOT RUN: {what}\n"));
+    }
     match failure {
+        Some(why) => Err(format!("{summary}{why}")),
+        None if complete && !missing.is_empty() => {
+            Err(format!("{summary}with CI=true nothing may be missing: install it, or give the rights"))
+        }
         None => Ok(summary),
-        Some(why) => Err(format!("{summary}\n{why}")),
     }
 }
 
@@ -102,10 +130,11 @@ fn table(rows: &[[String; 4]]) -> String {
 }
 
 /// Runs a command to its end, or to the end of its time; says what went wrong.
-fn run_stage(root: &Path, command: &[&str], limit: Duration) -> Result<(), String> {
+fn run_stage(root: &Path, command: &[&str], limit: Duration, not_run: &Path) -> Result<(), String> {
     let mut child = Command::new(command[0])
         .args(&command[1..])
         .current_dir(root)
+        .env(NOT_RUN, not_run)
         .spawn()
         .map_err(|error| format!("cannot start: {error}"))?;
     let (done, over) = mpsc::channel::<()>();
@@ -173,9 +202,9 @@ mod tests {
     #[test]
     fn a_stage_that_fails_says_so() {
         let root = Path::new(".");
-        assert_eq!(run_stage(root, &["true"], LATE), Ok(()));
-        assert!(run_stage(root, &["false"], LATE).unwrap_err().contains("failed"));
-        assert!(run_stage(root, &["no-such-program"], LATE).unwrap_err().contains("cannot start"));
+        assert_eq!(run_stage(root, &["true"], LATE, root), Ok(()));
+        assert!(run_stage(root, &["false"], LATE, root).unwrap_err().contains("failed"));
+        assert!(run_stage(root, &["no-such-program"], LATE, root).unwrap_err().contains("cannot start"));
     }
 
     #[test]
@@ -184,12 +213,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().canonicalize().unwrap();
         assert!(Command::new("mkfifo").arg(place.join("pipe")).status().unwrap().success());
-        let outcome = run_stage(&place, &["sh", "-c", "sh -c 'read line <pipe' & wait"], SOON);
+        let outcome = run_stage(&place, &["sh", "-c", "sh -c 'read line <pipe' & wait"], SOON, &place);
         assert!(outcome.unwrap_err().contains("was ended"));
         let there = |(pid, _)| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == place);
         while processes().any(there) {
             assert!(start.elapsed() < LATE, "something that the stage started lives on");
         }
+    }
+
+    #[test]
+    fn what_was_not_run_is_named_and_is_a_failure_where_all_must_be_complete() {
+        let missing = ["a::test: it needs root".to_owned()];
+        let named = conclude("table", &missing, None, false).unwrap();
+        assert!(named.contains("NOT RUN: a::test: it needs root"), "{named}");
+        assert!(conclude("table", &missing, None, true).unwrap_err().contains("a::test"));
+        assert!(conclude("table", &[], None, true).is_ok());
+        let failed = conclude("table", &missing, Some("clippy failed".to_owned()), false).unwrap_err();
+        assert!(failed.contains("a::test") && failed.ends_with("clippy failed"), "{failed}");
     }
 
     #[test]

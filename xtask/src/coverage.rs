@@ -92,7 +92,8 @@ fn unproven(tree: &Tree, line: &Line<'_>) -> Option<String> {
                 let code = scan::mask(text);
                 let name = test.rsplit("::").next().unwrap_or_default();
                 let found =
-                    scan::functions(&code).iter().any(|f| f.name == name && scan::is_test(&code, f.at));
+                    scan::functions(&code).iter().any(|f| f.name == name && scan::is_test(&code, f.at))
+                        || scan::macros_of_tests(&code).iter().any(|made| scan::has_word(made, name));
                 (!found).then(|| format!("there is no test {name} in {file}"))
             }
             None if file.contains("/scenarios/") => None,
@@ -202,6 +203,24 @@ mod tests {
             "docs/manual/a.md",
         ] {
             assert!(page_of(&format!("## A\nS0.1\tt\t{proof}\n")).is_err(), "{proof}");
+        }
+    }
+
+    #[test]
+    fn a_test_that_a_macro_makes_is_found_where_the_macro_is_asked_for() {
+        let file = (
+            "crates/a/src/a.rs",
+            "macro_rules! cases { ($($name:ident: $n:literal;)*) => { $(#[test] fn $name() { f($n) })* } }\n\
+             macro_rules! tools { ($($name:ident)*) => { $(fn $name() {})* } }\n\
+             cases! { holds: 1; also: 2; }\ntools! { helps }\n// cases! { said }\n",
+        );
+        let page = |test: &str| {
+            let list = format!("## A\nS0.1\tt\tcrates/a/src/a.rs::{test}\n");
+            page(&Tree::of(&[(LIST, &list), file]), None)
+        };
+        assert!(page("holds").is_ok() && page("also").is_ok());
+        for none in ["helps", "hold", "said", "name"] {
+            assert!(page(none).is_err(), "{none}");
         }
     }
 

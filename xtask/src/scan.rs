@@ -167,6 +167,22 @@ pub(crate) fn is_test(code: &str, at: usize) -> bool {
     words(&code[start..at], "test").next().is_some()
 }
 
+/// What stands where the macros of a file that make tests are asked for: names of tests are among it. `code` is masked.
+pub(crate) fn macros_of_tests(code: &str) -> Vec<&str> {
+    let block = |at: usize| block_end(code, at).map(|end| &code[at..end]);
+    let made = words(code, "macro_rules!").filter_map(|at| {
+        let name = code[at + "macro_rules!".len()..].split_whitespace().next()?;
+        block(at).filter(|rules| rules.contains("#[test]")).map(|_| format!("{name}!"))
+    });
+    let made: Vec<String> = made.collect();
+    made.iter().flat_map(|asked| words(code, asked).filter_map(block)).collect()
+}
+
+/// Whether a word stands there.
+pub(crate) fn has_word(code: &str, name: &str) -> bool {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}
+
 /// Modules that exist for tests only; `code` is masked.
 pub(crate) fn test_modules(code: &str) -> Vec<Range<usize>> {
     code.match_indices("#[cfg(test)]").filter_map(|(at, _)| block_end(code, at).map(|end| at..end)).collect()

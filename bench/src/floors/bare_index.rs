@@ -1,23 +1,38 @@
-//! Floor of a first run into the index: the bare search library with the same words and stored fields, one commit.
+//! Floor of a first run into the index: the bare search library with the same fields, indexed and stored alike, and its own
+//! tokenizers; one commit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use tantivy::schema::{FAST, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{
+    BytesOptions, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
+    TextOptions,
+};
 use tantivy::tokenizer::{AsciiFoldingFilter, Language, LowerCaser, SimpleTokenizer, Stemmer, TextAnalyzer};
 use tantivy::{Index, IndexWriter, TantivyDocument};
 
 use super::threads;
 use crate::Result;
 
-/// Fields of the bare index.
+/// Names of the tokenizers, as the program's index has them; those behind them are the library's own.
+const PLAIN: &str = "ingather_plain";
+const BY_TONGUE: &str = "ingather_tongue";
+
+/// The fields that get a value; the bench compares the whole schema with that of the program's index.
 struct Fields {
     schema: Schema,
-    id: tantivy::schema::Field,
-    body: tantivy::schema::Field,
-    texts: [tantivy::schema::Field; 3],
-    words: [tantivy::schema::Field; 2],
-    columns: [tantivy::schema::Field; 8],
+    id: Field,
+    title: Field,
+    body: Field,
+    kept: Field,
+    /// Name, path and author.
+    texts: [Field; 3],
+    /// Media type, ending and language.
+    whole: [Field; 3],
+    /// Address to job.
+    numbers: [Field; 6],
+    size: Field,
+    modified: Field,
 }
 
 fn fields() -> Fields {
@@ -26,21 +41,37 @@ fn fields() -> Fields {
             .set_tokenizer(tokenizer)
             .set_index_option(IndexRecordOption::WithFreqsAndPositions)
     };
+    let text = |tokenizer| TextOptions::default().set_indexing_options(words(tokenizer));
+    let term = TextFieldIndexing::default().set_tokenizer("raw").set_index_option(IndexRecordOption::Basic);
+    let whole = TextOptions::default().set_indexing_options(term.set_fieldnorms(false));
+    let column = NumericOptions::default().set_fast();
     let mut builder = Schema::builder();
-    let plain = TextOptions::default().set_indexing_options(words("plain")).set_stored();
-    let english = TextOptions::default().set_indexing_options(words("english")).set_stored();
-    Fields {
-        id: builder.add_text_field("id", STRING | STORED),
-        body: builder.add_text_field("body", english),
-        texts: ["name", "path", "author"].map(|name| builder.add_text_field(name, plain.clone())),
-        words: [
-            builder.add_text_field("type", STRING | STORED | FAST),
-            builder.add_text_field("ext", STRING),
-        ],
-        columns: ["address", "class", "place", "version", "seq", "job", "size", "modified"]
-            .map(|name| builder.add_i64_field(name, FAST)),
-        schema: builder.build(),
-    }
+    let mut fields = Fields {
+        id: builder.add_text_field("id", whole.clone()),
+        title: builder.add_text_field("title", text(BY_TONGUE)),
+        body: builder.add_text_field("body", text(BY_TONGUE).set_stored()),
+        kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
+        texts: ["name", "path", "author"].map(|name| builder.add_text_field(name, text(PLAIN))),
+        whole: {
+            let whole = [
+                builder.add_text_field("type", whole.clone().set_fast("raw")),
+                builder.add_text_field("ext", whole.clone()),
+                builder.add_text_field("lang", whole),
+            ];
+            // What else a record tells; these files tell nothing.
+            builder.add_json_field("meta", JsonObjectOptions::default().set_indexing_options(words(PLAIN)));
+            whole
+        },
+        numbers: ["address", "class", "place", "version", "seq", "job"]
+            .map(|name| builder.add_i64_field(name, column.clone())),
+        size: builder.add_u64_field("size", column.clone()),
+        modified: builder.add_i64_field("modified", column.clone()),
+        schema: Schema::builder().build(),
+    };
+    // Files have none.
+    builder.add_i64_field("created", column);
+    fields.schema = builder.build();
+    fields
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
@@ -61,9 +92,9 @@ pub(super) fn run(root: &Path, into: &Path) -> Result<()> {
     let index = Index::create_in_dir(into, fields.schema.clone())?;
     let tokens = TextAnalyzer::builder(SimpleTokenizer::default()).filter(LowerCaser);
     let english = tokens.filter(Stemmer::new(Language::English)).filter(AsciiFoldingFilter).build();
-    index.tokenizers().register("english", english);
+    index.tokenizers().register(BY_TONGUE, english);
     let tokens = TextAnalyzer::builder(SimpleTokenizer::default()).filter(LowerCaser);
-    index.tokenizers().register("plain", tokens.filter(AsciiFoldingFilter).build());
+    index.tokenizers().register(PLAIN, tokens.filter(AsciiFoldingFilter).build());
     let mut writer: IndexWriter = index.writer_with_num_threads(threads().min(2), 128 << 20)?;
     let mut paths = Vec::new();
     files(root, &mut paths)?;
@@ -91,22 +122,31 @@ fn add_files<'p>(
         let next = waiting.lock().map_err(|_| "a thread died")?.next();
         let Some((number, path)) = next else { return Ok(()) };
         let text = std::fs::read_to_string(path)?;
-        let shown = path.to_string_lossy();
+        let id = format!("file://{}", path.to_string_lossy());
         let below = path.strip_prefix(root)?.to_string_lossy();
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let (seq, size) = (number as i64, text.len() as i64);
+        let (seq, size) = (number as i64, text.len() as u64);
+        // What the program keeps beside the body, under the names that it has there.
+        let kept = serde_json::json!({
+            "i": id, "n": id.len(), "d": below, "j": "deep", "t": name, "p": below, "l": "en",
+            "m": "text/plain", "a": "owner", "f": {},
+        });
         let mut document = TantivyDocument::new();
-        document.add_text(fields.id, format!("file://{shown}"));
+        document.add_text(fields.id, &id);
+        document.add_text(fields.title, &name);
         document.add_text(fields.body, text);
+        document.add_bytes(fields.kept, &serde_json::to_vec(&kept)?);
         for (field, text) in fields.texts.into_iter().zip([name.as_ref(), below.as_ref(), "owner"]) {
             document.add_text(field, text);
         }
-        for (field, word) in fields.words.into_iter().zip(["text/plain", "txt"]) {
+        for (field, word) in fields.whole.into_iter().zip(["text/plain", "txt", "en"]) {
             document.add_text(field, word);
         }
-        for (column, value) in fields.columns.into_iter().zip([seq * 77, 1, 1, seq, seq, 1, size, seq]) {
+        for (column, value) in fields.numbers.into_iter().zip([seq * 77, 1, 1, seq, seq, 1]) {
             document.add_i64(column, value);
         }
+        document.add_u64(fields.size, size);
+        document.add_i64(fields.modified, seq);
         writer.add_document(document)?;
     }
 }

@@ -18,19 +18,22 @@ const FILES: usize = 1_000;
 
 /// System calls that a document is read, listed or written by; waiting for each other is not counted.
 const CALLS: &str = "trace=open,openat,openat2,close,read,pread64,write,pwrite64,fsync,fdatasync,getdents64,stat,lstat,\
-    fstat,newfstatat,statx,fstatfs,getxattr,fgetxattr,readlink,unlink,rename";
+    fstat,newfstatat,statx,fstatfs,getxattr,fgetxattr,readlink,readlinkat,unlink,unlinkat,rename,renameat,lseek,writev,\
+    pwritev,ftruncate";
 
 /// Every count with its bound.
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let mut files = Files::wide(bench.path("counted"), FILES)?;
     let mut lines = Vec::new();
     for output in ["null", "index"] {
+        set_mode(&files, 0o755)?;
         let inventory = Inventory::begin(bench, &format!("counted-{output}"), output)?;
         for step in ["first run", "run without changes", "run after 5 changes", "run after a changed folder"]
         {
             match step {
                 "run after 5 changes" => files.change(5, 0)?,
-                "run after a changed folder" => change_folder(&files)?,
+                // Closed to others; each output begins with a folder that is open.
+                "run after a changed folder" => set_mode(&files, 0o700)?,
                 _ => {}
             }
             let counted = inventory.count(&sync(bench, &inventory.data, &files.root, output))?;
@@ -70,9 +73,9 @@ fn line(name: &str, value: f64, unit: &'static str) -> Result<Line> {
     })
 }
 
-fn change_folder(files: &Files) -> Result<()> {
+fn set_mode(files: &Files, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(&files.root, std::fs::Permissions::from_mode(0o700))?;
+    std::fs::set_permissions(&files.root, std::fs::Permissions::from_mode(mode))?;
     crate::trees::settle();
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Runs over a tree that is known: without changes, with few, and after a change of access.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use super::{figures, floor, sync, thousands, told};
 use crate::measure::{Line as Command, cpu, middle, pairs, run, wall};
@@ -10,12 +12,18 @@ use crate::{Bench, Result};
 
 /// Peak memory of a run without changes, MiB.
 const MEMORY_MAX: f64 = 100.0;
+/// Somebody who owns nothing of the tree; every system has this user.
+const STRANGER: &str = "nobody";
 
 fn known(bench: &Bench) -> Result<Files> {
+    known_to(bench, "null")
+}
+
+fn known_to(bench: &Bench, output: &str) -> Result<Files> {
     let files = Files::wide(bench.path("wide"), bench.size(100_000))?;
     // The second run settles what the first one met too early to tell its version.
     for _ in 0..2 {
-        run(&sync(bench, "data", &files.root, "null"))?;
+        run(&sync(bench, "data", &files.root, output))?;
     }
     Ok(files)
 }
@@ -100,10 +108,18 @@ pub(super) fn few_changes(bench: &Bench) -> Result<Vec<Line>> {
     }])
 }
 
-/// The access of the folder above everything changes.
+/// The access of the folder above everything changes: no document does, and no entry of the index, and it is in force at once.
 pub(super) fn folder_access(bench: &Bench) -> Result<Vec<Line>> {
-    let files = known(bench)?;
+    ["null", "index"].into_iter().map(|output| folder_access_of(bench, output)).collect()
+}
+
+fn folder_access_of(bench: &Bench, output: &str) -> Result<Line> {
+    // Other users may pass, so that the folder decides.
+    std::fs::set_permissions(bench.scratch.path(), std::fs::Permissions::from_mode(0o755))?;
+    let files = known_to(bench, output)?;
+    let is_open = output == "index" && super::found(bench, "data", STRANGER)?;
     let walk = floor(&["walk".as_ref(), files.root.as_os_str()])?;
+    let entries = bench.path("data").join("index");
     let mut mode = 0o755;
     let beside = pairs(
         bench.pairs,
@@ -111,25 +127,56 @@ pub(super) fn folder_access(bench: &Bench) -> Result<Vec<Line>> {
             mode ^= 0o055;
             std::fs::set_permissions(&files.root, std::fs::Permissions::from_mode(mode))?;
             settle();
-            let cost = run(&sync(bench, "data", &files.root, "null"))?;
+            let before = written(&entries)?;
+            let cost = run(&sync(bench, "data", &files.root, output))?;
             let told = told(&cost)?;
             if told["unchanged"] != files.count || told["access"] != 0 {
                 return Err(format!("a changed folder changed documents: {told}").into());
+            }
+            if output == "index" {
+                if written(&entries)? != before {
+                    return Err("a changed folder changed entries of the index".into());
+                }
+                // Everybody but its owner is shut out by 0700; by 0755 nobody is, unless by a folder above.
+                let found = super::found(bench, "data", STRANGER)?;
+                if found != (is_open && mode == 0o755) {
+                    return Err(format!("with mode {mode:o}, a stranger finds something: {found}").into());
+                }
             }
             Ok(cost)
         },
         || run(&walk),
     )?;
     clear(bench)?;
-    Ok(vec![Line {
-        work: format!("`chmod` of the folder above {} files, the run after it", thousands(files.count)),
+    Ok(Line {
+        work: format!(
+            "`chmod` of the folder above {} files, the run to `{output}` after it",
+            thousands(files.count)
+        ),
         ours: format!("{}; no document changed", figures(&middle(&beside.ours))),
         beside: format!("walk + stat: {}", figures(&middle(&beside.floor))),
         what: "CPU",
         value: beside.ratio(cpu),
         unit: "×",
         goal: Goal::Most(2.0),
-    }])
+    })
+}
+
+/// Files of an index that hold entries, with their sizes.
+fn written(folder: &Path) -> Result<BTreeMap<PathBuf, u64>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.extension().is_some_and(|ending| ending == "json" || ending == "lock") {
+                found.insert(path.clone(), std::fs::metadata(&path)?.len());
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Every file opens to more people: its content is looked at before they see it.

@@ -57,6 +57,24 @@ pub(super) fn to_null(bench: &Bench) -> Result<Vec<Line>> {
     ])
 }
 
+/// The fields of the index that lies somewhere below a folder, as it tells them itself.
+fn schema_in(folder: &Path) -> Result<serde_json::Value> {
+    let found = find(folder, "meta.json")?.ok_or("there is no index")?;
+    let told: serde_json::Value = serde_json::from_slice(&std::fs::read(found)?)?;
+    Ok(told["schema"].clone())
+}
+
+fn find(folder: &Path, name: &str) -> Result<Option<std::path::PathBuf>> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let found = if path.is_dir() { find(&path, name)? } else { path.ends_with(name).then_some(path) };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
 /// Everything becomes searchable.
 pub(super) fn to_index(bench: &Bench) -> Result<Vec<Line>> {
     let files = tree(bench)?;
@@ -69,6 +87,10 @@ pub(super) fn to_index(bench: &Bench) -> Result<Vec<Line>> {
             run(&bare)
         },
     )?;
+    let (program, floor) = (schema_in(&bench.path("data"))?, schema_in(&bench.path("bare"))?);
+    if program != floor {
+        return Err(format!("the bare index has other fields: {floor}\nthe program's: {program}").into());
+    }
     let mine = middle(&beside.ours);
     let work = format!("first run to `index`, {} files of 2 KiB in folders of ten", thousands(files.count));
     let mut lines = vec![Line {

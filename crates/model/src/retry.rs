@@ -56,6 +56,7 @@ pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Reason;
     use proptest::prelude::*;
 
     #[test]
@@ -90,9 +91,25 @@ mod tests {
 
         #[test]
         fn waits_grow_and_are_bounded(made in 1u32..1000, now in 0i64..1 << 50) {
-            let fault = Fault::passing("net", "away");
-            let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX }, now) else { panic!() };
-            prop_assert!(at - now >= limits::RETRY_WAIT_MS_MIN && at - now <= limits::RETRY_WAIT_MS_MAX);
+            let wait = |made| {
+                let fault = Fault::passing("net", "away");
+                let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX }, now) else { panic!() };
+                at - now
+            };
+            prop_assert_eq!(wait(1), limits::RETRY_WAIT_MS_MIN);
+            prop_assert_eq!(wait(made + 1), (wait(made) * 2).min(limits::RETRY_WAIT_MS_MAX));
+        }
+
+        #[test]
+        fn a_fault_may_name_the_time_of_the_next_attempt(made in 1u32..8, wait in -5i64..1 << 40, now in 0i64..1 << 50) {
+            let fault = Fault::Passing {
+                reason: Reason::new("busy", "too many requests"),
+                retry_in_ms: Some(wait),
+                attempts_max: None,
+                when_exhausted: Exhausted::Skip,
+            };
+            let next = after(&fault, Attempts { made, most: 9 }, now);
+            prop_assert_eq!(next, Next::Again { at: now + wait.max(0) });
         }
     }
 }

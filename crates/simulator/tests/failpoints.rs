@@ -1,6 +1,6 @@
 //! Every planted fault is caught: by the seeds that each change is checked with, or by a text or suite that is named here.
 //!
-//! One fault at a time is planted in the whole process, so that this file has one test and a program of its own.
+//! One fault at a time is planted in the whole process, so that this file has one test that plants and a program of its own.
 
 use std::path::Path;
 
@@ -121,23 +121,53 @@ fn wanted_once_more_is_lost() -> bool {
     left.is_ok_and(|left| left.is_empty())
 }
 
-/// Who catches a fault, in words; none when nobody does.
+/// Who catches a fault by name; none where it is for the simulator.
+fn named(failpoint: Failpoint) -> Option<&'static Check> {
+    NAMED.iter().find(|(named, _)| *named == failpoint).map(|(_, check)| check)
+}
+
+/// Who catches a fault, in words; none when nobody does. Where somebody is named, nobody else counts.
 fn caught(failpoint: Failpoint) -> Option<String> {
-    let named = NAMED.iter().filter(|(named, _)| *named == failpoint).find_map(|(_, check)| match check {
-        Check::Scenario(name) => {
+    match named(failpoint) {
+        Some(Check::Scenario(name)) => {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/scenarios");
             let text =
                 std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("the scenario is there");
             (!wrong(Kind::Sqlite, &text).is_empty()).then(|| format!("the scenario {name}"))
         }
-        Check::Suite(name, finds) => finds().then(|| format!("the suite `{name}`")),
-    });
-    named.or_else(|| {
-        let (played, failures) = play::seeds(&Seeds::of(0, SEEDS), &|_, _| {});
-        let failure = failures.first()?;
-        let what = failure.found[0].lines().nth(1).unwrap_or_default().trim();
-        Some(format!("the simulator, after {played} seeds (seed {}: {what})", failure.seed))
-    })
+        Some(Check::Suite(name, finds)) => finds().then(|| format!("the suite `{name}`")),
+        None => {
+            let (played, failures) = play::seeds(&Seeds::of(0, SEEDS), &|_, _| {});
+            let failure = failures.first()?;
+            let what = failure.found[0].lines().nth(1).unwrap_or_default().trim();
+            Some(format!("the simulator, after {played} seeds (seed {}: {what})", failure.seed))
+        }
+    }
+}
+
+/// The page that people read has every fault, in the order of the list, and who catches it here.
+#[test]
+fn the_page_about_reliability_lists_every_planted_fault() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reliability.md");
+    let text = std::fs::read_to_string(page).expect("the page is there");
+    let (_, planted) = text.split_once("## Planted faults").expect("the page has a part about them");
+    assert!(planted.contains(&format!("\n{} faults can be planted", ALL.len())), "there are {}", ALL.len());
+    let rows: Vec<(&str, &str)> = planted
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+        .skip(1)
+        .collect();
+    let of_page: Vec<&str> = rows.iter().map(|(what, _)| *what).collect();
+    let of_list: Vec<&str> = ALL.iter().map(|(_, what)| *what).collect();
+    assert_eq!(of_page, of_list, "faults of the page, and of crates/store/src/failpoints.rs");
+    for ((failpoint, what), (_, by)) in ALL.iter().zip(rows) {
+        let is_right = match named(*failpoint) {
+            Some(Check::Scenario(name)) => by == format!("the scenario {name}"),
+            Some(Check::Suite(name, _)) => by == format!("the suite `{name}`"),
+            None => by.starts_with("the simulator, after "),
+        };
+        assert!(is_right, "`{what}` is not caught by {by}");
+    }
 }
 
 #[test]

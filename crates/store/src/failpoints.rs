@@ -1,7 +1,7 @@
 //! table: faults that tests plant to see that they are caught; without the feature `failpoints` none exists.
 //!
 //! A fault stands where it would be made: `if failpoint(Failpoint::…)`. Which check catches which is in
-//! `crates/simulator/tests/it/failpoints.rs` and in `docs/reliability.md`.
+//! `crates/simulator/tests/failpoints.rs` and in `docs/reliability.md`.
 
 /// Faults that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

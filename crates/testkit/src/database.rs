@@ -97,6 +97,37 @@ impl Database {
         lines
     }
 
+    /// Its tables with how many rows each of them has, by name.
+    ///
+    /// # Panics
+    /// When the database does not answer.
+    pub fn rows(&self) -> Vec<(String, i64)> {
+        let count = |table: &str| format!("SELECT count(*) FROM \"{table}\"");
+        match &self.target {
+            Target::Sqlite(path) => {
+                let connection =
+                    rusqlite::Connection::open(path).expect("a file in a temporary folder opens");
+                let mut listed = connection.prepare(SQLITE_TABLES).expect("every database has a catalogue");
+                let tables: Result<Vec<String>, _> =
+                    listed.query_map([], |row| row.get(0)).expect("the catalogue is read").collect();
+                let rows = |table: &str| connection.query_row(&count(table), [], |row| row.get(0));
+                let tables = tables.expect("the catalogue is read").into_iter();
+                tables.map(|table| (table.clone(), rows(&table).expect("a table is counted"))).collect()
+            }
+            Target::Postgres(url) => {
+                let mut client =
+                    postgres::Client::connect(url, postgres::NoTls).expect("the test cluster answers");
+                let tables = client.query(POSTGRES_TABLES, &[]).expect("the catalogue is read");
+                let tables: Vec<String> = tables.iter().map(|row| row.get(0)).collect();
+                let mut rows = |table: &str| client.query_one(&count(table), &[]).map(|row| row.get(0));
+                tables
+                    .into_iter()
+                    .map(|table| (table.clone(), rows(&table).expect("a table is counted")))
+                    .collect()
+            }
+        }
+    }
+
     /// A copy of it in the same cluster; nobody may have it open.
     ///
     /// # Panics
@@ -118,6 +149,9 @@ impl Database {
     }
 }
 
+const SQLITE_TABLES: &str =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+const POSTGRES_TABLES: &str = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name";
 const SQLITE_SCHEMA: &str = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL";
 const POSTGRES_SCHEMA: &str = "
     SELECT format('%s %s %s %s %s %s', table_name,

@@ -9,6 +9,7 @@ pub mod database;
 pub mod memory_kinds;
 pub mod memory_output;
 pub mod power;
+pub mod rights;
 pub mod rules;
 pub mod scenario;
 mod script_listing;

@@ -58,6 +58,8 @@ pub struct File {
     pub panics: bool,
     /// Answer of the next reads, and of how many.
     pub fault: Option<(Fault, u32)>,
+    /// Answer of the next looks, and of how many.
+    pub look_fault: Option<(Fault, u32)>,
 }
 
 /// A scripted folder.
@@ -180,6 +182,7 @@ impl Source {
             excluded: false,
             panics: false,
             fault: None,
+            look_fault: None,
         })
     }
 
@@ -235,7 +238,8 @@ impl Source {
             if file.unreadable {
                 (file.unreadable, file.ctime) = (false, change);
             }
-            (file.vanishing, file.unlisted, file.racy, file.fault) = (false, false, 0, None);
+            (file.vanishing, file.unlisted, file.racy) = (false, false, 0);
+            (file.fault, file.look_fault) = (None, None);
         }
     }
 }
@@ -336,6 +340,13 @@ impl Repository for ScriptRepository {
             return Err(dead());
         }
         source.meet("look");
+        if let Some(file) = source.files.get_mut(&format!("{}{key}", self.root))
+            && let Some((fault, times)) = &mut file.look_fault
+            && *times > 0
+        {
+            *times -= 1;
+            return Err(fault.clone());
+        }
         Ok(self.observed(key, &self.find(&source, key)?))
     }
 

@@ -30,6 +30,10 @@ use crate::power::{Copy, Power};
 use crate::script_repository::{self, REPOSITORY, Source};
 use crate::script_transform::TRANSFORM;
 
+/// Tables whose rows are of no job: the program's own, and names that are given once and for all.
+const STANDING: &[&str] =
+    &["meta", "migration", "process", "connection", "id_block", "part", "acl", "container"];
+
 /// Everything that worlds are made of.
 pub static REGISTRY: Registry = Registry {
     repositories: &[&REPOSITORY],
@@ -38,8 +42,8 @@ pub static REGISTRY: Registry = Registry {
     authorities: &[],
 };
 
-/// A call that takes longer than this hangs.
-const HANGS: Duration = Duration::from_secs(60);
+/// A call that takes longer than this hangs, also on a machine that is busy with much else.
+const HANGS: Duration = Duration::from_secs(600);
 
 /// Longest random delay of a thread at one container: of the order of a transaction.
 const DELAY_US_MAX: u64 = 300;
@@ -407,6 +411,32 @@ impl World {
             .collect();
         states.sort();
         states
+    }
+}
+
+impl World {
+    /// Documents of a job that wait for a visit, with the milliseconds until it is due; none: the next run makes it.
+    pub fn due(&self, job: &str) -> Vec<(String, Option<i64>)> {
+        let Some(job) = self.find(job) else { return Vec::new() };
+        let rows = self.engine().reader.read(|sql| documents::list(sql, job.id, 0, 100_000));
+        let now = self.clock.now();
+        let mut due: Vec<_> = rows
+            .expect("the store answers")
+            .into_iter()
+            .filter_map(|row| {
+                let (_, due) = row.work?;
+                Some((row.name, (due != i64::MAX).then(|| due - now)))
+            })
+            .collect();
+        due.sort();
+        due
+    }
+
+    /// Rows of each table that holds what jobs have brought, if it has any.
+    pub fn rows(&self) -> Vec<(String, i64)> {
+        let mut rows = self.database.rows();
+        rows.retain(|(table, count)| *count > 0 && !STANDING.contains(&table.as_str()));
+        rows
     }
 }
 

@@ -109,7 +109,8 @@ fn open(path: &Path) -> std::io::Result<File> {
 fn passwords(path: &Path) -> Result<Vec<String>> {
     let named = |what: String| Failure::usage(format!("{} {what}", written(path)));
     let advice = "name a text file with a password in each line";
-    let file = File::open(path).map_err(|error| named(format!("cannot be read: {}; {advice}", exit::in_words(&error))))?;
+    let file = File::open(path)
+        .map_err(|error| named(format!("cannot be read: {}; {advice}", exit::in_words(&error))))?;
     match ingather_connectors::passwords_in(file).map_err(named)? {
         none if none.is_empty() => Err(named(format!("has no password; {advice}"))),
         passwords => Ok(passwords),

@@ -21,6 +21,7 @@ const FOLDER_MODES: [u32; 12] =
 
 #[test]
 fn a_search_finds_what_the_kernel_lets_open() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(2, &USERS);
     let people = accounts.people();
     let next = AtomicU64::new(1);
@@ -221,5 +222,25 @@ impl<'p> World<'p> {
             .zip(&way)
             .map(|(list, path)| format!("{}: {}\n", path.display(), list.replace('\n', " ")))
             .collect()
+    }
+}
+
+#[test]
+fn an_authority_that_answers_nothing_is_named_and_shows_nothing() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    // What the system is asked by for users that its files do not name: here it answers nothing, and says that all is well.
+    let programs = sandbox.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::fs::write(programs.join("id"), "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(programs.join("id"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    for arguments in
+        [&["search", "apple", "--as", "somebody-else"][..], &["why", "somebody-else", "root/a.txt"]]
+    {
+        let mut command = sandbox.command(arguments);
+        command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
+        crate::sandbox::finish(command, None).refuses(3, &["`id` answered something odd", "somebody-else"]);
     }
 }

@@ -13,7 +13,7 @@ use crate::server::Server;
 /// Files of the tree: enough that the sync is not over when its first changes are seen.
 const FILES: usize = 6_000;
 /// Longest wait for something that has to happen.
-const WAIT_MAX: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// A tree, and a server of the test's own that may be stopped.
 struct Trial {

@@ -33,6 +33,7 @@ fn lose(sandbox: &Sandbox) {
 
 #[test]
 fn what_was_restored_is_searched_and_nothing_unchanged_is_read_again() {
+    ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     let person = Person::named(ORDINARY);
     std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();
@@ -107,7 +108,7 @@ fn a_process_that_was_alive_in_the_backup_does_not_hold_what_is_restored() {
     let mut command = sandbox.command(&["sync", "root"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(300);
     while sandbox.run(&["job", "show", "root"]).code != 0 {
         assert!(std::time::Instant::now() < deadline, "the sync never began");
     }

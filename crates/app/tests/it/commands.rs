@@ -31,6 +31,7 @@ fn refused(sandbox: &Sandbox, arguments: &[&str], code: i32, words: &[&str]) {
 
 #[test]
 fn a_source_that_cannot_be_used_is_named_and_nothing_is_made() {
+    ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     refused(&sandbox, &["sync", "nowhere"], 2, &["nowhere does not exist", "nothing was changed"]);
     refused(&sandbox, &["sync", "https://example.org/"], 2, &["https://example.org/"]);
@@ -118,7 +119,7 @@ pub(crate) fn still_when(sandbox: &Sandbox, mut command: Command, doing: &str) -
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
     let mine = format!("process {}: {doing}", child.id());
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !std::fs::read_to_string(sandbox.data().join("lock")).unwrap_or_default().starts_with(&mine) {
         assert!(Instant::now() < deadline, "it never took the lock");
         std::thread::yield_now();
@@ -132,7 +133,7 @@ fn working(sandbox: &Sandbox) -> (Child, Pid) {
     let mut command = sandbox.command(&["sync", "root", "--json"]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0]["run"]["ended_at"]
         != serde_json::Value::Null
     {
@@ -233,6 +234,7 @@ fn a_machine_of_the_same_name_with_the_same_path_is_another_one() {
 
 #[test]
 fn a_data_directory_of_somebody_else_is_named_as_such() {
+    ingather_testkit::needs!(Users);
     let sandbox = synced();
     std::fs::set_permissions(sandbox.data(), PermissionsExt::from_mode(0o755)).unwrap();
     let person = Person::named(ORDINARY);

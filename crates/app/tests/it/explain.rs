@@ -195,6 +195,7 @@ fn an_output_that_refuses_is_named() {
 
 #[test]
 fn an_unreadable_file_and_an_unreadable_folder_are_named() {
+    ingather_testkit::needs!(Users);
     let (sandbox, person) = of_a_person();
     sandbox.write("closed.txt", "x");
     sandbox.write("locked/in.txt", "x");
@@ -217,6 +218,7 @@ fn an_unreadable_file_and_an_unreadable_folder_are_named() {
 
 #[test]
 fn a_blind_spot_is_named() {
+    ingather_testkit::needs!(Users);
     let (sandbox, person) = of_a_person();
     sandbox.write("locked/in.txt", "x");
     sandbox.write("a.txt", "x");
@@ -234,6 +236,7 @@ fn a_blind_spot_is_named() {
 
 #[test]
 fn what_was_written_just_before_is_current_after_one_run() {
+    ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     // In memory the grain of the clock is so small that a busy machine may take longer; where builds are it may be as small.
     let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -310,7 +313,7 @@ fn an_output_that_cannot_be_written_is_named_and_when_it_is_tried_again() {
     let mut child = sandbox.command(&["sync", "root", "--to", &journal]).spawn().unwrap();
     let pid = rustix::process::Pid::from_child(&child);
     // The run would wait for its retries; what waits then is what waits now.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(300);
     let waiting = || {
         let answer = sandbox.run(&["document", "list", "root", "--json"]);
         answer.code == 0
@@ -356,6 +359,7 @@ fn what_lies_elsewhere_or_belongs_to_the_program_is_named() {
 
 #[test]
 fn who_may_not_see_a_file_learns_what_shuts_out() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[0], &[]]);
     let [member, stranger] = <[Person; 2]>::try_from(accounts.people()).unwrap();
     let sandbox = Sandbox::sqlite();

@@ -54,7 +54,7 @@ pub(crate) fn tunnel(at: &Path, depth: usize, length: usize) {
 pub(crate) fn settle(root: &Path) {
     // Kept in memory the grain is 100 ms, elsewhere it may be 2 s (`model::limits`).
     let grain = if root.starts_with("/dev/shm") { 110 } else { 2_100 };
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(100);
     let newest = newest(root);
     while SystemTime::now() < newest + Duration::from_millis(grain) {
         assert!(Instant::now() < deadline, "the clock stands still");

@@ -18,7 +18,10 @@ pub(crate) fn must(command: &mut Command) -> String {
 
 /// Says so when the caller may not act as other users.
 pub(crate) fn need_root() {
-    assert!(rustix::process::geteuid().is_root(), "this test acts as several users: run it as root");
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "this test acts as several users: begin it with `needs!(Users)`"
+    );
 }
 
 /// Numbers of a user: its own, its group's, and all its groups.
@@ -101,7 +104,7 @@ impl Accounts {
 
 /// Runs a command that another process may keep from the list of accounts for a moment.
 fn patiently(command: &mut Command) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(150);
     loop {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?} cannot be run: {error}"));
         if output.status.success() {

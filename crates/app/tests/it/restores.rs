@@ -110,6 +110,7 @@ fn repaired_without_its_source(sandbox: &Sandbox, next: impl FnOnce(&Sandbox)) {
 
 #[test]
 fn a_repair_without_the_source_keeps_no_entry_whose_acl_may_be_given_to_others() {
+    ingather_testkit::needs!(Users);
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = settled_in(kept);
         let yesterday = keep_store(&sandbox);
@@ -125,6 +126,7 @@ fn a_repair_without_the_source_keeps_no_entry_whose_acl_may_be_given_to_others()
 
 #[test]
 fn a_repair_of_what_went_two_ways_keeps_no_entry_whose_acl_was_given_to_others() {
+    ingather_testkit::needs!(Users);
     let sandbox = settled();
     let index = sandbox.data().join("index");
     let (monday, tuesday) = (sandbox.path().join("monday"), sandbox.path().join("tuesday"));
@@ -174,6 +176,7 @@ fn half_a_repair_of_an_output_of_another_day_shows_nothing_and_is_gone_on_with()
 
 #[test]
 fn a_repair_takes_nothing_that_was_on_its_way_for_what_an_index_of_another_day_holds() {
+    ingather_testkit::needs!(Users);
     let sandbox = settled();
     let yesterday = keep_store(&sandbox);
     sandbox.write("a.txt", "topsecret");

@@ -15,7 +15,7 @@
 //! | `snapshot` · `same` | remembers the data directory · it has not changed since |
 //! | `sync FLAGS` | `{"exit":…, counters that are not zero, "blind":[[scope, cause]]}` |
 //! | `search QUERY FLAGS` (with `--all` unless `--as` is there) · `held` | the documents, sorted |
-//! | `documents` | `{name: "state code"}` |
+//! | `documents FLAGS` | `{name: "state code"}` |
 //! | `confirm RUN` | `{"exit":…,"deleted":…,"kept":…}` or, refused, `{"exit":…}`; `last` is the last run |
 //! | `as USER …` | the program run by somebody else |
 //!
@@ -33,10 +33,19 @@ use crate::files;
 use crate::people::Person;
 use crate::sandbox::{Answer, Counts, Kept, Sandbox};
 
+fn text_of(file: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios").join(format!("{file}.txt"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Whether a scenario needs other users than the one who runs it.
+pub(crate) fn acts_as_others(file: &str) -> bool {
+    text_of(file).lines().any(|line| line.starts_with("as ") || line.starts_with("chown "))
+}
+
 /// Reads and plays a scenario.
 pub(crate) fn play(file: &str, kept: Kept) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios").join(format!("{file}.txt"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = text_of(file);
     let sandbox = Sandbox::new(kept);
     let source = sandbox.root();
     let mut player = Player { sandbox, source, run: 0, data: BTreeMap::new() };
@@ -183,7 +192,7 @@ impl Player {
                 [&["search", query, "--limit", "10000"], flags, all].concat()
             }
             ["held"] => vec!["job", "held", job],
-            ["documents"] => vec!["document", "list", job],
+            ["documents", flags @ ..] => [&["document", "list", job], flags].concat(),
             ["confirm", run] => {
                 vec!["job", "confirm", job, "--run", if *run == "last" { &last } else { run }]
             }

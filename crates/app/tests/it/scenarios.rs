@@ -1,7 +1,7 @@
 //! One scenario file for each word of a folder's life: tests/scenarios/NAME.txt with what must be answered.
 
 use crate::sandbox::Kept;
-use crate::scenario::play;
+use crate::scenario::{acts_as_others, play};
 
 /// Makes a test of each scenario, so that each fails by its own name, and the list that is compared with the folder.
 macro_rules! scenarios {
@@ -10,6 +10,9 @@ macro_rules! scenarios {
         $(
             #[test]
             fn $name() {
+                if acts_as_others(stringify!($name)) {
+                    ingather_testkit::needs!(Users);
+                }
                 $(play(stringify!($name), Kept::$kept);)+
             }
         )+

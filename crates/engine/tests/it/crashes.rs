@@ -130,3 +130,22 @@ fn a_deletion_can_die_everywhere() {
         }
     }
 }
+
+/// How many transactions the deletion of a job with so many documents takes.
+fn transactions_of_a_deletion(documents: usize) -> usize {
+    let source: Vec<String> = (0..documents).map(|n| format!("d{n} v1")).collect();
+    let begun = format!("output one\njob docs to=one\nsource {}\nrun docs\n", source.join(", "));
+    let lives = |nth: &usize| {
+        let armed = format!("{begun}crash before write {nth}\ndelete docs\nexpect error:\n");
+        play_on(Kind::Sqlite, &armed).is_empty()
+    };
+    (1..200).find(lives).expect("a deletion ends") - 1
+}
+
+/// Removals have no queue (decision 0003): one document costs a deletion no transaction of its own.
+#[test]
+fn a_deletion_takes_as_many_transactions_for_forty_documents_as_for_four() {
+    let few = transactions_of_a_deletion(4);
+    assert!(few > 0, "nothing was written");
+    assert_eq!(transactions_of_a_deletion(40), few);
+}

@@ -266,6 +266,22 @@ fn document_in(sql: &mut Sql<'_>, job: JobId, wanted: document::State) -> Result
     Ok(row)
 }
 
+/// A document in hands: one that no output holds yet, or one that they do. Its row says how often a visit is wanted.
+fn in_hands(sql: &mut Sql<'_>, job: JobId, is_known: bool) -> Result<Row> {
+    use document::State::{Held, Settled};
+    let row = document_in(sql, job, if is_known { Settled } else { Held })?;
+    want(sql, &row)?;
+    Ok(row)
+}
+
+/// Its state, when its next visit is due, and whether an output holds it.
+fn stands(sql: &mut Sql<'_>, row: &Row) -> Result<(document::State, Option<i64>, bool)> {
+    let listed = documents::list(sql, row.job, row.id - 1, 1)?;
+    let due = listed.into_iter().find(|d| d.id.0 == row.id).and_then(|listed| listed.work);
+    let is_known = deliveries::states(sql, &[row.id])?.iter().any(|held| held.state.confirmed.is_some());
+    Ok((state(sql, row)?, due.map(|(_, due)| due), is_known))
+}
+
 type DocumentDeed = fn(&mut Sql<'_>, &Row) -> Result<()>;
 
 const DOCUMENT_DEEDS: &[(&str, DocumentDeed, &[document::Event])] = {
@@ -282,11 +298,14 @@ const DOCUMENT_DEEDS: &[(&str, DocumentDeed, &[document::Event])] = {
 
 #[test]
 fn documents_move_along_their_table_and_never_otherwise() {
+    use document::Event::{Claim, LoseHold, Meet};
     use document::State::{Gone, Held, Waiting};
     for kind in BOTH {
         let database = Database::fresh(kind);
         let store = Store::open(&database.target).unwrap();
         let job = store.write(Durability::Relaxed, new_job).unwrap();
+        // Met below; taken and put down without a write.
+        let mut lived = HashSet::from([Meet, Claim, LoseHold]);
         for from in document::State::ALL.iter().copied().filter(|state| *state != Gone) {
             // What waits is taken, and put back, without a write: both have the rows of one that waits.
             let stored = |state| if state == Held { Waiting } else { state };
@@ -295,6 +314,7 @@ fn documents_move_along_their_table_and_never_otherwise() {
                 let after = |on: &document::Event| {
                     starts.iter().find_map(|at| rules::after(document::MOVES, *at, *on))
                 };
+                lived.extend(events.iter().copied().filter(|on| after(on).is_some()));
                 let expected = match events.iter().find_map(after).map_or(stored(from), stored) {
                     // The row of its visit goes with the document only.
                     document::State::Leaving if stored(from) == Waiting => Waiting,
@@ -315,6 +335,36 @@ fn documents_move_along_their_table_and_never_otherwise() {
                 meet(sql, &row)
             });
             assert!(met_twice.is_err(), "{kind:?}: met for the first time from {from}");
+        }
+        let rows = document::MOVES.iter().filter(|row| row.since == Since::Now);
+        assert_eq!(lived, rows.map(|row| row.on).collect(), "rows that are lived and rows that say so");
+    }
+}
+
+#[test]
+fn what_is_in_hands_moves_alike_whether_outputs_hold_it_or_not() {
+    use document::State::{Settled, Troubled, Waiting};
+    for kind in BOTH {
+        let database = Database::fresh(kind);
+        let store = Store::open(&database.target).unwrap();
+        let job = store.write(Durability::Relaxed, new_job).unwrap();
+        let deeds: [(&str, DocumentDeed, _); 3] = [
+            ("tried again at a time", |sql, row| queue::reschedule(sql, &[(row.id, 9)]), (Waiting, Some(9))),
+            ("done", settle, (Settled, None)),
+            ("given up", give_up, (Troubled, None)),
+        ];
+        for is_known in [false, true] {
+            for (name, deed, (state, due)) in deeds {
+                let found = store
+                    .write(Durability::Relaxed, |sql| {
+                        let row = in_hands(sql, job, is_known)?;
+                        assert_eq!(stands(sql, &row)?, (Waiting, Some(0), is_known));
+                        deed(sql, &row)?;
+                        stands(sql, &row)
+                    })
+                    .unwrap();
+                assert_eq!(found, (state, due, is_known), "{kind:?}: {name}");
+            }
         }
     }
 }

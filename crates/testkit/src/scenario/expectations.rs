@@ -77,7 +77,14 @@ impl Play {
             ["documents", job] => {
                 list(self.world.documents(job).into_iter().map(|(name, state)| format!("{name} {state}")))
             }
+            // When the next attempt is due, seconds from now.
+            ["due", job] => list(self.world.due(job).into_iter().map(|(name, wait)| match wait {
+                Some(wait) => format!("{name} {}s", wait as f64 / 1_000.0),
+                None => format!("{name} next run"),
+            })),
+            ["rows"] => list(self.world.rows().into_iter().map(|(table, count)| format!("{table} {count}"))),
             ["runs", job] => self.runs(job)?,
+            ["end", job] => self.end(job)?,
             ["held", job] => {
                 let job = self.world.find(job).ok_or("there is no such job")?;
                 let held = self.world.engine().held(&job, 0, 1_000).map_err(|error| error.to_string())?;
@@ -114,6 +121,15 @@ impl Play {
                 None => format!("{} {outcome}", run.number),
             }
         })))
+    }
+
+    /// How the last run of a job ended, and why.
+    fn end(&self, job: &str) -> Result<String, String> {
+        let job = self.world.find(job).ok_or("there is no such job")?;
+        let runs = self.world.engine().reader.read(|sql| runs::list(sql, job.id, 1));
+        let last = runs.map_err(|error| error.to_string())?.pop().ok_or("it never ran")?;
+        let outcome = last.outcome.map_or("open", RunOutcome::as_str);
+        Ok(format!("{} {outcome}: {}", job.state, last.error.unwrap_or_default()))
     }
 
     fn shelf(&self, what: &str, output: &str) -> Result<String, String> {

@@ -8,7 +8,7 @@ use crate::crash::POINTS;
 use crate::memory_output::{Effect, Shelf, Trouble, locked};
 
 impl Play {
-    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one short | double | commit | forgets | forgets:N |
+    /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one busy:SECONDS`, `fault one short | double | commit | forgets | forgets:N |
     /// older | cut | rotated | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later.
     pub(super) fn fault(&mut self, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -48,14 +48,10 @@ impl Play {
                 attempts_max: None,
                 when_exhausted: Exhausted::Keep,
             },
-            "busy" => Fault::Passing {
-                reason: Reason::new("busy", "too many requests"),
-                retry_in_ms: Some(2_000),
-                attempts_max: None,
-                when_exhausted: Exhausted::Keep,
-            },
+            "busy" => busy(2),
             "refused" => Fault::refused("mapping", "the output does not take it"),
             "broken" => Fault::broken("mapping", "the output does not understand it"),
+            word if word.starts_with("busy:") => busy(number(&word["busy:".len()..])?),
             word if word.starts_with("forgets:") => {
                 shelf.forgets_after = Some(number(&word["forgets:".len()..])?);
                 return Ok(());
@@ -96,6 +92,16 @@ impl Play {
             _ => self.world.crash.stop_at(&point, nth, self.world.engine().cancel.clone()),
         }
         Ok(())
+    }
+}
+
+/// An output that names the time of the next attempt, seconds from now.
+fn busy(seconds: i64) -> Fault {
+    Fault::Passing {
+        reason: Reason::new("busy", "too many requests"),
+        retry_in_ms: Some(seconds * 1_000),
+        attempts_max: None,
+        when_exhausted: Exhausted::Keep,
     }
 }
 

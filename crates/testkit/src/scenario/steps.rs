@@ -307,6 +307,9 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
     match word.split_once(':') {
         Some(("access", who)) => (file.acl, file.ctime) = (acl(who), change),
         Some(("failing", times)) => file.fault = Some((passing("away", Exhausted::Skip), number(times)?)),
+        Some(("look_failing", times)) => {
+            file.look_fault = Some((passing("away", Exhausted::Skip), number(times)?))
+        }
         Some(("keeping", times)) => file.fault = Some((passing("away", Exhausted::Keep), number(times)?)),
         Some(("aborting", times)) => {
             file.fault = Some((passing("away", Exhausted::AbortJob), number(times)?))
@@ -326,7 +329,7 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         None if word == "excluded" => file.excluded = true,
         None if word == "broken" => file.fault = Some((Fault::broken("parse", "it is broken"), u32::MAX)),
         None if word == "panicking" => file.panics = true,
-        None if word == "sound" => (file.fault, file.panics) = (None, false),
+        None if word == "sound" => (file.fault, file.look_fault, file.panics) = (None, None, false),
         None if word == "touched" => (file.mtime, file.ctime) = (change, change),
         None if word == "ctime" => file.ctime = change,
         // Of equal length, and under the time of before.

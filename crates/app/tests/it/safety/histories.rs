@@ -124,6 +124,7 @@ impl World<'_> {
 
 #[test]
 fn a_store_that_was_put_back_by_any_means_gives_no_id_a_second_meaning() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[0]]);
     let people = accounts.people();
     for means in [Means::Restored, Means::Copied, Means::Database] {
@@ -140,6 +141,7 @@ fn a_store_that_was_put_back_by_any_means_gives_no_id_a_second_meaning() {
 
 #[test]
 fn a_journal_of_an_earlier_day_is_not_one_that_was_cut() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[0]]);
     let people = accounts.people();
     let world = World { sandbox: Sandbox::sqlite(), people: &people, group: &accounts.groups()[0] };
@@ -163,6 +165,7 @@ fn a_journal_of_an_earlier_day_is_not_one_that_was_cut() {
 
 #[test]
 fn a_snapshot_refuses_files_of_two_histories() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[0]]);
     let people = accounts.people();
     let world = World { sandbox: Sandbox::sqlite(), people: &people, group: &accounts.groups()[0] };

@@ -36,6 +36,7 @@ fn image(mode: u32, text: &str) -> Vec<Node> {
 
 #[test]
 fn a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown() {
+    ingather_testkit::needs!(Fuse);
     if !own_mounts(
         "safety::images::a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown",
     ) {
@@ -59,6 +60,7 @@ fn a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown(
 /// An overlay shows the times and numbers of what it lies on.
 #[test]
 fn a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_took_its_place() {
+    ingather_testkit::needs!(Fuse);
     if !own_mounts(
         "safety::images::a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_took_its_place",
     ) {
@@ -95,6 +97,7 @@ fn a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_
 
 #[test]
 fn a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tells_nobody() {
+    ingather_testkit::needs!(Fuse);
     if !own_mounts(
         "safety::images::a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tells_nobody",
     ) {
@@ -125,6 +128,7 @@ fn a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tel
 
 #[test]
 fn one_file_whose_modes_may_be_made_up_is_hidden_and_shown_as_a_person_says() {
+    ingather_testkit::needs!(Fuse);
     if !own_mounts("safety::images::one_file_whose_modes_may_be_made_up_is_hidden_and_shown_as_a_person_says")
     {
         return;

@@ -292,6 +292,7 @@ fn killed_after(mut command: Command, time: Duration) {
 
 #[test]
 fn a_reader_of_the_journal_answers_as_a_search_does() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(2, &USERS);
     let people = accounts.people();
     let mut shown = 0;
@@ -311,6 +312,7 @@ fn a_reader_of_the_journal_answers_as_a_search_does() {
 
 #[test]
 fn a_folder_that_closes_and_opens_is_told_without_its_entries() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[]]);
     let (people, sandbox) = (accounts.people(), Sandbox::sqlite());
     std::fs::set_permissions(sandbox.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -332,6 +334,7 @@ fn a_folder_that_closes_and_opens_is_told_without_its_entries() {
 
 #[test]
 fn a_rotated_journal_defines_all_that_its_entries_refer_to() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[], &[0]]);
     let (people, sandbox) = (accounts.people(), Sandbox::sqlite());
     std::fs::set_permissions(sandbox.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -362,6 +365,7 @@ fn a_rotated_journal_defines_all_that_its_entries_refer_to() {
 
 #[test]
 fn a_snapshot_takes_the_place_of_a_journal() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[]]);
     let (people, sandbox) = (accounts.people(), Sandbox::sqlite());
     std::fs::set_permissions(sandbox.path(), PermissionsExt::from_mode(0o755)).unwrap();

@@ -53,6 +53,7 @@ fn shows_no_secret(sandbox: &Sandbox, people: &[Person], journals: &[&str], at: 
 
 #[test]
 fn whoever_has_not_read_what_was_cut_in_place_is_shown_nothing_of_before() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[]]);
     let people = accounts.people();
     for closed in ["team/pay.txt", "team"] {
@@ -74,6 +75,7 @@ fn whoever_has_not_read_what_was_cut_in_place_is_shown_nothing_of_before() {
 
 #[test]
 fn access_is_of_the_text_that_it_was_told_for() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[]]);
     let people = accounts.people();
     let sandbox = rewritten("team/pay.txt");
@@ -114,6 +116,7 @@ fn meddle(sandbox: &Sandbox, how: &str) {
 
 #[test]
 fn a_journal_that_is_cut_while_a_run_writes_to_it_is_told_anew() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[]]);
     let people = accounts.people();
     for how in ["cut", "cut in the middle", "written over", "written to"] {
@@ -161,6 +164,7 @@ fn put_back(sandbox: &Sandbox, from: &str, to: &str) {
 
 #[test]
 fn a_journal_of_another_history_is_not_taken_for_one_that_has_as_many_lines() {
+    ingather_testkit::needs!(Users);
     let accounts = Accounts::make(1, &[&[0]]);
     let (people, group) = (accounts.people(), &accounts.groups()[0]);
     let sandbox = Sandbox::sqlite();

@@ -60,6 +60,7 @@ fn replaced(world: &World, name: &str) {
 
 #[test]
 fn what_was_hidden_stays_hidden_until_it_is_read() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     world.sandbox.write("f.txt", OLD);
     world.owned();
@@ -78,6 +79,7 @@ fn what_was_hidden_stays_hidden_until_it_is_read() {
 
 #[test]
 fn kept_text_is_not_sent_with_access_of_what_replaced_it() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     world.sandbox.write("f.txt", OLD);
     world.owned();
@@ -92,6 +94,7 @@ fn kept_text_is_not_sent_with_access_of_what_replaced_it() {
 
 #[test]
 fn a_folder_does_not_open_over_what_was_moved_out_of_it_and_stays() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     world.sandbox.write("p/f.txt", OLD);
     world.sandbox.write("q/g.txt", NEW);
@@ -112,6 +115,7 @@ fn a_folder_does_not_open_over_what_was_moved_out_of_it_and_stays() {
 
 #[test]
 fn who_is_shut_out_of_a_folder_that_a_rule_leaves_out_now_is_shut_out_while_its_removals_are_held() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     (0..30).for_each(|n| world.sandbox.write(&format!("p/{n}.txt"), OLD));
     world.sandbox.write("r.txt", NEW);
@@ -127,6 +131,7 @@ fn who_is_shut_out_of_a_folder_that_a_rule_leaves_out_now_is_shut_out_while_its_
 
 #[test]
 fn who_is_shut_out_of_a_file_that_a_rule_leaves_out_now_is_shut_out_while_its_removal_is_held() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     (0..30).for_each(|n| world.sandbox.write(&format!("p/{n}.txt"), OLD));
     world.sandbox.write("r.txt", NEW);

@@ -7,26 +7,36 @@ use crate::dice::Dice;
 use crate::sandbox::{Answer, Sandbox};
 
 /// The project's kill test is a command of the program, so that everybody can repeat it.
-fn survives(rounds: u64, seed: u64, more: &[&str]) {
+fn survives(rounds: u64, seed: u64, more: &[&str], victims: &[&str]) {
     let sandbox = Sandbox::sqlite();
     let (rounds_text, seed_text) = (rounds.to_string(), seed.to_string());
     let folder = sandbox.path().to_str().unwrap().to_owned();
     let flags =
         ["selftest", "kill", "--json", "--rounds", &rounds_text, "--seed", &seed_text, "--folder", &folder];
     let answer: Answer = sandbox.run(&[&flags[..], more].concat()).exits(0);
-    assert_eq!(answer.json()[0]["kills"], rounds, "{answer:?}");
+    let told = &answer.json()[0];
+    assert_eq!(told["kills"], rounds, "{answer:?}");
+    let by = told["by"].as_object().unwrap();
+    for victim in victims {
+        assert!(by.keys().any(|what| what.starts_with(victim)), "{victim} was never killed: {answer:?}");
+    }
     assert!(!sandbox.path().join("data").exists(), "it works in a folder of its own");
 }
 
 #[test]
 fn twenty_kills_on_sqlite_lose_nothing() {
-    survives(20, 7, &[]);
+    survives(20, 7, &[], &["Program"]);
 }
 
 #[test]
 fn ten_kills_of_program_and_server_on_postgres_lose_nothing() {
-    survives(10, 11, &["--postgres"]);
+    survives(10, 11, &["--postgres"], &["Server", "Both"]);
 }
+
+/// Rounds in which a deletion is killed, at least.
+const DELETIONS: usize = 5;
+/// Rounds after which a kill must have met a deletion that had begun.
+const DELETIONS_MAX: usize = 100;
 
 #[test]
 fn a_killed_deletion_of_a_job_goes_on() {
@@ -35,14 +45,19 @@ fn a_killed_deletion_of_a_job_goes_on() {
         sandbox.write(&format!("d{}/f{n}.txt", n % 7), "some words");
     }
     let mut dice = Dice::new(13);
-    for round in 0..5 {
+    let mut half_done = 0;
+    for round in 0..DELETIONS_MAX {
+        if round >= DELETIONS && half_done > 0 {
+            break;
+        }
         sandbox.synced(&[]);
-        let micros = 1 + dice.below(150_000) as u64;
         let delete = ["job", "delete", "root", "-q"];
+        let micros = 1 + dice.below(150_000) as u64;
         let killed = killed_after(sandbox.command(&delete), Duration::from_micros(micros));
         let left = sandbox.run(&["job", "list", "--json"]).exits(0).json();
         let at = format!("round {round}, killed after {micros} µs: {killed}, left {left:?}");
         if left.first().is_some_and(|job| job["state"] != "resting") {
+            half_done += 1;
             sandbox.run(&["sync", "root"]).refuses(2, &["is being deleted", "ingather job delete root"]);
         }
         if !left.is_empty() {
@@ -51,6 +66,7 @@ fn a_killed_deletion_of_a_job_goes_on() {
         assert_eq!(sandbox.everything(), [""; 0], "{at}");
         assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).out, "", "{at}");
     }
+    assert!(half_done > 0, "no kill met a deletion that had begun");
 }
 
 /// Starts a command and kills it; whether it had not ended by itself.

@@ -17,7 +17,7 @@ const KILLS: usize = 8;
 /// Longest time until such a kill.
 const KILLED_WITHIN_US: usize = 40_000;
 /// Longest wait for a lock, or for the end of what the database server does for a program that was killed.
-const WAIT: Duration = Duration::from_secs(30);
+const WAIT: Duration = Duration::from_secs(150);
 /// The store's log is written in frames of this size, behind a head; what lies beside it is as large as eight of them.
 const FRAME: usize = 4_096 + 24;
 const HEAD: usize = 32;

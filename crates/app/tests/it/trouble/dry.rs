@@ -83,6 +83,7 @@ fn a_journal_that_came_to_be_closed_is_refused_by_the_dry_run() {
 
 #[test]
 fn a_folder_that_is_not_the_users_is_refused_by_the_dry_run() {
+    ingather_testkit::needs!(Users);
     let sandbox = sandbox();
     let ordinary = Person::named(ORDINARY);
     std::fs::create_dir(sandbox.data()).unwrap();

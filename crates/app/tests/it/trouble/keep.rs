@@ -57,6 +57,7 @@ fn an_output_that_is_added_while_the_source_is_away_is_filled() {
 
 #[test]
 fn a_file_and_a_folder_that_cannot_be_read_are_filled_too_and_still_count_as_such() {
+    ingather_testkit::needs!(Users);
     let person = Person::named(ORDINARY);
     for closed in ["a.txt", "d"] {
         let sandbox = Sandbox::sqlite();

@@ -104,3 +104,20 @@ fn what_a_job_does_not_have_is_said_to_be_there_or_not_and_who_would_have_it() {
     let found = sandbox.run(&["why", ORDINARY, "other/o.txt", "--json"]).exits(0).json().remove(0);
     assert_eq!((&found["job"], &found["document"]), (&"other".into(), &"o.txt".into()), "{found}");
 }
+
+#[test]
+fn a_document_whose_path_is_longer_than_a_system_call_takes_is_found_explained_and_removed() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    files::settle(&sandbox.root());
+    files::tunnel(&sandbox.root(), 30, 200);
+    assert_eq!(sandbox.synced(&[]).get("added"), 2);
+    let folder = "d".repeat(200);
+    let name = format!("{}end.txt", format!("{folder}/").repeat(30));
+    assert_eq!(sandbox.find("tunnel"), [name.as_str()]);
+    let told = sandbox.run(&["document", "explain", "root", &name, "--json"]).exits(0).json();
+    assert_eq!(told[0]["code"], "current", "{told:?}");
+    files::remove(&sandbox.root().join(folder));
+    assert_eq!(sandbox.synced(&[]).get("deleted"), 1);
+    assert_eq!(sandbox.everything(), ["a.txt"]);
+}

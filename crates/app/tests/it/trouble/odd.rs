@@ -49,6 +49,7 @@ const ALL: [&[&str]; 9] = [
 
 #[test]
 fn no_command_waits_for_a_pipe_a_socket_a_device_or_a_folder_in_place_of_a_file() {
+    ingather_testkit::needs!(Machine);
     let sandbox = synced(Kept::Sqlite);
     let harms: [(&str, &dyn Fn(&Path)); 4] = [
         ("pipe", &|file| files::tool("mkfifo", &[], file)),

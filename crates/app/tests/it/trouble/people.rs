@@ -79,6 +79,7 @@ fn what_is_skipped_can_be_listed_with_its_reasons() {
 
 #[test]
 fn the_doctor_knows_what_failed_and_what_could_not_be_read() {
+    ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     let person = Person::named(ORDINARY);
     std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();

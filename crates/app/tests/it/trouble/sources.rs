@@ -25,6 +25,7 @@ const MADE_UP: [&str; 11] = [
 
 #[test]
 fn what_this_kernel_can_make_up_is_left_out_wherever_it_is_mounted() {
+    ingather_testkit::needs!(Machine);
     if !root_mounts("trouble::sources::what_this_kernel_can_make_up_is_left_out_wherever_it_is_mounted") {
         return;
     }
@@ -52,6 +53,25 @@ fn what_this_kernel_can_make_up_is_left_out_wherever_it_is_mounted() {
         listed.lines().filter(|line| line.contains("  made_up: ")).count() as u64,
         mounted,
         "{listed}"
+    );
+}
+
+#[test]
+fn a_device_is_skipped_named_and_never_opened() {
+    ingather_testkit::needs!(Machine);
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    // Who reads it comes to no end.
+    let mut make = Command::new("mknod");
+    crate::people::must(make.arg(sandbox.root().join("zero")).args(["c", "1", "5"]));
+    files::settle(&sandbox.root());
+    let counts = sandbox.synced(&[]);
+    assert_eq!((counts.get("added"), counts.get("skipped")), (1, 1), "{counts:?}");
+    let listed = sandbox.run(&["document", "list", "root", "--state", "skipped", "--json"]).exits(0).json();
+    assert_eq!(
+        (&listed[0]["document"], &listed[0]["code"]),
+        (&json!("zero"), &json!("special")),
+        "{listed:?}"
     );
 }
 

@@ -19,10 +19,14 @@ fn tree() -> Sandbox {
     sandbox
 }
 
-/// Whatever happened, it was said by words that help.
+/// Whatever happened, it was said by words that help; who could not work at all names what is short, in one sentence.
 #[track_caller]
-fn ends_with_words(answer: &Answer, at: &str) {
+fn ends_with_words(answer: &Answer, at: &str, short: &[&str]) {
     assert!(matches!(answer.code, 0 | 1 | 3), "{at}: {answer:#?}");
+    if answer.code == 3 {
+        assert_eq!(answer.err.lines().count(), 1, "{at}: {answer:#?}");
+        assert!(short.iter().any(|words| answer.err.to_lowercase().contains(words)), "{at}: {answer:#?}");
+    }
     assert!(!answer.err.contains("panicked"), "{at}: {answer:#?}");
     assert_eq!(answer.code == 0, answer.err.is_empty(), "{at}: {answer:#?}");
 }
@@ -34,6 +38,12 @@ fn converges(sandbox: &Sandbox, at: &str) {
     assert_eq!(answer.code, 0, "{at}: {answer:#?}");
     assert_eq!(sandbox.everything().len(), FILES, "{at}");
     assert_eq!(sandbox.synced(&[]).get("unchanged"), FILES as u64, "{at}");
+}
+
+/// Changes how the data directory is mounted. What the table says of its owner is left alone: a namespace may have no number for it.
+fn remount(sandbox: &Sandbox, how: &str) {
+    let options = format!("remount,{how}");
+    files::tool("mount", &["--options-source=disable", "-o", &options], &sandbox.data());
 }
 
 #[test]
@@ -51,9 +61,9 @@ fn a_full_disk_is_named_and_the_next_run_goes_on() {
             &sandbox.data(),
         );
         let answer = sandbox.run(&["sync", "root", "--json", "-q"]);
-        ends_with_words(&answer, &at);
+        ends_with_words(&answer, &at, &["no space left on device", "disk is full"]);
         assert!(size > 2 || answer.code != 0, "{at} are too few: {answer:#?}");
-        files::tool("mount", &["-o", "remount,size=400m"], &sandbox.data());
+        remount(&sandbox, "size=400m");
         converges(&sandbox, &at);
         files::tool("umount", &[], &sandbox.data());
     }
@@ -68,7 +78,7 @@ fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
     std::fs::create_dir(sandbox.data()).unwrap();
     files::tool("mount", &["-t", "tmpfs", "-o", "mode=700", "none"], &sandbox.data());
     sandbox.synced(&[]);
-    files::tool("mount", &["-o", "remount,ro"], &sandbox.data());
+    remount(&sandbox, "ro");
     let data = sandbox.data();
     let words = [data.to_str().unwrap(), "Read-only file system", "writable"];
     sandbox.run(&["sync", "root"]).refuses(3, &words);
@@ -85,7 +95,7 @@ fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
     let left = std::fs::read_dir(sandbox.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.filter(|name| name.to_string_lossy().starts_with('.')).count(), 0, "left over");
     assert_eq!(sandbox.run(&["document", "list", "root", "--json"]).exits(0).documents().len(), FILES);
-    files::tool("mount", &["-o", "remount,rw"], &sandbox.data());
+    remount(&sandbox, "rw");
     converges(&sandbox, "writable again");
 }
 
@@ -109,14 +119,19 @@ fn limited(sandbox: &Sandbox, limit: &str) -> Answer {
 }
 
 #[test]
-fn too_few_file_handles_are_named_and_the_next_run_goes_on() {
+fn too_few_file_handles_end_a_run_with_one_sentence_and_the_next_one_goes_on() {
     for handles in [6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48] {
         let sandbox = tree();
         let at = format!("{handles} handles");
         let answer = limited(&sandbox, &format!("--nofile={handles}"));
         // The system's own loader needs some before the program begins.
         if answer.code != 127 {
-            ends_with_words(&answer, &at);
+            // The database's library does not say why it cannot open its file.
+            ends_with_words(
+                &answer,
+                &at,
+                &["too many open files", "file handles", "unable to open database file"],
+            );
         }
         converges(&sandbox, &at);
     }

@@ -173,6 +173,7 @@ fn one_word_is_used_for_what_is_done() {
 
 #[test]
 fn who_may_not_enter_a_data_directory_is_sent_to_its_owner() {
+    ingather_testkit::needs!(Users);
     let sandbox = synced();
     let ordinary = Person::named(ORDINARY);
     for command in [&["search", "pie"][..], &["job", "list"], &["doctor"], &["verify"], &["sync", "root"]] {

@@ -245,10 +245,10 @@ fn opened_by(user: &(u32, u32, Vec<u32>), files: &[PathBuf]) -> Vec<bool> {
     String::from_utf8(output.stdout).unwrap().lines().map(|line| line == "y").collect()
 }
 
-/// Needs root, and a folder for temporary files with POSIX access lists.
+/// Needs several users, and a folder for temporary files with POSIX access lists.
 #[test]
 fn our_judgement_is_the_kernels() {
-    assert!(is_root(), "this test must run as root: it asks the kernel on behalf of other users");
+    ingather_testkit::needs!(Users);
     let users = [
         (0, 0, vec![]),
         (USER, GROUP, vec![]),

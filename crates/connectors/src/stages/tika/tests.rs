@@ -174,6 +174,18 @@ fn documents_leave_this_machine_only_when_that_was_said() {
     }
 }
 
+/// What is no address is a name, and a name is judged by what it resolves to: these resolve without a name server.
+#[test]
+fn a_name_that_resolves_far_away_is_not_connected_to() {
+    for (name, private_network) in [("134744072", true), ("0x08080808", true), ("167772161", false)] {
+        let settings =
+            json!({"url": format!("http://{name}:9"), "private_network": private_network, "retry_ms": 500});
+        let (verdict, _) = apply_to(&TRANSFORM, &settings, &mut named("a"), &mut b"content".as_slice());
+        let why = waits(verdict.unwrap_err());
+        assert!(why.contains(&format!("{name} is too far away")), "{why}");
+    }
+}
+
 #[test]
 fn what_is_too_large_is_not_sent_to_its_end_and_errors_of_the_content_are_passed_on() {
     let mut record = Record { size: Some(11), ..named("a") };
@@ -225,12 +237,22 @@ const REAL_MAIL: &[u8] = b"From: ann@example.org\r\nSubject: Budget\r\nMIME-Vers
 fn it_keeps_what_a_transform_promises() {
     let real = std::env::var("INGATHER_TEST_TIKA").ok();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = real.clone().unwrap_or_else(|| format!("http://{free}"));
+    let url = real.unwrap_or_else(|| format!("http://{free}"));
     let samples: [(&str, &[u8]); 3] =
         [("a.txt", b"some words"), ("mail.eml", REAL_MAIL), ("a.html", b"<html><title>T</title><p>words")];
     // The suite sends more than twice this.
     suites::transform(&TRANSFORM, &json!({"url": url, "bytes_max": 1 << 20}), &samples);
-    let Some(url) = real else { return };
+}
+
+#[test]
+fn a_real_server_reads_a_mail_and_what_is_in_it() {
+    let Ok(url) = std::env::var("INGATHER_TEST_TIKA") else {
+        ingather_testkit::rights::not_run(
+            "a_real_server_reads_a_mail_and_what_is_in_it",
+            "there is no Tika server",
+        );
+        return;
+    };
     let mut record = named("mail.eml");
     let (verdict, parts) = apply_to(&TRANSFORM, &json!({"url": url}), &mut record, &mut &*REAL_MAIL);
     assert_eq!(verdict.unwrap(), Verdict::Pass);

@@ -48,6 +48,7 @@ struct Found {
 
 #[test]
 fn nobody_ever_finds_what_was_never_theirs() {
+    ingather_testkit::needs!(Users);
     let day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 86_400;
     let number = |name: &str| std::env::var(name).ok().map(|number| number.parse::<u64>().expect("a number"));
     let first = number("INGATHER_TEST_FUZZ_SEED").unwrap_or(day * 1_000);
