@@ -25,12 +25,17 @@ struct Fields {
     title: Field,
     body: Field,
     kept: Field,
-    /// Name, path and author.
-    texts: [Field; 3],
+    /// Name and path.
+    names: [Field; 2],
+    /// Title and path, to order hits by.
+    orders: [Field; 2],
+    author: Field,
     /// Media type, ending and language.
     whole: [Field; 3],
     /// Address to job.
     numbers: [Field; 6],
+    /// Digest of the text, to find equal ones by.
+    text: Field,
     size: Field,
     modified: Field,
 }
@@ -51,7 +56,10 @@ fn fields() -> Fields {
         title: builder.add_text_field("title", text(BY_TONGUE)),
         body: builder.add_text_field("body", text(BY_TONGUE).set_stored()),
         kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
-        texts: ["name", "path", "author"].map(|name| builder.add_text_field(name, text(PLAIN))),
+        names: ["name", "path"].map(|name| builder.add_text_field(name, text(PLAIN))),
+        orders: ["title_order", "path_order"]
+            .map(|name| builder.add_text_field(name, TextOptions::default().set_fast("raw"))),
+        author: builder.add_text_field("author", text(PLAIN)),
         whole: {
             let whole = [
                 builder.add_text_field("type", whole.clone().set_fast("raw")),
@@ -64,6 +72,7 @@ fn fields() -> Fields {
         },
         numbers: ["address", "class", "place", "version", "seq", "job"]
             .map(|name| builder.add_i64_field(name, column.clone())),
+        text: builder.add_i64_field("text", column.clone().set_indexed()),
         size: builder.add_u64_field("size", column.clone()),
         modified: builder.add_i64_field("modified", column.clone()),
         schema: Schema::builder().build(),
@@ -83,6 +92,13 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A number for a text: equal texts have equal ones.
+fn digest(text: &str) -> i64 {
+    blake3::hash(text.as_bytes()).as_bytes()[..8]
+        .iter()
+        .fold(0, |number, byte| number << 8 | i64::from(*byte))
 }
 
 /// Indexes every file below `root`.
@@ -134,10 +150,15 @@ fn add_files<'p>(
         let mut document = TantivyDocument::new();
         document.add_text(fields.id, &id);
         document.add_text(fields.title, &name);
+        document.add_i64(fields.text, digest(&text));
         document.add_text(fields.body, text);
         document.add_bytes(fields.kept, &serde_json::to_vec(&kept)?);
-        for (field, text) in fields.texts.into_iter().zip([name.as_ref(), below.as_ref(), "owner"]) {
+        document.add_text(fields.author, "owner");
+        for (field, text) in fields.names.into_iter().zip([name.as_ref(), below.as_ref()]) {
             document.add_text(field, text);
+        }
+        for (field, text) in fields.orders.into_iter().zip([name.as_ref(), below.as_ref()]) {
+            document.add_text(field, text.to_lowercase());
         }
         for (field, word) in fields.whole.into_iter().zip(["text/plain", "txt", "en"]) {
             document.add_text(field, word);
