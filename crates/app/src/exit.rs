@@ -1,7 +1,7 @@
 //! Exit codes and the one sentence that goes with each failure (design 5.1).
 
 use ingather_connector::model::fault::Fault;
-use ingather_engine::EngineError;
+use ingather_engine::{EngineError, Refusal};
 use ingather_store::StoreError;
 
 /// Done.
@@ -80,8 +80,10 @@ impl From<StoreError> for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match &error {
+            EngineError::Refused { refusal: Refusal::Resources | Refusal::Busy, .. }
+            | EngineError::Store(_)
+            | EngineError::Output { .. } => Failure::unable(error.to_string()),
             EngineError::Refused { .. } => Failure::usage(error.to_string()),
-            EngineError::Store(_) | EngineError::Output { .. } => Failure::unable(error.to_string()),
         }
     }
 }
@@ -94,5 +96,17 @@ impl From<Fault> for Failure {
             }
             _ => Failure::unable(fault.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_is_no_wrong_use() {
+        let code = |refusal| Failure::from(EngineError::refused(refusal, "why")).code;
+        assert_eq!([Refusal::Resources, Refusal::Busy].map(code), [UNABLE; 2]);
+        assert_eq!([Refusal::NoSuchOutput, Refusal::Deleting, Refusal::ReadOnly].map(code), [USAGE; 3]);
     }
 }

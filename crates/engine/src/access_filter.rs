@@ -52,8 +52,9 @@ pub fn for_tokens_in(
 
 /// More access changes are on their way than can be taken into account.
 pub fn too_many() -> EngineError {
-    EngineError::refused(Refusal::Busy, "more access changes are on their way than a search can take into account; let `ingather sync` finish"
-            .to_owned(),
+    EngineError::refused(
+        Refusal::Busy,
+        "more access changes are on their way than a search can take into account; let `ingather sync` finish",
     )
 }
 

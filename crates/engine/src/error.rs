@@ -3,7 +3,7 @@
 use ingather_connector::model::fault::Fault;
 use ingather_store::StoreError;
 
-/// What stopped the work. [`EngineError::code`] is stable: exit codes of the command line and statuses of a service go by it.
+/// What stopped the work. Exit codes of the command line go by its kind, and not by its sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store.
@@ -56,39 +56,10 @@ pub enum Refusal {
     Busy,
 }
 
-impl Refusal {
-    /// Stable word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Refusal::NoSuchConnector => "no_such_connector",
-            Refusal::NoSuchOutput => "no_such_output",
-            Refusal::NoSuchDocument => "no_such_document",
-            Refusal::NoSuchJob => "no_such_job",
-            Refusal::Definition => "definition",
-            Refusal::Source => "source",
-            Refusal::Deleting => "deleting",
-            Refusal::NothingHeld => "nothing_held",
-            Refusal::ReadOnly => "read_only",
-            Refusal::Stopped => "stopped",
-            Refusal::Resources => "resources",
-            Refusal::Busy => "busy",
-        }
-    }
-}
-
 impl EngineError {
     /// A refusal with its sentence.
     pub fn refused(refusal: Refusal, message: impl Into<String>) -> EngineError {
         EngineError::Refused { refusal, message: message.into() }
-    }
-
-    /// Stable word for what went wrong.
-    pub fn code(&self) -> &'static str {
-        match self {
-            EngineError::Store(error) => error.code(),
-            EngineError::Output { .. } => "output",
-            EngineError::Refused { refusal, .. } => refusal.as_str(),
-        }
     }
 }
 

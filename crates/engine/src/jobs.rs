@@ -143,9 +143,10 @@ impl Engine {
         progress: Arc<Progress>,
         run: Option<i64>,
     ) -> Result<Remover> {
-        let (store, lease) = self.writer.as_ref().ok_or_else(|| {
-            EngineError::refused(Refusal::ReadOnly, "the store is open for reading only".to_owned())
-        })?;
+        let (store, lease) = self
+            .writer
+            .as_ref()
+            .ok_or_else(|| EngineError::refused(Refusal::ReadOnly, "the store is open for reading only"))?;
         let mut remover = Remover {
             store: store.clone(),
             lease: lease.clone(),

@@ -11,7 +11,7 @@ use ingather_connector::model::lifecycle::outcome::RunOutcome;
 use ingather_connector::model::limits;
 use ingather_connector::output::Generation;
 use ingather_store::definitions::Defined;
-use ingather_store::deliveries::{self};
+use ingather_store::deliveries;
 use ingather_store::documents;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;

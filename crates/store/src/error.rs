@@ -62,24 +62,5 @@ pub enum StoreError {
     Refused(String),
 }
 
-impl StoreError {
-    /// Stable word for what went wrong.
-    pub fn code(&self) -> &'static str {
-        match self {
-            StoreError::Database { .. } => "store_database",
-            StoreError::Full(_) => "store_full",
-            StoreError::ReadOnly(_) => "store_read_only",
-            StoreError::Damaged(_) => "store_damaged",
-            StoreError::Away(_) => "store_away",
-            StoreError::Newer { .. } => "store_newer",
-            StoreError::Older => "store_older",
-            StoreError::Checksum(_) => "store_checksum",
-            StoreError::Held(_) => "store_held",
-            StoreError::Fenced => "store_fenced",
-            StoreError::Refused(_) => "store_refused",
-        }
-    }
-}
-
 /// Short form.
 pub type Result<T> = std::result::Result<T, StoreError>;

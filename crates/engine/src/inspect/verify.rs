@@ -115,10 +115,7 @@ impl Engine {
         let writer = match (&self.writer, repair) {
             (Some(writer), true) => Some(writer.clone()),
             (None, true) => {
-                return Err(EngineError::refused(
-                    Refusal::ReadOnly,
-                    "the store is open for reading only".to_owned(),
-                ));
+                return Err(EngineError::refused(Refusal::ReadOnly, "the store is open for reading only"));
             }
             (_, false) => None,
         };

@@ -188,10 +188,7 @@ impl<'e, 't> Pass<'e, 't> {
     fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_connector::output::OutputEntry>> {
         let call = self.engine.call();
         if call.cancel.cancelled() {
-            return Err(EngineError::refused(
-                Refusal::Stopped,
-                "stopped; nothing more was looked at".to_owned(),
-            ));
+            return Err(EngineError::refused(Refusal::Stopped, "stopped; nothing more was looked at"));
         }
         let page = match &mut self.side {
             Side::Nothing => Ok(Vec::new()),
