@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ingather_connector::call::{Cancel, Clock};
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
-use ingather_connector::registry::Registry;
-use ingather_connector::repository::{HostContext, RepositoryKind};
+use ingather_contract::call::{Cancel, Clock};
+use ingather_contract::registry::Registry;
+use ingather_contract::repository::{HostContext, RepositoryKind};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options, Report};
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};

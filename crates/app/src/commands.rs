@@ -16,7 +16,7 @@ mod why;
 
 use clap::CommandFactory;
 
-use ingather_connector::model::ids::JobId;
+use ingather_model::ids::JobId;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Failure, Result};

@@ -10,7 +10,7 @@ pub(crate) mod passages;
 #[cfg(feature = "tika")]
 pub(crate) mod tika;
 
-use ingather_connector::model::document::Record;
+use ingather_model::document::Record;
 
 /// Says in a record that its text is not all of the document's.
 fn truncated(record: &mut Record) {
@@ -23,10 +23,10 @@ pub(crate) mod trial {
 
     use std::sync::Arc;
 
-    use ingather_connector::call::{Call, Cancel};
-    use ingather_connector::model::document::{Parts, Record};
-    use ingather_connector::model::fault::Fault;
-    use ingather_connector::transform::{Audience, Item, TransformKind, Verdict};
+    use ingather_contract::call::{Call, Cancel};
+    use ingather_contract::transform::{Audience, Item, TransformKind, Verdict};
+    use ingather_model::document::{Parts, Record};
+    use ingather_model::fault::Fault;
     use ingather_testkit::clock::HandClock;
     use serde_json::Value;
 

@@ -9,12 +9,12 @@ use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::document::{Parts, Record};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::settings;
-use ingather_connector::transform::{Audience, Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Audience, Item, Transform, TransformKind, Verdict};
+use ingather_model::document::{Parts, Record};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 
 use ingather_extract::decode;
 use ingather_extract::detect;
@@ -256,7 +256,7 @@ pub(crate) fn name_of(record: &Record) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingather_connector::call::{Cancel, Clock};
+    use ingather_contract::call::{Cancel, Clock};
     use ingather_testkit::suites;
     use proptest::prelude::*;
 

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
-use ingather_connector::model::scope::BlindSpot;
-use ingather_connector::registry::Registry;
-use ingather_connector::repository::{HostContext, Repository};
+use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::registry::Registry;
+use ingather_contract::repository::{HostContext, Repository};
+use ingather_model::balance::Balance;
+use ingather_model::job::{Definition, RunKind};
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ingather_connector::model::balance::counted;
-use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
+use ingather_model::balance::counted;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_store::connections::{self, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};

@@ -40,7 +40,13 @@ pub(super) fn suites(world: &World) -> Vec<Finding> {
     let named = lib.split('&').filter_map(|item| {
         let path = item.split([',', ']', '\n', ' ']).next()?;
         let (modules, role) = path.rsplit_once("::")?;
-        Some((format!("{FOLDER}{}", modules.replace("::", "/")), role))
+        let modules = modules.replace("::", "/");
+        // One that is a crate of its own stands in its first file.
+        let place = match modules.strip_prefix("ingather_") {
+            Some(name) => format!("crates/{name}/src"),
+            None => format!("{FOLDER}{modules}"),
+        };
+        Some((place, role))
     });
     let unchecked = named.filter(|(place, role)| {
         let call = format!("suites::{}(", role.to_lowercase());

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::lifecycle::outcome::FailureKind;
 use ingather_engine::inspect::explain::Explanation;
+use ingather_model::fault::Reason;
+use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_store::Reader;
 use ingather_store::documents::{self, Listed};
 use ingather_store::jobs::{self, Job};

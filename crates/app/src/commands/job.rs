@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::lifecycle::job::State;
-use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
 use ingather_engine::progress::Progress;
+use ingather_model::balance::Balance;
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_store::jobs::{self, Job as Stored};
 use ingather_store::runs::{self, KnownBlindSpot, Run};
 use ingather_store::{Reader, deliveries, documents};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::job::RunKind;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Options, outputs};
+use ingather_model::job::RunKind;
 
 mod dry_run;
 mod patterns;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::job::RunKind;
 use ingather_engine::inspect::verify::{Difference, Verified};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options};
+use ingather_model::job::RunKind;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::{Reader, jobs};
 use serde_json::json;
@@ -114,7 +114,7 @@ fn send(
     global: &Global,
     data: &DataDirectory,
     writing: &Writing,
-    id: ingather_connector::model::ids::JobId,
+    id: ingather_model::ids::JobId,
 ) -> Result<bool> {
     let reader = writing.store.reader();
     let Some(job) = reader.read(|sql| jobs::get(sql, id))? else { return Ok(true) };

@@ -1,11 +1,11 @@
 //! What each job needs: a source that can be reached, a run that ended well, and a person where one is needed.
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::job::ContentBy;
-use ingather_connector::model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
-use ingather_connector::model::limits;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
+use ingather_model::balance::Balance;
+use ingather_model::job::ContentBy;
+use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
+use ingather_model::limits;
 use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::queue;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::access::{Acl, Entry, UNIX_FORMS, is_misspelled};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::access::{Acl, Entry, UNIX_FORMS, is_misspelled};
+use ingather_model::fault::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,8 +121,8 @@ fn joined(mut tokens: Vec<String>, more: &[String]) -> Vec<String> {
 mod tests {
     use super::super::trial::{refused, without_reading};
     use super::*;
-    use ingather_connector::model::access::Tokens;
-    use ingather_connector::model::document::Record;
+    use ingather_model::access::Tokens;
+    use ingather_model::document::Record;
     use ingather_testkit::suites;
     use serde_json::{Value, json};
 

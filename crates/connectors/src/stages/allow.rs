@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_extract::names;
+use ingather_model::document::Record;
+use ingather_model::fault::{Fault, Reason};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::literal;
 use crate::text::name_of;
+use ingather_kit::literal;
 
 /// Entries of one list.
 const LIST_MAX: usize = 1_024;

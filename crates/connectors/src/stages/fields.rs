@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::fault::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whatlang::Detector;
 
-use crate::language::detect;
+use ingather_kit::language::detect;
 
 /// The `language` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
@@ -56,7 +56,7 @@ impl Transform for Language {
 mod tests {
     use super::super::trial::without_reading;
     use super::*;
-    use ingather_connector::model::document::Record;
+    use ingather_model::document::Record;
     use ingather_testkit::suites;
     use serde_json::json;
 

@@ -3,10 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use garde::Validate;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::settings;
-use ingather_connector::transform::{Transform, TransformKind};
+use ingather_contract::settings;
+use ingather_contract::transform::{Transform, TransformKind};
 use ingather_extract::pictures::{self, Recognizer};
+use ingather_model::fault::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

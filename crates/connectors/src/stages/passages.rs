@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::document::{Component, Record};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::document::{Component, Record};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -219,7 +219,7 @@ fn numbered(equal: &mut HashMap<String, u32>, name: &str) -> String {
 mod tests {
     use super::super::trial::{refused, without_reading};
     use super::*;
-    use ingather_connector::model::document::Parts;
+    use ingather_model::document::Parts;
     use ingather_testkit::suites;
     use serde_json::{Value, json};
 

@@ -6,19 +6,19 @@ mod server;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::truncated;
-use crate::literal;
 use crate::text::{Container, PartsAs, name_of, take};
 use answer::Answer;
+use ingather_kit::literal;
 use server::{Outcome, Server};
 
 /// The `tika` transform.

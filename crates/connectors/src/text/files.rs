@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::sync::OnceLock;
 
-use ingather_connector::model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::limits;
-use ingather_connector::transform::{Audience, Verdict};
+use ingather_contract::transform::{Audience, Verdict};
 use ingather_extract::pictures::Sight;
 use ingather_extract::{Extracted, InForce, Loss, Pool, Request};
+use ingather_model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::limits;
 
-use crate::language;
+use ingather_kit::language;
 
 use super::{Container, FORM, Form, PartsAs, TextSettings};
 

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 
 use super::TextSettings;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::document::{INSIDE, component_of, component_uri};
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::merge::Known;
-use ingather_connector::repository::{Named, Repository};
+use ingather_contract::repository::{Named, Repository};
+use ingather_model::document::{INSIDE, component_of, component_uri};
+use ingather_model::fault::Reason;
+use ingather_model::merge::Known;
 use ingather_store::jobs::Job;
 use ingather_store::{deliveries, documents};
 

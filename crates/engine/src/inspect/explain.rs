@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::{EXTRACTION, INSIDE, component_uri};
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::AclId;
-use ingather_connector::model::limits;
-use ingather_connector::repository::{Named, Repository, Standing};
+use ingather_contract::repository::{Named, Repository, Standing};
+use ingather_model::access::Acl;
+use ingather_model::document::{EXTRACTION, INSIDE, component_uri};
+use ingather_model::fault::Reason;
+use ingather_model::ids::AclId;
+use ingather_model::limits;
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, KnownBlindSpot};

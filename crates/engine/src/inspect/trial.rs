@@ -1,12 +1,12 @@
 //! What each stage of a pipeline makes of one document, tried on the document as it is now; nothing is written.
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::{Component, INSIDE, Parts, Record, component_uri};
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::job::{Definition, Stage};
-use ingather_connector::model::limits;
-use ingather_connector::repository::Repository;
-use ingather_connector::transform::{Audience, Verdict};
+use ingather_contract::repository::Repository;
+use ingather_contract::transform::{Audience, Verdict};
+use ingather_model::access::Acl;
+use ingather_model::document::{Component, INSIDE, Parts, Record, component_uri};
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::{Definition, Stage};
+use ingather_model::limits;
 use ingather_store::jobs::Job;
 
 use super::asked::Target;

@@ -1,12 +1,12 @@
 //! Whether a user may see a document, and what decides: each layer of access with the entry that matched.
 
-use ingather_connector::model::limits;
+use ingather_model::limits;
 use std::collections::HashMap;
 
-use ingather_connector::access_filter::Reference;
-use ingather_connector::model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::{AclId, ContainerId};
+use ingather_contract::access_filter::Reference;
+use ingather_model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
+use ingather_model::fault::Reason;
+use ingather_model::ids::{AclId, ContainerId};
 use ingather_store::connections::{self, Role};
 use ingather_store::containers::{self, Container};
 use ingather_store::jobs::{self, Job};

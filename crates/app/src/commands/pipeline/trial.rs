@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use ingather_connector::model::document::Record;
-use ingather_connector::model::job::Stage;
 use ingather_engine::inspect::trial::{Fate, Seen, SeenText, Trial};
+use ingather_model::document::Record;
+use ingather_model::job::Stage;
 use serde_json::{Value, json};
 
 use super::super::lookup::Lookup;

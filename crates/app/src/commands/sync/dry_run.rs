@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::ids::{ConnectionId, JobId};
-use ingather_connector::model::lifecycle::job::State;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Report};
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job;
 use ingather_store::{Reader, Store, Target};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::scope::Scope;
 use ingather_engine::inspect::overlaps;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Report};
+use ingather_model::balance::Balance;
+use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
 use serde_json::json;
 

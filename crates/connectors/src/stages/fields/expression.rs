@@ -1,7 +1,7 @@
 //! Values made of other fields: text with `${field}`, `${field|regex}` and `${field|regex|group}` in it.
 
-use ingather_connector::model::document::Record;
 use ingather_extract::decode::boundary;
+use ingather_model::document::Record;
 use regex::{Regex, RegexBuilder};
 
 use super::properties;

@@ -1,8 +1,8 @@
 //! Fields by name, those among them that a record has a place of its own for.
 
-use ingather_connector::model::document::Record;
-use ingather_connector::model::limits;
 use ingather_extract::decode::boundary;
+use ingather_model::document::Record;
+use ingather_model::limits;
 
 use super::super::truncated;
 

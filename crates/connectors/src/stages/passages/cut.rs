@@ -1,7 +1,7 @@
 //! Where a text is cut. The places depend on the text around them and not on how much stands before, so that the same places
 //! are found again soon after something was inserted.
 
-use crate::language::is_unspaced;
+use ingather_kit::language::is_unspaced;
 
 /// Longest piece without a space, characters: what is longer is no word and is cut.
 const WORD_CHARACTERS_MAX: usize = 100;

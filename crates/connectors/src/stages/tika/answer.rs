@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
 use ingather_extract::Extracted;
 use ingather_extract::decode::boundary;
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 use serde_json::{Map, Value};
 
 use super::Settings;

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ingather_connector::model::fault::{Exhausted, Fault, Reason};
-use ingather_connector::model::limits;
+use ingather_model::fault::{Exhausted, Fault, Reason};
+use ingather_model::limits;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 
-use ingather_connector::model::document::Parts;
-use ingather_connector::model::fault::Exhausted;
+use ingather_model::document::Parts;
+use ingather_model::fault::Exhausted;
 use ingather_testkit::suites;
 use serde_json::{Value, json};
 
