@@ -9,32 +9,31 @@ use ingather_contract::transform::TransformKind;
 mod filesystem;
 mod journal;
 mod null;
-mod stages;
-mod text;
+mod transforms;
 pub mod unix;
 
 pub use filesystem::check_pattern;
 pub use journal::lines::schema as journal_schema;
 pub use journal::share_journals;
 pub use journal::snapshot::{Part as JournalPart, Summary as JournalSummary, snapshot as journal_snapshot};
-pub use stages::ocr::read_pictures_with;
-pub use text::{passwords_in, read_files_with, readers_in_force};
+pub use transforms::ocr::read_pictures_with;
+pub use transforms::text::{passwords_in, read_files_with, readers_in_force};
 
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
 /// Transforms, by name.
 pub const TRANSFORMS: &[&TransformKind] = &[
-    &stages::access::TRANSFORM,
-    &stages::allow::TRANSFORM,
-    &stages::fields::TRANSFORM,
-    &stages::language::TRANSFORM,
-    &stages::limit::TRANSFORM,
+    &transforms::access::TRANSFORM,
+    &transforms::allow::TRANSFORM,
+    &transforms::fields::TRANSFORM,
+    &transforms::language::TRANSFORM,
+    &transforms::limit::TRANSFORM,
     &null::TRANSFORM,
-    &stages::ocr::TRANSFORM,
-    &stages::passages::TRANSFORM,
-    &text::TRANSFORM,
+    &transforms::ocr::TRANSFORM,
+    &transforms::passages::TRANSFORM,
+    &transforms::text::TRANSFORM,
     #[cfg(feature = "tika")]
-    &stages::tika::TRANSFORM,
+    &transforms::tika::TRANSFORM,
 ];
 /// Outputs, by name.
 pub const OUTPUTS: &[&OutputKind] = &[

@@ -117,11 +117,11 @@ mod tests {
         let call = "suites::transform(&TRANSFORM, s);";
         let files = [
             ("crates/connectors/src/lib.rs", lib),
-            ("crates/connectors/src/stages/a.rs", call),
-            ("crates/connectors/src/stages/b.rs", ""),
+            ("crates/connectors/src/transforms/a.rs", call),
+            ("crates/connectors/src/transforms/b.rs", ""),
         ];
         let findings = found(suites, &files);
         assert_eq!(findings.len(), 1);
-        assert_eq!(findings[0].path, "crates/connectors/src/stages/b.rs");
+        assert_eq!(findings[0].path, "crates/connectors/src/transforms/b.rs");
     }
 }

@@ -12,7 +12,7 @@ use ingather_model::fault::{Fault, Reason};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::text::name_of;
+use crate::transforms::text::name_of;
 use ingather_kit::literal;
 
 /// Entries of one list.

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::truncated;
-use crate::text::{Container, PartsAs, name_of, take};
+use crate::transforms::text::{Container, PartsAs, name_of, take};
 use answer::Answer;
 use ingather_kit::literal;
 use server::{Outcome, Server};

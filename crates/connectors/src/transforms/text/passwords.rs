@@ -92,7 +92,7 @@ fn in_lines(text: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::super::TRANSFORM;
-    use crate::stages::trial::refused;
+    use crate::transforms::trial::refused;
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
 

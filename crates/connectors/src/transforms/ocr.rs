@@ -10,7 +10,7 @@ use ingather_model::fault::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::text::{Text, TextSettings};
+use crate::transforms::text::{Text, TextSettings};
 
 /// The `ocr` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn its_version_changes_with_that_of_text() {
-        assert!(TRANSFORM.version.ends_with(&format!(".{}", crate::text::TRANSFORM.version)));
+        assert!(TRANSFORM.version.ends_with(&format!(".{}", crate::transforms::text::TRANSFORM.version)));
     }
 
     #[test]

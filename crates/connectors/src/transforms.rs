@@ -1,4 +1,4 @@
-//! Stages of pipelines beside `text`, one file each: `docs/manual/pipeline.md` says how they work together.
+//! Stages of pipelines one file each: `docs/manual/pipeline.md` says how they work together.
 
 pub(crate) mod access;
 pub(crate) mod allow;
@@ -7,6 +7,7 @@ pub(crate) mod language;
 pub(crate) mod limit;
 pub(crate) mod ocr;
 pub(crate) mod passages;
+pub(crate) mod text;
 #[cfg(feature = "tika")]
 pub(crate) mod tika;
 

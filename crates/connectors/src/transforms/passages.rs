@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use self::sections::Section;
 use super::truncated;
-use crate::text::{Container, FORM};
+use crate::transforms::text::{Container, FORM};
 
 /// The `passages` transform.
 pub(crate) const TRANSFORM: TransformKind = TransformKind {

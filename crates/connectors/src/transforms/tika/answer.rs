@@ -9,7 +9,7 @@ use ingather_model::limits;
 use serde_json::{Map, Value};
 
 use super::Settings;
-use crate::text::PartsAs;
+use crate::transforms::text::PartsAs;
 
 /// Fields by their names there and here.
 const FIELDS: &[(&str, &str)] = &[
