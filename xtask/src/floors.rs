@@ -28,6 +28,7 @@ const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
 const EXTRACT: &str = "ingather-extract";
+const OPERATIONS: &str = "ingather-operations";
 const SERVER: &str = "ingather-server";
 const APP: &str = "ingather-app";
 const TESTKIT: &str = "ingather-testkit";
@@ -45,10 +46,12 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: KIT, uses: &[], tests_use: &[] },
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
     Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX], tests_use: &[TESTKIT] },
-    Floor { package: SERVER, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[TESTKIT] },
+    // What can be asked of the program, without a terminal and without HTTP. Connectors are reached by their contracts alone.
+    Floor { package: OPERATIONS, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[TESTKIT] },
+    Floor { package: SERVER, uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONTRACT, STORE, ENGINE, KIT, INDEX, CONNECTORS, EXTRACT, SERVER],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, SERVER],
         tests_use: &[TESTKIT],
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[CONNECTORS] },
@@ -61,7 +64,7 @@ pub(crate) const FLOORS: &[Floor] = &[
     },
     Floor {
         package: XTASK,
-        uses: &[MODEL, CONTRACT, STORE, ENGINE, CONNECTORS, SERVER, APP],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, CONNECTORS, SERVER, APP],
         tests_use: &[TESTKIT],
     },
 ];

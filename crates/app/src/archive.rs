@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{self, Failure, Result};
+use crate::exit::{Failure, Result};
 
 /// Format of the archive; a later one is refused.
 pub(crate) const FORMAT: u32 = 1;
@@ -46,7 +46,7 @@ pub(crate) struct Listed {
 
 /// The sentence for a file or folder that cannot be read or written.
 pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unable(format!("{}: {}; {}", path.display(), exit::in_words(error), exit::advice(error)))
+    Failure::of_path(path, error)
 }
 
 fn damaged(file: &Path, why: &str) -> Failure {

@@ -16,11 +16,11 @@ mod why;
 
 use clap::CommandFactory;
 
-use ingather_model::ids::JobId;
+use ingather_operations::jobs::Resends;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
-use crate::exit::{self, Failure, Result};
-use crate::{show, system_checks, wiring};
+use crate::exit::{self, Result};
+use crate::{show, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -60,40 +60,46 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     }
 }
 
-/// The job of that name, or the sentence that lists those there are.
-fn job_named(reader: &ingather_store::Reader, name: &str) -> Result<ingather_store::jobs::Job> {
-    if let Some(job) = reader.read(|sql| ingather_store::jobs::by_name(sql, name))? {
-        return Ok(job);
-    }
-    let names: Vec<String> =
-        reader.read(ingather_store::jobs::list)?.into_iter().map(|job| job.name).take(20).collect();
-    Err(Failure::usage(match names.is_empty() {
-        true => format!("there is no job `{name}`; begin with `ingather sync FOLDER`"),
-        false => format!("there is no job `{name}`; there is {}", names.join(", ")),
-    }))
-}
-
-/// Says which jobs have documents that an output lost, and that no search finds until their own next run; `done` had its run.
-fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<JobId>) -> Result<()> {
-    if global.quiet {
-        return Ok(());
-    }
-    for job in reader.read(ingather_store::jobs::list)?.into_iter().filter(|job| Some(job.id) != done) {
-        let waits = ingather_engine::jobs::resends(reader, &job)?;
-        if let Some(sentence) = system_checks::resends(&job, waits) {
-            show::stderr(&format!("{sentence}; `ingather sync` of {} sends them", job.root));
+/// Says which jobs have documents that an output lost, and that no search finds until their own next run.
+fn tell_resends(global: &Global, resends: &[Resends]) {
+    if !global.quiet {
+        for Resends { sentence, root } in resends {
+            show::stderr(&format!("{sentence}; `ingather sync` of {root} sends them"));
         }
     }
-    Ok(())
 }
 
-/// The connector of a job's repository.
-fn repository_kind(reader: &ingather_store::Reader, job: &ingather_store::jobs::Job) -> Result<String> {
-    let connection = reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-    connection.map(|connection| connection.kind).ok_or_else(|| {
-        Failure::unable(format!(
-            "the source of job {} is not on record any more; run `ingather doctor`",
-            job.name
-        ))
-    })
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ingather_operations::OPERATIONS;
+    use ingather_operations::operation::Words;
+    use ingather_operations::table::COMMANDS_WITHOUT;
+
+    use super::*;
+
+    /// The words of every command that does something.
+    fn commands(above: &str, command: &clap::Command, found: &mut BTreeSet<String>) {
+        for inner in command.get_subcommands() {
+            let words = format!("{above} {}", inner.get_name()).trim().to_owned();
+            match inner.get_subcommands().next() {
+                None => drop(found.insert(words)),
+                Some(_) => commands(&words, inner, found),
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_is_an_operation_or_has_a_reason_and_every_operation_has_its_command() {
+        let mut there = BTreeSet::new();
+        commands("", &Arguments::command(), &mut there);
+        let of_operations = OPERATIONS.iter().filter_map(|one| match one.words {
+            Words::Are(words) => Some(words.to_owned()),
+            Words::Not(_) => None,
+        });
+        let told: BTreeSet<String> =
+            of_operations.chain(COMMANDS_WITHOUT.iter().map(|(words, _)| (*words).to_owned())).collect();
+        assert_eq!(there, told);
+    }
 }

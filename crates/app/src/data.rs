@@ -2,10 +2,11 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use ingather_store::leases::{self, Lease, Member};
+use ingather_operations::Writing;
+use ingather_store::leases::{self, Member};
 use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
@@ -33,20 +34,6 @@ enum Kept {
     Whole(String),
     Missing,
     Damaged,
-}
-
-/// The right to write, as long as this lives.
-pub(crate) struct Writing {
-    pub(crate) store: Store,
-    pub(crate) lease: Lease,
-    _lock: File,
-}
-
-impl Drop for Writing {
-    fn drop(&mut self) {
-        // What is left on record is taken over by the next writer of this directory anyway.
-        let _ = self.store.write(Durability::Relaxed, |sql| self.lease.leave(sql));
-    }
 }
 
 /// Whether a URL names a password: `user:password@`, or as a word of its own.
@@ -207,7 +194,7 @@ impl DataDirectory {
             Member { id: format!("{pid}-{now}"), until: 0, pid, host: self.host()?, doing: doing.to_owned() };
         let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
         show::changes_something();
-        Ok(Writing { store, lease, _lock: lock })
+        Ok(Writing::new(store, lease, Box::new(lock)))
     }
 
     /// The sentence for a store that cannot be opened: which one, and what to do.
@@ -359,21 +346,11 @@ impl DataDirectory {
         let name = rustix::system::uname();
         Ok(format!("{}:{} ({})", name.nodename().to_string_lossy(), self.path.display(), &number[..12]))
     }
-
-    /// Device and inode of the directory, when it exists.
-    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
-        identity(&self.path)
-    }
 }
 
 /// Whether a file is there and this user may not read it.
 fn is_closed(file: &Path) -> bool {
     File::open(file).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
-}
-
-/// Device and inode of a path.
-pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
 }
 
 fn default_path() -> Result<PathBuf> {

@@ -40,7 +40,7 @@ fn main() -> std::process::ExitCode {
         Ok(Ok(code)) => std::process::ExitCode::from(show::ended(code)),
         Ok(Err(error)) => {
             show::stderr(&format!("ingather: {error}"));
-            std::process::ExitCode::from(error.code)
+            std::process::ExitCode::from(error.exit())
         }
         Err(_) => std::process::ExitCode::from(exit::UNABLE),
     }

@@ -3,8 +3,9 @@
 
 pub(crate) mod log;
 pub(crate) mod progress;
-pub(crate) mod secrets;
 mod visible;
+
+pub(crate) use ingather_operations::in_words::{are, bytes, time};
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +48,11 @@ pub(crate) fn pieces(pieces: &[(Look, &str)]) {
 /// Writes one line of JSON.
 pub(crate) fn json(value: &serde_json::Value) {
     put(&visible::visible_json(&value.to_string()));
+}
+
+/// Writes an answer, or one of many, as a line of JSON.
+pub(crate) fn answer(answer: &impl serde::Serialize) {
+    json(&serde_json::json!(answer));
 }
 
 /// Writes JSON over several lines, for people who edit it.
@@ -228,31 +234,6 @@ pub(crate) fn number(n: u64) -> String {
 /// So many of something: "1 entry", "2,000 documents".
 pub(crate) fn counted(n: u64, what: &str) -> String {
     ingather_model::balance::counted(n, what)
-}
-
-/// The verb that goes with so many: "is" or "are".
-pub(crate) fn are(n: u64) -> &'static str {
-    if n == 1 { "is" } else { "are" }
-}
-
-/// Bytes with a unit.
-pub(crate) fn bytes(n: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = n as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// A time in the local zone.
-pub(crate) fn time(millis: i64) -> String {
-    match jiff::Timestamp::from_millisecond(millis) {
-        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
-        Err(_) => "?".to_owned(),
-    }
 }
 
 /// The zone of [`time`].

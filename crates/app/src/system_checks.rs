@@ -3,8 +3,8 @@
 mod jobs;
 mod outputs;
 
-pub(crate) use jobs::{of_job, overlap, resends};
-pub(crate) use outputs::{of_outputs, refuse_unusable};
+pub(crate) use jobs::of_job;
+pub(crate) use outputs::of_outputs;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -1,19 +1,23 @@
 //! Puts the parts together: kinds, clock, engine.
 
+use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ingather_contract::call::{Call, Clock};
-use ingather_contract::repository::HostContext;
+use ingather_contract::call::{Call, Cancel, Clock};
 use ingather_engine::Engine;
+use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
-use ingather_model::job::Definition;
+pub(crate) use ingather_operations::context::journals;
+use ingather_operations::operation::Role;
+use ingather_operations::{Caller, Context, Host, Writing};
 use ingather_store::Reader;
 
 use crate::arguments::Global;
-use crate::data::{DataDirectory, Writing};
+use crate::data::DataDirectory;
 use crate::exit::{Failure, Result};
-use crate::interrupt;
+use crate::{interrupt, show};
 
 /// The machine's clock.
 pub(crate) struct SystemClock;
@@ -84,6 +88,77 @@ fn readers(global: &Global, threads: usize) {
 /// Threads when nobody says how many.
 const THREADS_MAX: usize = 8;
 
+/// This program as its operations see it.
+pub(crate) struct Program<'a> {
+    pub(crate) global: &'a Global,
+    pub(crate) data: DataDirectory,
+}
+
+impl<'a> Program<'a> {
+    pub(crate) fn of(global: &'a Global) -> Result<Program<'a>> {
+        Ok(Program { global, data: DataDirectory::of(global)? })
+    }
+
+    /// What an operation is given.
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock) }
+    }
+}
+
+/// Whoever runs this program: the owner of the data directory, who may do everything.
+pub(crate) fn caller() -> Caller<'static> {
+    Caller { roles: &[Role::Admin], tokens: &|| Ok(ingather_connectors::unix::calling_user()?) }
+}
+
+impl Host for Program<'_> {
+    fn data(&self) -> &Path {
+        &self.data.path
+    }
+
+    fn reader(&self) -> Result<Option<Reader>> {
+        self.data.reader()
+    }
+
+    fn reader_up_to_date(&self, doing: &str) -> Result<Option<Reader>> {
+        self.data.reader_up_to_date(doing)
+    }
+
+    fn refuse_unusable(&self) -> Result<()> {
+        self.data.refuse_unusable()
+    }
+
+    fn write(&self, doing: &str) -> Result<Writing> {
+        self.data.write(doing, now())
+    }
+
+    fn holder(&self) -> Option<String> {
+        self.data.holder()
+    }
+
+    fn keeps_the_store(&self) -> bool {
+        self.data.keeps_the_store()
+    }
+
+    fn cancel(&self) -> Cancel {
+        interrupt::cancel()
+    }
+
+    fn threads(&self) -> usize {
+        self.global.threads.map_or_else(
+            || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
+            |threads| threads as usize,
+        )
+    }
+
+    fn read_files(&self) {
+        readers(self.global, self.threads());
+    }
+
+    fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any> {
+        Box::new(show::progress::Watch::start(self.global, progress))
+    }
+}
+
 /// An engine over a data directory; `writing` gives it the right to write.
 pub(crate) fn engine(
     global: &Global,
@@ -92,25 +167,6 @@ pub(crate) fn engine(
     writing: Option<&Writing>,
     own_files: &[String],
 ) -> Engine {
-    let threads = global.threads.map_or_else(
-        || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-        |threads| threads as usize,
-    );
-    readers(global, threads);
-    let mut own: Vec<(u64, u64)> = data.identity().into_iter().collect();
-    own.extend(own_files.iter().filter_map(|file| crate::data::identity(file.as_ref())));
-    Engine {
-        reader,
-        writer: writing.map(|writing| (writing.store.clone(), writing.lease.clone())),
-        registry: ingather_connectors::ALL,
-        clock: Arc::new(SystemClock),
-        cancel: interrupt::cancel(),
-        data: data.path.clone(),
-        host: HostContext { own, threads },
-    }
-}
-
-/// Files that the outputs of a job write to: they are never documents of it.
-pub(crate) fn journals(definition: &Definition) -> Vec<String> {
-    definition.outputs.iter().filter_map(|name| name.strip_prefix("journal:")).map(str::to_owned).collect()
+    let program = Program { global, data: data.clone() };
+    program.context().engine(reader, writing, own_files)
 }

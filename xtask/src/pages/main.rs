@@ -13,6 +13,7 @@ const PAGES: &[Page] = &[
     ("docs/generated/connectors.md", connectors::overview),
     ("docs/generated/doctor.md", doctor),
     ("docs/generated/lifecycle.md", ingather_model::lifecycle::markdown),
+    ("docs/generated/operations.md", ingather_operations::table::markdown),
 ];
 
 /// What the doctor finds in the inventory, from the table that it goes by.

@@ -39,7 +39,9 @@ pub(super) fn terminals(world: &World) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in world.tree.ending(".rs") {
         let door = path == "crates/app/src/show.rs" || path.starts_with("crates/app/src/show/");
-        if !path.starts_with("crates/app/src/") || door {
+        let speaks =
+            ["crates/app/src/", "crates/operations/src/"].iter().any(|folder| path.starts_with(folder));
+        if !speaks || door {
             continue;
         }
         let code = mask(text);
@@ -70,7 +72,7 @@ const COUNTED: &[&str] = &[
 ];
 
 /// Crates whose sentences reach people.
-const SPEAK: &[&str] = &["app", "connectors", "engine", "extract", "model", "store"];
+const SPEAK: &[&str] = &["app", "connectors", "engine", "extract", "model", "operations", "store"];
 
 /// Numbers before what they count: one of something is not several. Limits are never one.
 pub(super) fn plurals(world: &World) -> Vec<Finding> {

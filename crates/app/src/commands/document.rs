@@ -11,11 +11,11 @@ use ingather_store::jobs::{self, Job};
 use serde_json::json;
 
 use super::lookup::Lookup;
-use super::{job_named, repository_kind};
 use crate::arguments::{Document, DocumentState, Global};
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
 use crate::{show, wiring};
+use ingather_operations::jobs::{named, repository_kind};
 
 /// Rows that are read at once.
 const PAGE: usize = 1_000;
@@ -36,7 +36,7 @@ fn list(
     limit: u32,
 ) -> Result<u8> {
     let reader = data.existing()?;
-    let job = job_named(&reader, job)?;
+    let job = named(&reader, job)?;
     let mut after = 0;
     let mut left = limit;
     loop {
@@ -136,7 +136,7 @@ fn tell(global: &Global, job: &str, row: &Listed) {
 
 fn explain(global: &Global, data: &DataDirectory, job: &str, document: &OsStr) -> Result<u8> {
     let reader = data.existing()?;
-    let job = job_named(&reader, job)?;
+    let job = named(&reader, job)?;
     let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;

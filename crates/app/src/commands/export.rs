@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
-use crate::show::{self, secrets};
+use crate::show;
+use ingather_operations::secrets;
 
 pub(crate) fn run(global: &Global) -> Result<u8> {
     let reader = DataDirectory::of(global)?.existing()?;

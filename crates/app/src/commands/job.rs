@@ -1,75 +1,53 @@
 //! `ingather job …`: what there is, what it holds, and its end.
 
-use std::sync::Arc;
-
-use ingather_contract::repository::Presence;
-use ingather_engine::progress::Progress;
-use ingather_model::balance::Balance;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
-use ingather_store::jobs::{self, Job as Stored};
-use ingather_store::runs::{self, KnownBlindSpot, Run};
-use ingather_store::{Reader, deliveries, documents};
-use serde_json::json;
+use ingather_operations::jobs::{
+    self, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob, ListJobs, ListRuns,
+    Removals, Run, ShowJob,
+};
+use ingather_operations::pipeline;
+use ingather_store::runs::KnownBlindSpot;
 
-use super::{job_named, repository_kind};
 use crate::arguments::{Global, Job};
-use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::show::{self, secrets};
-use crate::{interrupt, wiring};
+use crate::wiring::{Program, caller};
+use crate::{interrupt, show};
 
 pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
-    let data = DataDirectory::of(global)?;
+    let program = Program::of(global)?;
     match command {
-        Job::List => list(global, &data),
-        Job::Show { job } => show_one(global, &data, &job),
-        Job::Runs { job, limit } => list_runs(global, &data.existing()?, &job, limit as usize),
-        Job::Held { job, limit } => held(global, &data, &job, limit as usize),
-        Job::Confirm { job, run } => confirm(global, &data, &job, run),
-        Job::Delete { job, dry_run, yes } => delete(global, &data, &job, dry_run, yes),
+        Job::List => list(&program),
+        Job::Show { job } => show_one(&program, job),
+        Job::Runs { job, limit } => list_runs(&program, ListRuns { job, limit }),
+        Job::Held { job, limit } => held(&program, HeldJob { job, limit }),
+        Job::Confirm { job, run } => confirm(&program, ConfirmRemovals { job, run }),
+        Job::Delete { job, dry_run, yes } => delete(&program, job, dry_run, yes),
     }
 }
 
-fn last_run(reader: &Reader, job: &Stored) -> Result<Option<Run>> {
-    Ok(reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next())
-}
-
-fn counts(run: &Run) -> Balance {
-    run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
-}
-
-fn list(global: &Global, data: &DataDirectory) -> Result<u8> {
-    let Some(reader) = data.reader()? else {
+fn list(program: &Program<'_>) -> Result<u8> {
+    let global = program.global;
+    let found = jobs::LIST.call(&program.context(), &caller(), ListJobs {})?;
+    if !found.begun {
         if !global.json && !global.quiet {
             show::stderr("there are no jobs yet; begin with `ingather sync FOLDER`");
         }
         return Ok(exit::DONE);
+    }
+    if global.json {
+        found.jobs.iter().for_each(show::answer);
+        return Ok(exit::DONE);
+    }
+    let row = |job: jobs::Job| {
+        let outcome = job.run.as_ref().map_or("never ran", outcome_of).to_owned();
+        let when = job.run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
+        let state = state_word(job.state, job.works).to_owned();
+        vec![job.job, state, show::number(job.documents), outcome, when, job.outputs.join(", "), job.root]
     };
-    let mut rows = Vec::new();
-    let works = may_work(data);
-    for job in reader.read(jobs::list)? {
-        let total = reader.read(|sql| documents::total(sql, job.id))?;
-        let run = last_run(&reader, &job)?;
-        if global.json {
-            show::json(&as_json(&job, total, run.as_ref()));
-            continue;
-        }
-        let outcome = run.as_ref().map_or("never ran".to_owned(), |run| outcome_of(run).to_owned());
-        let when = run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
-        let outputs = job.definition.outputs.join(", ");
-        let state = state_word(job.state, works).to_owned();
-        rows.push(vec![job.name, state, show::number(total), outcome, when, outputs, job.root]);
-    }
-    if !global.json {
-        show::table(&["JOB", "STATE", "DOCUMENTS", "LAST RUN", "STARTED", "OUTPUTS", "SOURCE"], &rows);
-    }
+    let rows: Vec<Vec<String>> = found.jobs.into_iter().map(row).collect();
+    show::table(&["JOB", "STATE", "DOCUMENTS", "LAST RUN", "STARTED", "OUTPUTS", "SOURCE"], &rows);
     Ok(exit::DONE)
-}
-
-/// Whether somebody may work on a job: with a store that others share, nobody here can tell.
-fn may_work(data: &DataDirectory) -> bool {
-    !data.keeps_the_store() || data.holder().is_some()
 }
 
 /// The state of a job as people read it; a run whose process is gone goes on with the next one.
@@ -82,7 +60,7 @@ fn state_word(state: State, works: bool) -> &'static str {
     }
 }
 
-fn outcome_of(run: &Run) -> &str {
+fn outcome_of(run: &Run) -> &'static str {
     match (run.outcome, run.guard) {
         (Some(RunOutcome::Done), Some(GuardState::Held)) => "done, removals held",
         (Some(RunOutcome::Done), Some(GuardState::Confirmed)) => "done, removals confirmed",
@@ -92,53 +70,28 @@ fn outcome_of(run: &Run) -> &str {
     }
 }
 
-fn as_json(job: &Stored, documents: u64, run: Option<&Run>) -> serde_json::Value {
-    json!({
-        "job": job.name, "state": job.state, "documents": documents, "root": job.root,
-        "outputs": job.definition.outputs, "keep": super::sync::keep_word(job.definition.keep),
-        "definition": secrets::hidden(json!(job.definition)), "error": job.error,
-        "run": run.map(run_json),
-    })
-}
-
-fn run_json(run: &Run) -> serde_json::Value {
-    json!({
-        "run": run.number, "kind": run.kind, "started_at": run.started_at, "listed_at": run.listed_at,
-        "ended_at": run.ended_at, "outcome": run.outcome, "guard": run.guard, "counts": counts(run), "error": run.error,
-    })
-}
-
-fn show_one(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
-    let reader = &data.existing()?;
-    let job = job_named(reader, name)?;
-    let total = reader.read(|sql| documents::total(sql, job.id))?;
-    let run = last_run(reader, &job)?;
-    if global.json {
-        show::json(&as_json(&job, total, run.as_ref()));
+fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
+    let job = jobs::SHOW.call(&program.context(), &caller(), ShowJob { job })?;
+    if program.global.json {
+        show::answer(&job);
         return Ok(exit::DONE);
     }
-    show::line(&format!("job        {}", job.name));
+    show::line(&format!("job        {}", job.job));
     show::line(&format!("source     {}", job.root));
-    show::line(&format!("stages     {}", super::pipeline::in_words(&job.definition.stages)));
-    show::line(&format!("outputs    {}", job.definition.outputs.join(", ")));
-    show::line(&format!("keep       {}", super::sync::keep_word(job.definition.keep)));
-    show::line(&format!("state      {}", state_word(job.state, may_work(data))));
-    show::line(&format!("documents  {}", show::number(total)));
-    if let Some(run) = &run {
-        show::line(&format!(
-            "last run   {} · {} · {}",
-            run.number,
-            show::time(run.started_at),
-            outcome_of(run)
-        ));
+    show::line(&format!("stages     {}", pipeline::in_words(&job.definition.stages)));
+    show::line(&format!("outputs    {}", job.outputs.join(", ")));
+    show::line(&format!("keep       {}", job.keep.as_str()));
+    show::line(&format!("state      {}", state_word(job.state, job.works)));
+    show::line(&format!("documents  {}", show::number(job.documents)));
+    if let Some(run) = &job.run {
+        let when = show::time(run.started_at);
+        show::line(&format!("last run   {} · {when} · {}", run.run, outcome_of(run)));
         if run.guard == Some(GuardState::Held) {
-            show::line(&format!("held       see `ingather job held {}`", job.name));
+            show::line(&format!("held       see `ingather job held {}`", job.job));
         }
-        for KnownBlindSpot { scope, cause, message } in
-            reader.read(|sql| runs::blind_spots(sql, job.id, run.number))?
-        {
-            show::line(&format!("blind      {scope} ({cause}): {message}"));
-        }
+    }
+    for KnownBlindSpot { scope, cause, message } in &job.blind {
+        show::line(&format!("blind      {scope} ({cause}): {message}"));
     }
     if let Some(error) = &job.error {
         show::line(&format!("error      {error}"));
@@ -147,28 +100,22 @@ fn show_one(global: &Global, data: &DataDirectory, name: &str) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Result<u8> {
-    let job = job_named(reader, name)?;
-    let found = reader.read(|sql| runs::list(sql, job.id, limit))?;
-    if global.json {
-        found.iter().for_each(|run| show::json(&run_json(run)));
+fn list_runs(program: &Program<'_>, request: ListRuns) -> Result<u8> {
+    let found = jobs::RUNS.call(&program.context(), &caller(), request)?;
+    if program.global.json {
+        found.runs.iter().for_each(show::answer);
         return Ok(exit::DONE);
     }
-    let rows: Vec<Vec<String>> = found
-        .iter()
-        .map(|run| {
-            let b = counts(run);
-            let took = run.ended_at.map_or(String::new(), |end| show::seconds(end - run.started_at));
-            let mut row =
-                vec![run.number.to_string(), run.kind.to_string(), show::time(run.started_at), took];
-            row.push(outcome_of(run).to_owned());
-            row.extend(
-                [b.seen(), b.added, b.updated, b.access, b.deleted, b.held, b.kept, b.failed]
-                    .map(show::number),
-            );
-            row
-        })
-        .collect();
+    let row = |run: &Run| {
+        let b = run.counts;
+        let took = run.ended_at.map_or(String::new(), |end| show::seconds(end - run.started_at));
+        let mut row = vec![run.run.to_string(), run.kind.to_string(), show::time(run.started_at), took];
+        row.push(outcome_of(run).to_owned());
+        let counts = [b.seen(), b.added, b.updated, b.access, b.deleted, b.held, b.kept, b.failed];
+        row.extend(counts.map(show::number));
+        row
+    };
+    let rows: Vec<Vec<String>> = found.runs.iter().map(row).collect();
     let headings = [
         "RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "HELD",
         "KEPT", "FAILED",
@@ -177,139 +124,115 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
     Ok(exit::DONE)
 }
 
-fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Result<u8> {
-    let reader = data.existing()?;
-    let job = job_named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
-    let engine = wiring::engine(global, data, reader, None, &[]);
-    let (total, mut names) = engine.held(&job, 0, limit)?;
-    names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    // A source that cannot be asked now hides no list.
-    let repository = engine.repository(&kind, &job.definition).ok();
-    for held in &names {
-        let presence = repository.as_ref().map(|repository| repository.probe(&wiring::call(), &held.name));
-        let (code, cause) = cause(presence.unwrap_or(Presence::Unknown));
-        match global.json {
-            true => {
-                show::json(&json!({"job": job.name, "run": job.run, "document": held.name, "cause": code}))
-            }
-            false => show::line(&format!("{cause:<11}  {}", held.name)),
-        }
-    }
+fn held(program: &Program<'_>, request: HeldJob) -> Result<u8> {
+    let global = program.global;
+    let found = jobs::HELD.call(&program.context(), &caller(), request, &mut |held| match global.json {
+        true => show::answer(&held),
+        false => show::line(&format!("{:<11}  {}", cause_in_words(held.cause), held.document)),
+    })?;
     if !global.json && !global.quiet {
-        show::stderr(&match total {
-            0 => format!("no removals are held for job {}", job.name),
+        let (job, run) = (found.job, found.run);
+        show::stderr(&match found.total {
+            0 => format!("no removals are held for job {job}"),
             n => format!(
-                "{} {} held by run {}; carry out with `ingather job confirm {} --run {}`",
+                "{} {} held by run {run}; carry out with `ingather job confirm {job} --run {run}`",
                 show::counted(n, "removal"),
                 show::are(n),
-                job.run,
-                job.name,
-                job.run
             ),
         });
     }
     Ok(exit::DONE)
 }
 
-/// Why a removal is held, as one look at its place tells it now: for programs, and for people.
-fn cause(presence: Presence) -> (&'static str, &'static str) {
-    match presence {
-        Presence::Absent => ("absent", "gone"),
-        Presence::Excluded => ("excluded", "left out"),
-        Presence::Present => ("present", "there again"),
-        Presence::Unknown => ("unknown", "not checked"),
+fn cause_in_words(cause: HeldCause) -> &'static str {
+    match cause {
+        HeldCause::Absent => "gone",
+        HeldCause::Excluded => "left out",
+        HeldCause::Present => "there again",
+        HeldCause::Unknown => "not checked",
     }
 }
 
-fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Result<u8> {
-    let reader = data.existing()?;
-    let job = job_named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
-    let writing = data.write(&format!("confirm of {name}"), wiring::now())?;
-    let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
-    let progress = Arc::new(Progress::default());
-    let _watch = show::progress::Watch::start(global, progress.clone());
-    let removed = engine.confirm(&job, &kind, run, progress)?;
-    drop(_watch);
-    told(global, name, &removed);
-    if engine.cancel.cancelled() {
-        show::stderr(&format!("stopped; `ingather job confirm {name} --run {run}` goes on"));
+fn confirm(program: &Program<'_>, request: ConfirmRemovals) -> Result<u8> {
+    let run = request.run;
+    let removed = jobs::CONFIRM.call(&program.context(), &caller(), request)?;
+    tell(program.global, &removed);
+    if removed.stopped {
+        show::stderr(&format!("stopped; `ingather job confirm {} --run {run}` goes on", removed.job));
         return Ok(interrupt::code());
     }
     Ok(if removed.kept > 0 { exit::TROUBLED } else { exit::DONE })
 }
 
-fn told(global: &Global, name: &str, removed: &ingather_engine::remove::Removed) {
+fn tell(global: &Global, removed: &Removals) {
     if global.json {
-        let line = json!({"job": name, "deleted": removed.deleted, "kept": removed.kept});
-        show::json(&line);
+        show::answer(removed);
     } else if !global.quiet {
         let kept = match removed.kept {
             0 => String::new(),
             n => format!(", {} kept: they are there again, or could not be checked", show::number(n)),
         };
-        show::line(&format!("{name}: {} removed{kept}", show::number(removed.deleted)));
+        show::line(&format!("{}: {} removed{kept}", removed.job, show::number(removed.deleted)));
     }
 }
 
 /// What outputs keep of a job that goes.
-fn stay(shared: u64) -> String {
-    match shared {
+fn stay(counts: &DeletionCounts) -> String {
+    match counts.shared {
         0 => String::new(),
         n => format!(", but for {} that other jobs have sent, too", show::number(n)),
     }
 }
 
-fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes: bool) -> Result<u8> {
-    let reader = data.existing()?;
-    let job = job_named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
-    let total = reader.read(|sql| documents::total(sql, job.id))?;
-    let shared = reader.read(|sql| deliveries::kept_by_others(sql, job.id))?;
-    let outputs = job.definition.outputs.join(", ");
-    if dry_run {
-        if global.json {
-            let line = json!({"job": name, "documents": total, "shared": shared, "outputs": job.definition.outputs, "dry_run": true});
-            show::line(&line.to_string());
-        } else {
-            let total = show::counted(total, "document");
+fn delete(program: &Program<'_>, name: String, dry_run: bool, yes: bool) -> Result<u8> {
+    let global = program.global;
+    let asks = !yes && !global.json && !global.quiet && show::is_person();
+    let ask = |dry_run: bool| {
+        jobs::DELETE.call(&program.context(), &caller(), DeleteJob { job: name.clone(), dry_run })
+    };
+    if dry_run || asks {
+        let Deletion::Counted(counts) = ask(true)? else { return Ok(exit::DONE) };
+        let outputs = counts.outputs.join(", ");
+        let total = show::counted(counts.documents, "document");
+        if dry_run && global.json {
+            show::answer(&counts);
+        } else if dry_run {
             show::line(&format!(
                 "{name}: {total} would be removed from {outputs}{} (dry run, nothing was written)",
-                stay(shared)
+                stay(&counts)
             ));
         }
-        return Ok(exit::DONE);
+        if dry_run {
+            return Ok(exit::DONE);
+        }
+        let stays = stay(&counts);
+        if !show::ask(&format!("delete job {name} and remove its {total} from {outputs}{stays}?")) {
+            return Err(Failure::usage("nothing was deleted"));
+        }
     }
-    let asks = !yes && !global.json && !global.quiet && show::is_person();
-    let question = format!(
-        "delete job {name} and remove its {} from {outputs}{}?",
-        show::counted(total, "document"),
-        stay(shared)
-    );
-    if asks && !show::ask(&question) {
-        return Err(Failure::usage("nothing was deleted"));
+    match ask(false)? {
+        Deletion::Counted(_) => Ok(exit::DONE),
+        Deletion::Done(deleted) => Ok(tell_deleted(global, &deleted)),
     }
-    let writing = data.write(&format!("deletion of {name}"), wiring::now())?;
-    let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
-    let progress = Arc::new(Progress::default());
-    let watch = show::progress::Watch::start(global, progress.clone());
-    let removed = engine.delete(&job, &kind, progress);
-    drop(watch);
-    let removed = removed?;
-    told(global, name, &removed);
-    if shared > 0 && !global.json && !global.quiet {
+}
+
+/// Says what a deletion did; the exit code.
+fn tell_deleted(global: &Global, deleted: &jobs::Deleted) -> u8 {
+    let jobs::Deleted { removals: removed, counts, resends } = deleted;
+    let name = &removed.job;
+    tell(global, removed);
+    if counts.shared > 0 && !global.json && !global.quiet {
         show::stderr(&format!(
-            "{} of them stay in {outputs}, for other jobs have sent them, too",
-            show::number(shared)
+            "{} of them stay in {}, for other jobs have sent them, too",
+            show::number(counts.shared),
+            counts.outputs.join(", ")
         ));
     }
-    if engine.cancel.cancelled() {
+    if removed.stopped {
         show::stderr(&format!("stopped; `ingather job delete {name}` goes on"));
-        return Ok(interrupt::code());
+        return interrupt::code();
     }
-    // What other jobs have, too, in another form, went with what this one had sent last.
-    super::tell_resends(global, &reader, Some(job.id))?;
+    super::tell_resends(global, resends);
     if removed.nameless > 0 {
         show::stderr(&format!(
             "the names of {} are lost, so that nobody can say what is to be removed from outputs: run \
@@ -323,8 +246,5 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
             show::counted(removed.kept - removed.nameless, "removal")
         ));
     }
-    if removed.kept > 0 {
-        return Ok(exit::TROUBLED);
-    }
-    Ok(exit::DONE)
+    if removed.kept > 0 { exit::TROUBLED } else { exit::DONE }
 }

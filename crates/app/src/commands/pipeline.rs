@@ -1,10 +1,7 @@
 //! `ingather pipeline …` and the files that name the stages of a job (`docs/manual/pipeline.md`).
 
-mod differences;
 mod stages;
 mod trial;
-
-pub(super) use differences::differences;
 
 use std::io::Read as _;
 use std::path::Path;
@@ -16,10 +13,8 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Global, Pipeline};
 use crate::exit::{Failure, Result};
-use crate::show::{self, secrets};
+use crate::show;
 
-/// Characters of the settings of a stage that an answer shows.
-const SETTINGS_SHOWN: usize = 1_000;
 /// Stages that read the content of a document: a second one would find it read, and take the text away.
 const READING: [&str; 3] = ["text", "tika", "ocr"];
 
@@ -130,22 +125,5 @@ fn json_of(value: toml::Value) -> Value {
         toml::Value::Datetime(date) => date.to_string().into(),
         toml::Value::Array(list) => list.into_iter().map(json_of).collect(),
         toml::Value::Table(table) => table.into_iter().map(|(name, value)| (name, json_of(value))).collect(),
-    }
-}
-
-/// Stages as one line; settings that are not the default ones with them.
-pub(super) fn in_words(stages: &[Stage]) -> String {
-    let one = |stage: &Stage| match &stage.settings {
-        Value::Null => stage.transform.clone(),
-        Value::Object(settings) if settings.is_empty() => stage.transform.clone(),
-        settings => {
-            let text: String =
-                secrets::hidden(settings.clone()).to_string().chars().take(SETTINGS_SHOWN).collect();
-            format!("{} {text}", stage.transform)
-        }
-    };
-    match stages {
-        [] => "none".to_owned(),
-        stages => stages.iter().map(one).collect::<Vec<_>>().join(", "),
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
             ));
         }
     }
-    super::tell_resends(global, &reader, None)?;
+    super::tell_resends(global, &ingather_operations::jobs::resends(&reader, None)?);
     if let Some(facets) = found.facets {
         tell_facets("by type", facets.media_types.iter().map(|f| (f.value.as_str(), f.count)));
         tell_facets("by job", facets.jobs.iter().map(|f| (job_name(&jobs, f.value), f.count)));

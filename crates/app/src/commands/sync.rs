@@ -1,95 +1,155 @@
-//! `ingather sync`: finds or makes the job of a source, runs it once, says what came of it.
+//! `ingather sync`: reads flags into a request, says what came of it.
 
-use std::sync::Arc;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
-use ingather_engine::progress::Progress;
-use ingather_engine::{Mode, Options, outputs};
-use ingather_model::job::RunKind;
+use ingather_model::names;
+use ingather_operations::jobs::{self, ConfirmRemovals};
+use ingather_operations::problem::Code;
+use ingather_operations::sync::{self, Changing, ContentByWord, SyncSource, Synced};
+use serde_json::{Map, Value, json};
 
-mod dry_run;
 mod patterns;
 mod source;
 mod told;
-mod wanted;
 
-pub(super) use wanted::keep_word;
+use crate::arguments::{self, Global, OnOff, Sync};
+use crate::exit::Result;
+use crate::show;
+use crate::wiring::{Program, caller};
 
-use crate::arguments::{Global, Sync};
-use crate::data::DataDirectory;
-use crate::exit::{Failure, Result};
-use crate::{show, wiring};
-
-use dry_run::{count_only, dry_report};
-use source::{canonical, refuse_inside, refuse_machine};
-use told::{code, offer, sentence, tell, tell_overlaps};
-use wanted::{check, check_outputs, differences, find, refuse_leaving, refuse_name, store_job};
-
-/// Kind and name of the repository connection for folders and files of this machine.
-const FILES: (&str, &str) = ("filesystem", "files");
-
-pub(crate) fn run(global: &Global, mut sync: Sync) -> Result<u8> {
-    let data = DataDirectory::of(global)?;
-    patterns::take_in(&mut sync)?;
-    let root = canonical(&sync.source)?;
-    refuse_inside(&data, &root)?;
-    let dry_run = sync.dry_run;
-    let reader = match dry_run {
-        true => data.reader()?,
-        false => data.reader_up_to_date(&format!("sync of {}", root.display()))?,
-    };
-    let wanted = find(reader.as_ref(), &sync, &root)?;
-    check_outputs(&wanted)?;
-    let changes = differences(&wanted);
-    if !changes.is_empty() && !sync.update {
-        return Err(Failure::usage(format!(
-            "job {} is stored with other settings: {}; add --update to change it, or leave the flags out",
-            wanted.definition.name,
-            changes.join("; ")
-        )));
+pub(crate) fn run(global: &Global, mut arguments: Sync) -> Result<u8> {
+    let program = Program::of(global)?;
+    patterns::take_in(&mut arguments)?;
+    let request = request(global, &arguments)?;
+    let synced = answer(&program, request)?;
+    told::tell(global, &synced);
+    super::tell_resends(global, &synced.resends);
+    if !global.json {
+        synced.overlaps.iter().for_each(|overlap| show::stderr(overlap));
     }
-    if wanted.stored.is_none() {
-        refuse_name(&wanted.definition.name)?;
-        refuse_machine(global, &sync, &root)?;
-    }
-    check(&wanted)?;
-    if let Some(reader) = &reader {
-        refuse_leaving(reader, &sync, &wanted)?;
-    }
-    if dry_run {
-        return count_only(global, &data, reader, &wanted, &sync);
-    }
-    let writing = data.write(&format!("sync of {}", wanted.root), wiring::now())?;
-    let reader = writing.store.reader().clone();
-    if !changes.is_empty() && !global.quiet {
-        let report = dry_report(global, &data, reader.clone(), &wanted, &sync)?;
-        show::stderr(&format!("job {} changes: {}", wanted.definition.name, changes.join("; ")));
-        show::stderr(&format!("this will lead to: {}", sentence(&report.balance)));
-    }
-    let before = wanted.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
-    for name in wanted.definition.outputs.iter().filter(|name| !before.contains(name)) {
-        outputs::try_open(&writing.store, &ingather_connectors::ALL, &data.path, name)?;
-    }
-    let job = store_job(&writing.store, wanted)?;
-    let engine = wiring::engine(global, &data, reader, Some(&writing), &wiring::journals(&job.definition));
-    let progress = Arc::new(Progress::default());
-    let watch = show::progress::Watch::start(global, progress.clone());
-    let report = engine.run(&job, FILES.0, options(&sync, Mode::Write), progress);
-    drop(watch);
-    let report = report?;
-    tell(global, &job, &report);
-    super::tell_resends(global, writing.store.reader(), Some(job.id))?;
-    tell_overlaps(global, &engine, &job)?;
-    let confirmed = offer(global, &engine, &job, &report)?;
-    Ok(code(&report, confirmed))
+    let confirmed = offer(&program, &synced)?;
+    Ok(told::code(&synced, confirmed))
 }
 
-fn options(sync: &Sync, mode: Mode) -> Options {
-    let kind = if sync.minimal { RunKind::Minimal } else { RunKind::Full };
-    Options {
-        kind,
-        mode,
+fn answer(program: &Program<'_>, mut request: SyncSource) -> Result<Synced> {
+    let global = program.global;
+    let asks = !global.quiet && !global.json && show::is_person();
+    let ask = |request: SyncSource| sync::SYNC.call(&program.context(), &caller(), request, &mut tell_change);
+    match ask(request.clone()) {
+        Err(problem)
+            if problem.code == Code::WholeMachine
+                && asks
+                && show::ask("the source is /, everything on this machine; index all of it?") =>
+        {
+            request.whole_machine = true;
+            ask(request)
+        }
+        other => other,
+    }
+}
+
+fn tell_change(changing: Changing) {
+    show::stderr(&format!("job {} changes: {}", changing.job, changing.changes.join("; ")));
+    show::stderr(&format!("this will lead to: {}", told::sentence(&changing.leads_to)));
+}
+
+/// What the flags ask for; those that are left out change nothing.
+fn request(global: &Global, sync: &Sync) -> Result<SyncSource> {
+    let root = source::canonical(&sync.source)?;
+    let stages = sync.pipeline.as_deref().map(super::pipeline::read).transpose()?;
+    let back = &sync.taken_back;
+    let outputs: Vec<String> = sync.to.iter().map(|name| absolute_journal(name)).collect();
+    Ok(SyncSource {
+        root: names::escape(root.as_os_str().as_bytes()).into_owned(),
+        name: sync.name.clone(),
+        source: source_settings(sync),
+        outputs: (!outputs.is_empty()).then_some(outputs),
+        stages: stages.map(|stages| stages.into_iter().map(Into::into).collect()),
+        compare_content: match (sync.compare_content, back.no_compare_content) {
+            (_, true) => Some(false),
+            (true, false) => Some(true),
+            (false, false) => None,
+        },
+        content_by: sync.content_by.map(|word| match word {
+            arguments::ContentByWord::Read => ContentByWord::Read,
+            arguments::ContentByWord::Times => ContentByWord::Times,
+        }),
+        keep: sync.keep.map(|word| match word {
+            arguments::KeepWord::Extracted => jobs::KeepWord::Extracted,
+            arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
+        }),
+        update: sync.update,
         guard_off: sync.delete_guard.is_some(),
         accepts_devices: sync.accept_devices,
         rereads: sync.reread,
+        minimal: sync.minimal,
+        dry_run: sync.dry_run,
+        whole_machine: sync.whole_machine,
+        advise: !global.quiet,
+    })
+}
+
+/// Settings of the source that flags set, or take back.
+fn source_settings(sync: &Sync) -> Map<String, Value> {
+    let back = &sync.taken_back;
+    let mut settings = Map::new();
+    let mut set = |name: &str, given: bool, value: Value, off: bool| match (given, off) {
+        (_, true) => drop(settings.insert(name.to_owned(), Value::Null)),
+        (true, false) => drop(settings.insert(name.to_owned(), value)),
+        (false, false) => {}
+    };
+    set("include", !sync.include.is_empty(), json!(sync.include), back.no_include);
+    set("exclude", !sync.exclude.is_empty(), json!(sync.exclude), back.no_exclude);
+    set("ignore_files", sync.ignore_files, json!(true), back.no_ignore_files);
+    set("skip_hidden", sync.skip_hidden, json!(true), back.no_skip_hidden);
+    set("size_max", sync.size_max.is_some(), json!(sync.size_max), back.no_size_max);
+    let trusts = sync.trust_modes == Some(OnOff::On);
+    set("trust_modes", sync.trust_modes.is_some(), json!(trusts), false);
+    set("other_devices", sync.one_file_system, json!(false), back.no_one_file_system);
+    settings
+}
+
+/// A journal is named by its absolute path, so that one file has one name.
+fn absolute_journal(name: &str) -> String {
+    match name.strip_prefix("journal:") {
+        Some("") | None => name.to_owned(),
+        Some(file) => {
+            let path = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
+            format!("journal:{}", path.display())
+        }
     }
+}
+
+/// On a terminal, asks whether held removals are to be carried out; whether they were.
+fn offer(program: &Program<'_>, synced: &Synced) -> Result<bool> {
+    let (global, name) = (program.global, &synced.job);
+    let (Some(run), true) = (synced.run, synced.held > 0) else { return Ok(false) };
+    let (held, are) = (show::counted(synced.held, "removal"), show::are(synced.held));
+    if global.json || global.quiet || !show::is_person() {
+        if !global.quiet {
+            show::stderr(&format!(
+                "{held} {are} held, more than the delete guard lets go; see them with `ingather job held {name}`, \
+                 carry them out with `ingather job confirm {name} --run {run}`"
+            ));
+        }
+        return Ok(false);
+    }
+    if !show::ask(&format!(
+        "{} {are} gone from the source, or left out now; remove from the outputs, too?",
+        show::counted(synced.held, "document")
+    )) {
+        show::stderr(&format!("held; later: ingather job confirm {name} --run {run}"));
+        return Ok(false);
+    }
+    // The question was the progress that a person watches.
+    let quiet = Global { quiet: true, ..global.clone() };
+    let program = Program { global: &quiet, data: program.data.clone() };
+    let request = ConfirmRemovals { job: name.clone(), run };
+    let removed = jobs::CONFIRM.call(&program.context(), &caller(), request)?;
+    show::stderr(&format!("{} removed", show::number(removed.deleted)));
+    if removed.stopped {
+        show::stderr(&format!("stopped; `ingather job confirm {name} --run {run}` goes on"));
+    }
+    Ok(removed.kept == 0)
 }

@@ -6,15 +6,16 @@ use ingather_engine::inspect::verify::{Difference, Verified};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options};
 use ingather_model::job::RunKind;
+use ingather_operations::Writing;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::{Reader, jobs};
 use serde_json::json;
 
-use super::repository_kind;
 use crate::arguments::Global;
-use crate::data::{DataDirectory, Writing};
+use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::{interrupt, show, wiring};
+use ingather_operations::jobs::repository_kind;
 
 pub(crate) fn run(global: &Global, output: Option<&str>, repair: bool, limit: u32) -> Result<u8> {
     let data = DataDirectory::of(global)?;

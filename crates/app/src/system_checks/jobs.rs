@@ -1,11 +1,11 @@
 //! What each job needs: a source that can be reached, a run that ended well, and a person where one is needed.
 
 use ingather_engine::Engine;
-use ingather_engine::inspect::overlaps::{self, Overlap};
+use ingather_engine::inspect::overlaps;
 use ingather_model::balance::Balance;
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
-use ingather_model::limits;
+use ingather_operations::sync::overlap_in_words;
 use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
@@ -66,7 +66,7 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
         if found.job == job.name {
             looks.push(Look::bad(
                 "overlap",
-                overlap(&found),
+                overlap_in_words(&found),
                 format!("`ingather job delete {}` is one way", found.job),
             ));
         }
@@ -176,34 +176,11 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
 /// What an output lost, and nobody finds until it is sent again.
 fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
     let waits = ingather_engine::jobs::resends(&engine.reader, job)?;
-    Ok(match resends(job, waits) {
+    Ok(match ingather_operations::jobs::resends_in_words(job, waits) {
         // Whoever writes may be about to send it.
         Some(sentence) if holder.is_none() => {
             Look::bad("resend", sentence, format!("`ingather sync` of {} sends them", job.root))
         }
         _ => Look::good("resend", format!("job {}: nothing has to be sent again by its next run", job.name)),
     })
-}
-
-/// The sentence for documents that wait to be sent again; none when there are none.
-pub(crate) fn resends(job: &Job, waits: u64) -> Option<String> {
-    let more = if waits >= limits::RESENDS_COUNTED_MAX as u64 { "at least " } else { "" };
-    (waits > 0).then(|| {
-        format!(
-            "job {}: {more}{} {} still to be sent again, and may not be found before",
-            job.name,
-            show::counted(waits, "document"),
-            show::are(waits)
-        )
-    })
-}
-
-/// The sentence for documents that two jobs send in different forms.
-pub(crate) fn overlap(found: &Overlap) -> String {
-    let Overlap { job, other, output, documents } = found;
-    let count = show::counted(*documents, "document");
-    format!(
-        "jobs {job} and {other} send the same {count} to {output} in different forms, and {output} holds those of \
-         {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"
-    )
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ingather_contract::output::OutputContext;
 use ingather_engine::Engine;
 use ingather_engine::outputs::{self, Misfit, misfit};
-use ingather_model::fault::Fault;
+use ingather_operations::connections::check_output;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::Job;
 
 use super::Look;
-use crate::exit::{Failure, Result};
+use crate::exit::Result;
 
 /// Attempts to meet an output and the inventory in step while a writer works.
 const ATTEMPTS_MAX: usize = 5;
@@ -134,7 +133,7 @@ fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<Stri
     let stops = |error: String| stops(name, error);
     let connection = connection(engine, name).map_err(stops)?;
     match standing(engine, &connection).map_err(stops)? {
-        Standing::Nothing => match check(engine, &connection) {
+        Standing::Nothing => match check_output(engine, &connection) {
             Ok(()) => Ok("it can be written".to_owned()),
             Err(fault) => Err(stops(fault.to_string())),
         },
@@ -147,24 +146,4 @@ fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<Stri
         Standing::Misfit(sentence) => Err((sentence, advice(name, jobs))),
         Standing::Good => Ok("it is whole and can be searched".to_owned()),
     }
-}
-
-/// Whether a run could open an output.
-fn check(engine: &Engine, connection: &Connection) -> std::result::Result<(), Fault> {
-    let Some(kind) = ingather_connectors::ALL.output(&connection.kind) else { return Ok(()) };
-    let context =
-        OutputContext { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
-    (kind.check)(&connection.settings, &context)
-}
-
-/// Refuses an output that a run could not use, without opening it for writing.
-///
-/// # Errors
-/// What the run would be told.
-pub(crate) fn refuse_unusable(engine: &Engine, name: &str) -> Result<()> {
-    let connection = match engine.reader.read(|sql| connections::find(sql, Role::Output, name))? {
-        Some(known) => known,
-        None => outputs::pretended(&ingather_connectors::ALL, name)?,
-    };
-    check(engine, &connection).map_err(|fault| Failure::unable(format!("output {name}: {fault}")))
 }

@@ -10,12 +10,12 @@ use ingather_model::job::Stage;
 use serde_json::{Value, json};
 
 use super::super::lookup::Lookup;
-use super::super::{job_named, repository_kind};
 use super::read;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
 use crate::{show, wiring};
+use ingather_operations::jobs::{named, repository_kind};
 
 /// Parts of a document that are shown to people after a stage.
 const PARTS_SHOWN: usize = 20;
@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, job: &str, document: &OsStr, file: Option<&Pa
     let given = file.map(read).transpose()?;
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
-    let job = job_named(&reader, job)?;
+    let job = named(&reader, job)?;
     let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, &data, reader, None, &wiring::journals(&job.definition));
     let stages = given.unwrap_or_else(|| job.definition.stages.clone());

@@ -359,7 +359,7 @@ fn texts(folder: &Path, into: &mut String) {
 fn the_manual_quotes_the_sentences_of_the_program() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut texts_of_program = String::new();
-    for name in ["app", "engine", "connector", "connectors", "store", "model"] {
+    for name in ["app", "operations", "engine", "contract", "connectors", "index", "kit", "store", "model"] {
         texts(&crates.join(name).join("src"), &mut texts_of_program);
     }
     let page = crates.parent().unwrap().join("docs/manual/troubleshooting.md");

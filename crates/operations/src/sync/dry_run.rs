@@ -1,4 +1,4 @@
-//! What a `sync` would do, counted without a write.
+//! What a run would do, counted without a write.
 
 use std::sync::Arc;
 
@@ -9,61 +9,54 @@ use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job;
 use ingather_store::{Reader, Store, Target};
 
-use super::told::{code, tell};
 use super::wanted::Wanted;
-use super::{FILES, options};
-use crate::archive;
-use crate::arguments::{Global, Sync};
-use crate::data::DataDirectory;
-use crate::exit::Result;
-use crate::{show, system_checks, wiring};
+use super::{SyncSource, Synced, options};
+use crate::connections::{self, FILES};
+use crate::context::{Context, journals};
+use crate::problem::{Problem, Result};
 
 pub(super) fn count_only(
-    global: &Global,
-    data: &DataDirectory,
+    context: &Context<'_>,
     reader: Option<Reader>,
     wanted: &Wanted,
-    sync: &Sync,
-) -> Result<u8> {
-    data.refuse_unusable()?;
+    request: &SyncSource,
+) -> Result<Synced> {
+    context.host.refuse_unusable()?;
     // Without a store there is nothing to compare with: an empty one that goes away says the same.
     let scratch = std::env::temp_dir().join(format!("ingather-dry-run-{}", std::process::id()));
     let (reader, made) = match reader {
         Some(reader) => (reader, false),
         None => {
-            std::fs::create_dir(&scratch).map_err(|error| archive::failed(&scratch, &error))?;
+            std::fs::create_dir(&scratch).map_err(|error| Problem::of_path(&scratch, &error))?;
             (Store::open(&Target::Sqlite(scratch.join("store.db")))?.reader().clone(), true)
         }
     };
-    let report = dry_report(global, data, reader, wanted, sync);
+    let report = report(context, reader, wanted, request);
     if made {
         // What stays behind is an empty store in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&scratch);
     }
-    let report = report?;
-    tell(global, &pretended(wanted), &report);
-    Ok(code(&report, false))
+    Ok(Synced::of(&pretended(wanted), report?))
 }
 
-pub(super) fn dry_report(
-    global: &Global,
-    data: &DataDirectory,
+pub(super) fn report(
+    context: &Context<'_>,
     reader: Reader,
     wanted: &Wanted,
-    sync: &Sync,
+    request: &SyncSource,
 ) -> Result<Report> {
     let job = pretended(wanted);
-    let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
+    let engine = context.engine(reader, None, &journals(&job.definition));
     // What the run itself would be refused.
     for name in &job.definition.outputs {
-        system_checks::refuse_unusable(&engine, name)?;
+        connections::refuse_unusable(&engine, name)?;
     }
     let progress = Arc::new(Progress::default());
-    let _watch = show::progress::Watch::start(global, progress.clone());
-    Ok(engine.run(&job, FILES.0, options(sync, Mode::DryRun), progress)?)
+    let _watch = context.host.watch(progress.clone());
+    Ok(engine.run(&job, FILES.0, options(request, Mode::DryRun), progress)?)
 }
 
-/// The job as the flags want it, stored or not.
+/// The job as it is wanted, stored or not.
 fn pretended(wanted: &Wanted) -> Job {
     let job = wanted.stored.clone().unwrap_or_else(|| Job {
         id: JobId(0),

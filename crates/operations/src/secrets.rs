@@ -1,14 +1,15 @@
 //! What no answer shows: passwords that stand in settings (design 4.16).
 
+use ingather_model::job::Definition;
 use serde_json::Value;
 
 /// The setting that holds them, whatever it is a setting of.
-pub(crate) const NAME: &str = "passwords";
+pub const NAME: &str = "passwords";
 /// What stands in the place of one.
 const HIDDEN: &str = "(hidden)";
 
 /// A value without them.
-pub(crate) fn hidden(value: Value) -> Value {
+pub fn hidden(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let one = |(name, value): (String, Value)| match (name == NAME, value) {
@@ -21,6 +22,15 @@ pub(crate) fn hidden(value: Value) -> Value {
         Value::Array(all) => all.into_iter().map(hidden).collect(),
         other => other,
     }
+}
+
+/// A definition without them.
+pub(crate) fn hidden_in(mut definition: Definition) -> Definition {
+    definition.source = hidden(definition.source);
+    for stage in &mut definition.stages {
+        stage.settings = hidden(std::mem::take(&mut stage.settings));
+    }
+    definition
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What differs between two pipelines, in few words: a person who changed one setting wants to read that one.
 
+use ingather_model::balance::counted;
 use ingather_model::job::Stage;
 use serde_json::{Map, Value};
 
-use crate::show::{self, secrets};
+use crate::secrets;
 
 /// Differences that are named; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -11,7 +12,7 @@ const NAMED_MAX: usize = 5;
 const VALUE_SHOWN: usize = 60;
 
 /// What `given` has otherwise than `stored`, as a sentence without an end.
-pub(in crate::commands) fn differences(stored: &[Stage], given: &[Stage]) -> String {
+pub(crate) fn differences(stored: &[Stage], given: &[Stage]) -> String {
     let mut found = Vec::new();
     for (old, new) in pairs(stored, given) {
         match (old, new) {
@@ -89,7 +90,7 @@ fn compare(name: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
                 after.iter().filter(|one| !before.contains(one)).map(|one| format!("with {}", brief(one)));
             let told: Vec<String> = lost.chain(gained).map(|told| format!("{name} {told}")).collect();
             // The same entries, some of them more often.
-            let count = |values: &[Value]| show::counted(values.len() as u64, "entry");
+            let count = |values: &[Value]| counted(values.len() as u64, "entry");
             let again = || vec![format!("{name} has {}, given {}", count(before), count(after))];
             found.extend(if told.is_empty() { again() } else { told });
         }

@@ -1,0 +1,181 @@
+//! What an operation is given: the program around it, who asks, and the parts to work with.
+
+use std::any::Any;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::registry::Registry;
+use ingather_contract::repository::HostContext;
+use ingather_engine::Engine;
+use ingather_engine::progress::Progress;
+use ingather_model::access::Tokens;
+use ingather_model::job::Definition;
+use ingather_store::leases::Lease;
+use ingather_store::{Durability, Reader, Store};
+
+use crate::operation::Role;
+use crate::problem::{Code, Problem, Result};
+
+/// The program around the operations. A command opens and locks for each of them; a service does so once.
+pub trait Host {
+    /// The data directory.
+    fn data(&self) -> &Path;
+
+    /// The inventory for reading; none when there is none yet.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn reader(&self) -> Result<Option<Reader>>;
+
+    /// The same for a run: an inventory of an earlier version is brought up to date first, and `doing` told meanwhile.
+    ///
+    /// # Errors
+    /// As [`Host::reader`], and what hinders that.
+    fn reader_up_to_date(&self, doing: &str) -> Result<Option<Reader>>;
+
+    /// Refuses what [`Host::write`] would refuse of the data directory, without a write.
+    ///
+    /// # Errors
+    /// What it would say.
+    fn refuse_unusable(&self) -> Result<()>;
+
+    /// The right to write, until it is dropped; `doing` is told to whoever wants it meanwhile.
+    ///
+    /// # Errors
+    /// When somebody else has it, or nothing can be written.
+    fn write(&self, doing: &str) -> Result<Writing>;
+
+    /// Who has the right to write, in words; none when nobody does, or nobody here can tell.
+    fn holder(&self) -> Option<String>;
+
+    /// Whether the inventory is in the data directory itself, so that nobody works on it from elsewhere.
+    fn keeps_the_store(&self) -> bool;
+
+    /// The flag that asks to stop.
+    fn cancel(&self) -> Cancel;
+
+    /// Threads for listing and reading.
+    fn threads(&self) -> usize;
+
+    /// Makes ready what reads files; asked before a source may be read.
+    fn read_files(&self);
+
+    /// Shows how far something has come, until the answer is dropped.
+    fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
+}
+
+/// The right to write, as long as this lives.
+pub struct Writing {
+    /// The inventory.
+    pub store: Store,
+    /// What fences each write.
+    pub lease: Lease,
+    _lock: Box<dyn Any>,
+}
+
+impl Writing {
+    /// A right that was taken; `lock` is let go with it.
+    pub fn new(store: Store, lease: Lease, lock: Box<dyn Any>) -> Writing {
+        Writing { store, lease, _lock: lock }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // What is left on record is taken over by the next writer of this directory anyway.
+        let _ = self.store.write(Durability::Relaxed, |sql| self.lease.leave(sql));
+    }
+}
+
+/// Who asks.
+pub struct Caller<'a> {
+    /// What they may do.
+    pub roles: &'a [Role],
+    /// The tokens that they hold by the word of the program, asked for when needed.
+    pub tokens: &'a dyn Fn() -> Result<Tokens>,
+}
+
+impl Caller<'_> {
+    /// Refuses whoever has not this role, for `what` they ask.
+    ///
+    /// # Errors
+    /// `Forbidden`.
+    pub fn needs(&self, role: Role, what: &str) -> Result<()> {
+        if self.roles.contains(&role) || self.roles.contains(&Role::Admin) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::Forbidden,
+            format!("{what} needs the role {}; ask an administrator for it", role.as_str()),
+        ))
+    }
+}
+
+/// What every operation is given.
+pub struct Context<'a> {
+    /// The program around it.
+    pub host: &'a dyn Host,
+    /// Kinds that are linked in.
+    pub registry: Registry,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Context<'_> {
+    /// The inventory for reading, or the sentence that says how to begin.
+    ///
+    /// # Errors
+    /// `NothingYet`, or what [`Host::reader`] says.
+    pub fn existing(&self) -> Result<Reader> {
+        self.host.reader()?.ok_or_else(|| {
+            let data = self.host.data().display();
+            Problem::new(
+                Code::NothingYet,
+                format!("there is nothing in {data} yet; begin with `ingather sync FOLDER`"),
+            )
+        })
+    }
+
+    /// An engine over the data directory; `writing` gives it the right to write. `own_files` are never documents.
+    pub fn engine(&self, reader: Reader, writing: Option<&Writing>, own_files: &[String]) -> Engine {
+        self.host.read_files();
+        let mut own: Vec<(u64, u64)> = identity(self.host.data()).into_iter().collect();
+        own.extend(own_files.iter().filter_map(|file| identity(file.as_ref())));
+        Engine {
+            reader,
+            writer: writing.map(|writing| (writing.store.clone(), writing.lease.clone())),
+            registry: self.registry,
+            clock: self.clock.clone(),
+            cancel: self.host.cancel(),
+            data: self.host.data().to_owned(),
+            host: HostContext { own, threads: self.host.threads() },
+        }
+    }
+
+    /// The surroundings of a call that is made outside a run.
+    pub fn call(&self) -> Call {
+        Call { clock: self.clock.clone(), cancel: self.host.cancel() }
+    }
+
+    /// Milliseconds since 1970 UTC.
+    pub fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    /// Whether somebody may work on a job now: with a store that others share, nobody here can tell.
+    pub(crate) fn may_work(&self) -> bool {
+        !self.host.keeps_the_store() || self.host.holder().is_some()
+    }
+}
+
+/// Device and inode of a path, when it is there.
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+
+/// Files that the outputs of a job write to: they are never documents of it.
+pub fn journals(definition: &Definition) -> Vec<String> {
+    definition.outputs.iter().filter_map(|name| name.strip_prefix("journal:")).map(str::to_owned).collect()
+}

@@ -1,0 +1,54 @@
+//! Facts as people read them in sentences: sizes, times, and errors of the system.
+
+use std::io::ErrorKind;
+
+/// The verb that goes with so many: "is" or "are".
+pub fn are(n: u64) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
+
+/// Bytes with a unit.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// A time in the zone of this machine.
+pub fn time(millis: i64) -> String {
+    match jiff::Timestamp::from_millisecond(millis) {
+        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        Err(_) => "?".to_owned(),
+    }
+}
+
+/// An error of the system about a path that somebody named, without its number.
+pub fn error(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "it does not exist".to_owned(),
+        ErrorKind::NotADirectory => "a file is where a folder should be".to_owned(),
+        ErrorKind::InvalidData => "it is no text in UTF-8".to_owned(),
+        _ => {
+            let said = error.to_string();
+            said.split(" (os error ").next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// What to do about an error of the system, for the end of a sentence that names file and error.
+pub fn advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another place",
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            "make it accessible to this user, or name another place"
+        }
+        ErrorKind::BrokenPipe => "whoever read it has ended; run the same command again",
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "check the path",
+        _ => "check the disk, then run the same command again",
+    }
+}

@@ -1,0 +1,189 @@
+//! Removals that a person asks for: those that a run holds, and all of a job that goes.
+
+use std::sync::Arc;
+
+use ingather_engine::progress::Progress;
+use ingather_engine::remove::Removed;
+use ingather_store::{deliveries, documents};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Resends, named, repository_kind, resends};
+use crate::context::{Caller, Context};
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::{Code, Result};
+
+/// Carries out the removals that a run holds.
+pub static CONFIRM: Answering<ConfirmRemovals, Removals> = Answering {
+    operation: Operation {
+        name: "jobs.confirm",
+        summary: "Carries out the removals that a run holds.",
+        request: Shape::read::<ConfirmRemovals>("ConfirmRemovals"),
+        item: None,
+        answer: Shape::written::<Removals>("Removals"),
+        example: r#"{"job": "share", "run": 12}"#,
+        role: Role::Operator,
+        effect: Effect::Changes,
+        rest: Rest::At(Verb::Post, "/jobs/{job}/confirm"),
+        words: Words::Are("job confirm"),
+        tool: false,
+        problems: &[
+            Code::NoSuchJob,
+            Code::NothingHeld,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Output,
+        ],
+    },
+    run: confirm,
+};
+
+/// Deletes a job with everything that outputs hold because of it.
+pub static DELETE: Answering<DeleteJob, Deletion> = Answering {
+    operation: Operation {
+        name: "jobs.delete",
+        summary: "Deletes a job with everything that outputs hold because of it, or counts what that would remove.",
+        request: Shape::read::<DeleteJob>("DeleteJob"),
+        item: None,
+        answer: Shape::written::<Deletion>("Deletion"),
+        example: r#"{"job": "share", "dry_run": true}"#,
+        role: Role::Admin,
+        effect: Effect::Changes,
+        rest: Rest::At(Verb::Delete, "/jobs/{job}"),
+        words: Words::Are("job delete"),
+        tool: false,
+        problems: &[
+            Code::NoSuchJob,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Output,
+            Code::Stopped,
+        ],
+    },
+    run: delete,
+};
+
+/// Asks to carry out removals that are held.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmRemovals {
+    /// Name of the job.
+    pub job: String,
+    /// Number of the run that holds them; refused when another one has looked again.
+    pub run: i64,
+}
+
+/// What was removed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Removals {
+    /// Name of the job.
+    pub job: String,
+    /// Documents removed from every output.
+    pub deleted: u64,
+    /// Documents that stay: they are there again, could not be checked, or an output did not confirm.
+    pub kept: u64,
+    /// Of those that stay: nobody knows their names any more.
+    #[serde(skip)]
+    pub nameless: u64,
+    /// It was asked to stop before its end.
+    #[serde(skip)]
+    pub stopped: bool,
+}
+
+impl Removals {
+    fn of(job: &str, removed: Removed, stopped: bool) -> Removals {
+        let Removed { deleted, kept, nameless, .. } = removed;
+        Removals { job: job.to_owned(), deleted, kept, nameless, stopped }
+    }
+}
+
+/// Asks to delete a job.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteJob {
+    /// Name of the job.
+    pub job: String,
+    /// Only count what would be removed.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What a deletion would remove, or has removed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Deletion {
+    /// Nothing was written.
+    Counted(DeletionCounts),
+    /// It was done.
+    Done(Deleted),
+}
+
+/// What a deletion has removed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Deleted {
+    /// What was removed.
+    #[serde(flatten)]
+    pub removals: Removals,
+    /// What it was about.
+    #[serde(skip)]
+    pub counts: DeletionCounts,
+    /// What other jobs have, too, in another form, went with what this one had sent last.
+    #[serde(skip)]
+    pub resends: Vec<Resends>,
+}
+
+/// What a job has that a deletion is about.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct DeletionCounts {
+    /// Name of the job.
+    pub job: String,
+    /// Its documents.
+    pub documents: u64,
+    /// Of those: outputs keep them, for other jobs have sent them, too.
+    pub shared: u64,
+    /// The outputs.
+    pub outputs: Vec<String>,
+    /// Always true: nothing was written.
+    pub dry_run: bool,
+}
+
+fn confirm(context: &Context<'_>, _: &Caller<'_>, request: ConfirmRemovals) -> Result<Removals> {
+    let ConfirmRemovals { job: name, run } = request;
+    let reader = context.existing()?;
+    let job = named(&reader, &name)?;
+    let kind = repository_kind(&reader, &job)?;
+    let writing = context.host.write(&format!("confirm of {name}"))?;
+    let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
+    let progress = Arc::new(Progress::default());
+    let _watch = context.host.watch(progress.clone());
+    let removed = engine.confirm(&job, &kind, run, progress)?;
+    Ok(Removals::of(&name, removed, engine.cancel.cancelled()))
+}
+
+fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteJob) -> Result<Deletion> {
+    let name = &request.job;
+    let reader = context.existing()?;
+    let job = named(&reader, name)?;
+    let kind = repository_kind(&reader, &job)?;
+    let counts = DeletionCounts {
+        job: name.clone(),
+        documents: reader.read(|sql| documents::total(sql, job.id))?,
+        shared: reader.read(|sql| deliveries::kept_by_others(sql, job.id))?,
+        outputs: job.definition.outputs.clone(),
+        dry_run: true,
+    };
+    if request.dry_run {
+        return Ok(Deletion::Counted(counts));
+    }
+    let writing = context.host.write(&format!("deletion of {name}"))?;
+    let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
+    let progress = Arc::new(Progress::default());
+    let watch = context.host.watch(progress.clone());
+    let removed = engine.delete(&job, &kind, progress);
+    drop(watch);
+    let removals = Removals::of(name, removed?, engine.cancel.cancelled());
+    let resends = if removals.stopped { Vec::new() } else { resends(&reader, Some(job.id))? };
+    Ok(Deletion::Done(Deleted { removals, counts, resends }))
+}

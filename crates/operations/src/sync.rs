@@ -1,0 +1,390 @@
+//! One run of a job, to its end: the job is found by its source or made, changed where that was asked for, and run.
+
+mod differences;
+mod dry_run;
+mod wanted;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ingather_engine::inspect::overlaps::{self, Overlap};
+use ingather_engine::progress::Progress;
+use ingather_engine::{Mode, Options, Report, outputs};
+use ingather_model::balance::Balance;
+use ingather_model::job::{ContentBy, RunKind, Stage};
+use ingather_model::names;
+use ingather_model::scope::Scope;
+use ingather_store::jobs::Job;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::connections::{self, FILES};
+use crate::context::{Caller, Context, journals};
+use crate::jobs::{KeepWord, Resends, resends};
+use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
+use crate::problem::{Code, Problem, Result};
+use crate::schema;
+
+/// Brings an output up to date with a source, once.
+pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
+    operation: Operation {
+        name: "jobs.sync",
+        summary: "Brings outputs up to date with a source, once: finds or makes its job, changes it, runs it to its end.",
+        request: Shape::read::<SyncSource>("SyncSource"),
+        item: Some(Shape::written::<Changing>("Changing")),
+        answer: Shape::written::<Synced>("Synced"),
+        example: r#"{"root": "/srv/share", "source": {"exclude": ["drafts"], "size_max": null}, "update": true}"#,
+        role: Role::Admin,
+        effect: Effect::Changes,
+        rest: Rest::Not(
+            "a call that lasts as long as a run: a service makes, changes and starts jobs by calls of their own",
+        ),
+        words: Words::Are("sync"),
+        tool: false,
+        problems: &[
+            Code::Differs,
+            Code::WholeMachine,
+            Code::Settings,
+            Code::NoSuchOutput,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Deleting,
+            Code::Output,
+            Code::Connector,
+            Code::Stopped,
+        ],
+    },
+    run: sync,
+};
+
+/// Asks for a run. What is left out changes nothing of a job that is known.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SyncSource {
+    /// Canonical path of a folder or file, as names of documents are written: by it the job is found again.
+    pub root: String,
+    /// Name of the job; made from the source when left out.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Settings of the source that are to be otherwise; null takes one back.
+    #[serde(default)]
+    pub source: serde_json::Map<String, serde_json::Value>,
+    /// Outputs, by name.
+    #[serde(default)]
+    pub outputs: Option<Vec<String>>,
+    /// Stages between the source and the outputs, each checked by its transform.
+    #[serde(default)]
+    pub stages: Option<Vec<StageSettings>>,
+    /// A touched file is read, and not sent again.
+    #[serde(default)]
+    pub compare_content: Option<bool>,
+    /// What says that content is as it was.
+    #[serde(default)]
+    pub content_by: Option<ContentByWord>,
+    /// What is kept beside the inventory.
+    #[serde(default)]
+    pub keep: Option<KeepWord>,
+    /// Change the stored job to what differs; refused otherwise.
+    #[serde(default)]
+    pub update: bool,
+    /// Removals are not held in this run.
+    #[serde(default)]
+    pub guard_off: bool,
+    /// A folder on another device than before was replaced.
+    #[serde(default)]
+    pub accepts_devices: bool,
+    /// Every document is read again.
+    #[serde(default)]
+    pub rereads: bool,
+    /// Only what is new or changed; nothing is removed.
+    #[serde(default)]
+    pub minimal: bool,
+    /// Count what would happen, and write nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The source is meant to be everything on this machine.
+    #[serde(default)]
+    pub whole_machine: bool,
+    /// Also tell what changed settings lead to, before that is done, and what else a person should know afterwards.
+    #[serde(default)]
+    pub advise: bool,
+}
+
+/// A stage of a pipeline, as it is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StageSettings {
+    /// Kind of the transform.
+    pub transform: String,
+    /// Its settings.
+    #[serde(default)]
+    pub settings: serde_json::Value,
+}
+
+impl From<StageSettings> for Stage {
+    fn from(stage: StageSettings) -> Stage {
+        Stage { transform: stage.transform, settings: stage.settings }
+    }
+}
+
+impl From<Stage> for StageSettings {
+    fn from(stage: Stage) -> StageSettings {
+        StageSettings { transform: stage.transform, settings: stage.settings }
+    }
+}
+
+/// What tells of content that changed, as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentByWord {
+    /// The content itself.
+    Read,
+    /// Size and time.
+    Times,
+}
+
+impl From<ContentByWord> for ContentBy {
+    fn from(word: ContentByWord) -> ContentBy {
+        match word {
+            ContentByWord::Read => ContentBy::Read,
+            ContentByWord::Times => ContentBy::Times,
+        }
+    }
+}
+
+/// A job is about to change, and what that leads to: handed out before it is done.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Changing {
+    /// Name of the job.
+    pub job: String,
+    /// What changes, a clause each.
+    pub changes: Vec<String>,
+    /// What the run will do, as far as it can be counted before.
+    #[schemars(schema_with = "schema::balance")]
+    pub leads_to: Balance,
+}
+
+/// What a run did, or would do.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Synced {
+    /// Name of the job.
+    pub job: String,
+    /// Number of the run; none when nothing was written.
+    pub run: Option<i64>,
+    /// Documents that the source named: the sum of the seven that follow.
+    pub seen: u64,
+    /// Delivered for the first time.
+    pub added: u64,
+    /// Delivered again with other content or fields.
+    pub updated: u64,
+    /// Delivered with other access alone.
+    pub access: u64,
+    /// Nothing had to be sent.
+    pub unchanged: u64,
+    /// Not wanted by a rule or an output.
+    pub skipped: u64,
+    /// Could not be read, understood or delivered.
+    pub failed: u64,
+    /// Will be tried again later.
+    pub waiting: u64,
+    /// Removed from every output.
+    pub deleted: u64,
+    /// Not seen, and not known to be gone.
+    pub kept: u64,
+    /// Not seen, held until confirmed.
+    pub held: u64,
+    /// Scopes that could not be read.
+    pub blind: Vec<Blind>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Of those seen: not all that is in them could be read.
+    pub partial: u64,
+    /// Canonical root of the source.
+    #[serde(skip)]
+    pub root: String,
+    /// The outputs.
+    #[serde(skip)]
+    pub outputs: Vec<String>,
+    /// It was asked to stop before its end.
+    #[serde(skip)]
+    pub stopped: bool,
+    /// Why it ended early.
+    #[serde(skip)]
+    pub error: Option<String>,
+    /// What a person should know of the source.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+    /// What other jobs have to send again.
+    #[serde(skip)]
+    pub resends: Vec<Resends>,
+    /// What other jobs send in another form: a sentence each.
+    #[serde(skip)]
+    pub overlaps: Vec<String>,
+}
+
+/// A scope that could not be read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Blind {
+    /// The scope.
+    pub scope: String,
+    /// Stable word.
+    pub cause: String,
+    /// Sentence for a person.
+    #[serde(skip)]
+    pub message: String,
+    /// It is the whole source.
+    #[serde(skip)]
+    pub is_root: bool,
+}
+
+impl Synced {
+    fn of(job: &Job, report: Report) -> Synced {
+        let b = report.balance;
+        let blind = |spot: ingather_model::scope::BlindSpot| Blind {
+            scope: spot.scope.label(),
+            is_root: matches!(&spot.scope, Scope::Folder(folder) if folder.is_empty()),
+            cause: spot.cause,
+            message: spot.message,
+        };
+        Synced {
+            job: job.name.clone(),
+            run: report.run,
+            seen: b.seen(),
+            added: b.added,
+            updated: b.updated,
+            access: b.access,
+            unchanged: b.unchanged,
+            skipped: b.skipped,
+            failed: b.failed,
+            waiting: b.waiting,
+            deleted: b.deleted,
+            kept: b.kept,
+            held: b.held,
+            blind: report.blind.into_iter().map(blind).collect(),
+            seconds: report.millis as f64 / 1000.0,
+            partial: b.partial,
+            root: job.root.clone(),
+            outputs: job.definition.outputs.clone(),
+            stopped: report.stopped,
+            error: report.error,
+            notes: report.notes,
+            resends: Vec::new(),
+            overlaps: Vec::new(),
+        }
+    }
+
+    /// Its counters.
+    pub fn balance(&self) -> Balance {
+        Balance {
+            added: self.added,
+            updated: self.updated,
+            access: self.access,
+            unchanged: self.unchanged,
+            skipped: self.skipped,
+            failed: self.failed,
+            waiting: self.waiting,
+            deleted: self.deleted,
+            kept: self.kept,
+            held: self.held,
+            partial: self.partial,
+        }
+    }
+}
+
+fn sync(
+    context: &Context<'_>,
+    _: &Caller<'_>,
+    request: SyncSource,
+    each: &mut dyn FnMut(Changing),
+) -> Result<Synced> {
+    let bytes = names::unescape(&request.root).map_err(Problem::usage)?;
+    let root = PathBuf::from(OsStr::from_bytes(&bytes));
+    connections::refuse_inside(context.host.data(), &root)?;
+    let reader = match request.dry_run {
+        true => context.host.reader()?,
+        false => context.host.reader_up_to_date(&format!("sync of {}", root.display()))?,
+    };
+    let wanted = wanted::find(reader.as_ref(), &request)?;
+    wanted.check_outputs(context)?;
+    let changes = differences::differences(&wanted);
+    if !changes.is_empty() && !request.update {
+        return Err(Problem::new(
+            Code::Differs,
+            format!(
+                "job {} is stored with other settings: {}; add --update to change it, or leave the flags out",
+                wanted.definition.name,
+                changes.join("; ")
+            ),
+        ));
+    }
+    if wanted.stored.is_none() {
+        wanted::refuse_name(&wanted.definition.name)?;
+        refuse_machine(&request, &root)?;
+    }
+    wanted.check(context)?;
+    if let Some(reader) = &reader {
+        wanted.refuse_leaving(reader, request.guard_off)?;
+    }
+    if request.dry_run {
+        return dry_run::count_only(context, reader, &wanted, &request);
+    }
+    let writing = context.host.write(&format!("sync of {}", wanted.root))?;
+    let reader = writing.store.reader().clone();
+    if !changes.is_empty() && request.advise {
+        let report = dry_run::report(context, reader.clone(), &wanted, &request)?;
+        each(Changing { job: wanted.definition.name.clone(), changes, leads_to: report.balance });
+    }
+    let before = wanted.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
+    for name in wanted.definition.outputs.iter().filter(|name| !before.contains(name)) {
+        outputs::try_open(&writing.store, &context.registry, context.host.data(), name)?;
+    }
+    let job = wanted.store(&writing.store, context.now())?;
+    let engine = context.engine(reader, Some(&writing), &journals(&job.definition));
+    let progress = Arc::new(Progress::default());
+    let watch = context.host.watch(progress.clone());
+    let report = engine.run(&job, FILES.0, options(&request, Mode::Write), progress);
+    drop(watch);
+    let mut synced = Synced::of(&job, report?);
+    if request.advise {
+        synced.resends = resends(writing.store.reader(), Some(job.id))?;
+        let found = engine.reader.read(|sql| overlaps::of_job(sql, &job))?;
+        synced.overlaps = found.iter().map(overlap_in_words).collect();
+    }
+    Ok(synced)
+}
+
+fn options(request: &SyncSource, mode: Mode) -> Options {
+    let kind = if request.minimal { RunKind::Minimal } else { RunKind::Full };
+    Options {
+        kind,
+        mode,
+        guard_off: request.guard_off,
+        accepts_devices: request.accepts_devices,
+        rereads: request.rereads,
+    }
+}
+
+/// A new job for the whole machine is hardly ever meant: whoever asks has to say so.
+fn refuse_machine(request: &SyncSource, root: &Path) -> Result<()> {
+    if root != Path::new("/") || request.whole_machine {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::WholeMachine,
+        "the source is /, everything on this machine; name the folders that are wanted, or add --whole-machine",
+    ))
+}
+
+/// The sentence for documents that two jobs send in different forms: what is found is what the last one sent, and a person has
+/// to decide which is wanted.
+pub fn overlap_in_words(found: &Overlap) -> String {
+    let Overlap { job, other, output, documents } = found;
+    let count = ingather_model::balance::counted(*documents, "document");
+    format!(
+        "jobs {job} and {other} send the same {count} to {output} in different forms, and {output} holds those of \
+         {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"
+    )
+}

@@ -1,0 +1,61 @@
+//! What a request would change of a job that is stored, a clause for each setting, as they are typed.
+
+use ingather_model::job::{ContentBy, Definition, Keep};
+use serde_json::{Value, json};
+
+use super::wanted::Wanted;
+use crate::jobs::KeepWord;
+use crate::{in_words, pipeline};
+
+pub(super) fn differences(wanted: &Wanted) -> Vec<String> {
+    let Some(stored) = &wanted.stored else { return Vec::new() };
+    let (old, new) = (&stored.definition, &wanted.definition);
+    let mut found = Vec::new();
+    let settings = |definition: &Definition| definition.source.as_object().cloned().unwrap_or_default();
+    let (before, after) = (settings(old), settings(new));
+    let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let (a, b) = (before.get(name), after.get(name));
+        if a != b {
+            found.push(difference(name, a, b));
+        }
+    }
+    if old.outputs != new.outputs {
+        found.push(format!("to: {} → {}", old.outputs.join(", "), new.outputs.join(", ")));
+    }
+    if old.stages != new.stages {
+        found.push(format!("pipeline: {}", pipeline::differences(&old.stages, &new.stages)));
+    }
+    if old.compare_content != new.compare_content {
+        let word = |on: bool| if on { "on" } else { "off" };
+        found.push(format!("compare-content: {} → {}", word(old.compare_content), word(new.compare_content)));
+    }
+    if old.content_by != new.content_by {
+        let word = |by: ContentBy| if by == ContentBy::Read { "read" } else { "times" };
+        found.push(format!("content-by: {} → {}", word(old.content_by), word(new.content_by)));
+    }
+    if old.keep != new.keep {
+        let word = |keep: Keep| KeepWord::from(keep).as_str();
+        found.push(format!("keep: {} → {}", word(old.keep), word(new.keep)));
+    }
+    found
+}
+
+/// One setting of the source as it is typed, before and after.
+fn difference(name: &str, before: Option<&Value>, after: Option<&Value>) -> String {
+    if name == "other_devices" {
+        // Said by a flag of the opposite meaning.
+        let word = |value: Option<&Value>| if value == Some(&json!(false)) { "on" } else { "off" };
+        return format!("one-file-system: {} → {}", word(before), word(after));
+    }
+    let word = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::Bool(on)) => if *on { "on" } else { "off" }.to_owned(),
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        Some(Value::Number(bytes)) => bytes.as_u64().map_or_else(|| bytes.to_string(), in_words::bytes),
+        Some(other) => other.as_str().map_or_else(|| other.to_string(), str::to_owned),
+    };
+    format!("{}: {} → {}", name.replace('_', "-"), word(before), word(after))
+}

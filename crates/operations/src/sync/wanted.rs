@@ -1,0 +1,240 @@
+//! The job that a run is asked for: found or new, as it is stored and as it is wanted.
+
+use ingather_engine::outputs;
+use ingather_model::balance::number;
+use ingather_model::fault::Fault;
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep, Stage};
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::{self, Job};
+use ingather_store::{Durability, Reader, Store, deliveries, documents};
+use serde_json::{Value, json};
+
+use super::SyncSource;
+use crate::connections::{FILES, files};
+use crate::context::Context;
+use crate::jobs::KeepWord;
+use crate::problem::{Code, Problem, Result};
+
+/// Characters of a job's name.
+const NAME_MAX: usize = 64;
+/// Deliveries that are counted at once.
+const HELD_PAGE: usize = 10_000;
+
+/// The job that a request speaks of, as it is and as it is wanted.
+pub(super) struct Wanted {
+    pub(super) stored: Option<Job>,
+    pub(super) definition: Definition,
+    pub(super) root: String,
+}
+
+pub(super) fn find(reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
+    let stored = match reader {
+        Some(reader) => find_stored(reader, request)?,
+        None => None,
+    };
+    let definition = match &stored {
+        Some(job) => job.definition.clone(),
+        None => new_definition(reader, request)?,
+    };
+    Ok(Wanted { stored, definition: with_changes(definition, request), root: request.root.clone() })
+}
+
+fn find_stored(reader: &Reader, request: &SyncSource) -> Result<Option<Job>> {
+    let root = request.root.as_str();
+    if let Some(name) = &request.name {
+        let job = reader.read(|sql| jobs::by_name(sql, name))?;
+        if let Some(job) = &job
+            && job.root != root
+        {
+            return Err(Problem::usage(format!(
+                "job {name} is for {}, not for {root}; choose another --name",
+                job.root
+            )));
+        }
+        return Ok(job);
+    }
+    let found = reader.read(|sql| {
+        let Some(connection) = connections::find(sql, Role::Repository, FILES.1)? else {
+            return Ok(Vec::new());
+        };
+        jobs::by_root(sql, connection.id, root)
+    })?;
+    if found.len() > 1 {
+        let names: Vec<String> = found.into_iter().map(|job| job.name).collect();
+        return Err(Problem::usage(format!(
+            "{root} has several jobs: {}; say which with --name",
+            names.join(", ")
+        )));
+    }
+    Ok(found.into_iter().next())
+}
+
+fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Definition> {
+    let taken: Vec<String> = match reader {
+        Some(reader) => reader.read(jobs::list)?.into_iter().map(|job| job.name).collect(),
+        None => Vec::new(),
+    };
+    let root = request.root.as_str();
+    let base = request.name.clone().unwrap_or_else(|| {
+        let last = root.rsplit('/').find(|part| !part.is_empty()).unwrap_or("root");
+        let begins_well = last.trim_start_matches(['.', '-']);
+        let name: String =
+            begins_well.chars().map(|c| if is_of_name(c) { c } else { '-' }).take(NAME_MAX - 8).collect();
+        if name.is_empty() { "root".to_owned() } else { name }
+    });
+    let free = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
+    let name = free.into_iter().find(|name| !taken.contains(name)).unwrap_or(base);
+    Ok(Definition {
+        name,
+        repository: FILES.1.to_owned(),
+        source: json!({ "root": root }),
+        stages: vec![Stage { transform: "text".to_owned(), settings: json!({}) }],
+        outputs: vec!["index".to_owned()],
+        retired: Vec::new(),
+        delete_guard: Guard::default(),
+        compare_content: false,
+        keep: Keep::Nothing,
+        content_by: ContentBy::Read,
+    })
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || "._-".contains(c)
+}
+
+/// Refuses names that nobody can type, or that look like something else; jobs that are stored keep theirs.
+pub(super) fn refuse_name(name: &str) -> Result<()> {
+    let short = name.chars().count() <= NAME_MAX;
+    if short
+        && !name.is_empty()
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(|c| is_of_name(c) || c == ' ')
+    {
+        return Ok(());
+    }
+    Err(Problem::usage(format!(
+        "{:?} is not a valid name for a job; use letters, digits, spaces, `_`, and `.` or `-` but not at the beginning, at most {NAME_MAX} characters",
+        name.chars().take(NAME_MAX).collect::<String>()
+    )))
+}
+
+/// A definition with what the request says; what is left out changes nothing.
+fn with_changes(mut definition: Definition, request: &SyncSource) -> Definition {
+    if let Some(source) = definition.source.as_object_mut() {
+        for (name, value) in &request.source {
+            match value {
+                // As in a job that never had it.
+                Value::Null => drop(source.remove(name)),
+                value => drop(source.insert(name.clone(), value.clone())),
+            }
+        }
+    }
+    if let Some(compares) = request.compare_content {
+        definition.compare_content = compares;
+    }
+    if let Some(word) = request.content_by {
+        definition.content_by = word.into();
+    }
+    match request.keep {
+        Some(KeepWord::Extracted) => definition.keep = Keep::Extracted,
+        Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
+        None => {}
+    }
+    if let Some(stages) = &request.stages {
+        definition.stages = stages.iter().cloned().map(Stage::from).collect();
+    }
+    if let Some(wanted) = &request.outputs {
+        let mut outputs: Vec<String> = Vec::new();
+        for name in wanted {
+            // Said twice is meant once.
+            if !outputs.contains(name) {
+                outputs.push(name.clone());
+            }
+        }
+        let left = definition.outputs.iter().filter(|name| !outputs.contains(name)).cloned();
+        definition.retired.extend(left.collect::<Vec<_>>());
+        definition.retired.retain(|name| !outputs.contains(name));
+        definition.retired.dedup();
+        definition.outputs = outputs;
+    }
+    definition
+}
+
+impl Wanted {
+    /// Refuses outputs that there cannot be: nobody has to change a job before that is said.
+    pub(super) fn check_outputs(&self, context: &Context<'_>) -> Result<()> {
+        let kind = |name: &String| outputs::builtin(&context.registry, name).map(|_| ());
+        Ok(self.definition.outputs.iter().try_for_each(kind)?)
+    }
+
+    /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
+    pub(super) fn check(&self, context: &Context<'_>) -> Result<()> {
+        let kind = context
+            .registry
+            .repository(FILES.0)
+            .ok_or_else(|| Problem::unable("this program was built without the filesystem connector"))?;
+        let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
+        let repository = (kind.open)(&self.definition.source, &host)
+            .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
+        if self.stored.is_some() {
+            return Ok(());
+        }
+        repository.check(&context.call()).map(drop).map_err(|fault| match fault {
+            Fault::Gone => {
+                Problem::new(Code::Source, format!("{} does not exist; nothing was changed", self.root))
+            }
+            // Too few file handles, a disk that fails: nobody wrote anything wrong.
+            fault @ Fault::Passing { .. } => Problem::unable(format!("{fault}; nothing was changed")),
+            fault => Problem::new(Code::Source, format!("{fault}; nothing was changed")),
+        })
+    }
+
+    /// Refuses to leave an output that holds much of the job, unless the guard is off: nothing could hold these removals, which
+    /// are not those of single documents.
+    pub(super) fn refuse_leaving(&self, reader: &Reader, guard_off: bool) -> Result<()> {
+        let Some(stored) = self.stored.as_ref().filter(|_| !guard_off) else { return Ok(()) };
+        let known = reader.read(|sql| documents::total(sql, stored.id))?;
+        for name in stored.definition.outputs.iter().filter(|name| !self.definition.outputs.contains(name)) {
+            let Some(connection) = reader.read(|sql| connections::find(sql, Role::Output, name))? else {
+                continue;
+            };
+            let (mut held, mut after) = (0, 0);
+            loop {
+                let page = reader
+                    .read(|sql| deliveries::of_output(sql, connection.id, stored.id, after, HELD_PAGE))?;
+                let Some(last) = page.last() else { break };
+                after = *last;
+                held += page.len() as u64;
+            }
+            if stored.definition.delete_guard.holds(held, known, false) {
+                return Err(Problem::usage(format!(
+                    "job {} would leave output {name}, which holds {} of its documents; name both with --to, or add \
+                     --delete-guard off",
+                    stored.name,
+                    number(held)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores it: new, changed, or as it was.
+    pub(super) fn store(&self, store: &Store, now: i64) -> Result<Job> {
+        let repository = files(store, now)?;
+        let id = match &self.stored {
+            Some(job) if job.definition == self.definition => job.id,
+            Some(job) => {
+                store.write(Durability::Synced, |sql| jobs::define(sql, job.id, &self.definition))?;
+                job.id
+            }
+            None => store.write(Durability::Synced, |sql| {
+                jobs::add(sql, repository.id, &self.root, &self.definition, now)
+            })?,
+        };
+        let job = store.reader().read(|sql| jobs::get(sql, id))?;
+        job.ok_or_else(|| {
+            Problem::unable("the job went away while it was being stored; run the command again")
+        })
+    }
+}
