@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ingather_contract::access_filter::AccessFilter;
+use ingather_contract::search::SearchRequest;
 use ingather_engine::access_filter;
-use ingather_index::{SearchRequest, Searcher};
+use ingather_index::Searcher;
 use ingather_model::access::{Tokens, unix_group};
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ingather_contract::access_filter::AccessFilter;
-use ingather_index::{SearchRequest, Searcher};
+use ingather_contract::search::SearchRequest;
+use ingather_index::Searcher;
 
 use super::queries::milliseconds;
 use super::thousands;

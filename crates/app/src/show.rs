@@ -10,8 +10,6 @@ pub(crate) use ingather_operations::in_words::{are, bytes, time};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ingather_index::Zone;
-
 pub(crate) use self::visible::visible;
 
 /// How a piece of a line looks.
@@ -234,26 +232,6 @@ pub(crate) fn number(n: u64) -> String {
 /// So many of something: "1 entry", "2,000 documents".
 pub(crate) fn counted(n: u64, what: &str) -> String {
     ingather_model::balance::counted(n, what)
-}
-
-/// The zone of [`time`].
-pub(crate) fn zone(now: i64) -> Zone {
-    let wall = |at: i64| {
-        let at = jiff::Timestamp::from_millisecond(at).ok()?.to_zoned(jiff::tz::TimeZone::system());
-        let shown = at.datetime().to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(shown.timestamp().as_millisecond())
-    };
-    Zone { now: wall(now).unwrap_or(now), to_utc }
-}
-
-/// When a clock on the wall shows `wall`; of an hour that is there twice, the first.
-fn to_utc(wall: i64) -> i64 {
-    let there = || {
-        let shown =
-            jiff::Timestamp::from_millisecond(wall).ok()?.to_zoned(jiff::tz::TimeZone::UTC).datetime();
-        Some(shown.to_zoned(jiff::tz::TimeZone::system()).ok()?.timestamp().as_millisecond())
-    };
-    there().unwrap_or(wall)
 }
 
 /// A text as one argument of a shell.

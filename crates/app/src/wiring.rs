@@ -91,12 +91,22 @@ const THREADS_MAX: usize = 8;
 /// This program as its operations see it.
 pub(crate) struct Program<'a> {
     pub(crate) global: &'a Global,
-    pub(crate) data: DataDirectory,
+    /// None for what needs none.
+    pub(crate) data: Option<DataDirectory>,
 }
 
 impl<'a> Program<'a> {
     pub(crate) fn of(global: &'a Global) -> Result<Program<'a>> {
-        Ok(Program { global, data: DataDirectory::of(global)? })
+        Ok(Program { global, data: Some(DataDirectory::of(global)?) })
+    }
+
+    /// For operations that need no data directory, such as where there can be none.
+    pub(crate) fn nowhere(global: &'a Global) -> Program<'a> {
+        Program { global, data: None }
+    }
+
+    fn placed(&self) -> Result<&DataDirectory> {
+        self.data.as_ref().ok_or_else(|| Failure::unable("no data directory was named; name one with --data"))
     }
 
     /// What an operation is given.
@@ -112,31 +122,31 @@ pub(crate) fn caller() -> Caller<'static> {
 
 impl Host for Program<'_> {
     fn data(&self) -> &Path {
-        &self.data.path
+        self.data.as_ref().map_or(Path::new(""), |data| &data.path)
     }
 
     fn reader(&self) -> Result<Option<Reader>> {
-        self.data.reader()
+        self.placed()?.reader()
     }
 
     fn reader_up_to_date(&self, doing: &str) -> Result<Option<Reader>> {
-        self.data.reader_up_to_date(doing)
+        self.placed()?.reader_up_to_date(doing)
     }
 
     fn refuse_unusable(&self) -> Result<()> {
-        self.data.refuse_unusable()
+        self.placed()?.refuse_unusable()
     }
 
     fn write(&self, doing: &str) -> Result<Writing> {
-        self.data.write(doing, now())
+        self.placed()?.write(doing, now())
     }
 
     fn holder(&self) -> Option<String> {
-        self.data.holder()
+        self.data.as_ref()?.holder()
     }
 
     fn keeps_the_store(&self) -> bool {
-        self.data.keeps_the_store()
+        self.data.as_ref().is_none_or(DataDirectory::keeps_the_store)
     }
 
     fn cancel(&self) -> Cancel {
@@ -167,6 +177,6 @@ pub(crate) fn engine(
     writing: Option<&Writing>,
     own_files: &[String],
 ) -> Engine {
-    let program = Program { global, data: data.clone() };
+    let program = Program { global, data: Some(data.clone()) };
     program.context().engine(reader, writing, own_files)
 }

@@ -44,6 +44,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     check,
     look: None,
     discard: None,
+    search: None,
 };
 
 /// Whether a journal may be a file that others can read.

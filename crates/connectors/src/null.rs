@@ -21,6 +21,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     check: |value, _| settings::read::<NoSettings>(value).map(drop),
     look: None,
     discard: None,
+    search: None,
 };
 
 fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

@@ -9,6 +9,7 @@ use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 
 use crate::call::Call;
+use crate::search::{SearchRequest, SearchResults};
 use crate::settings::Schema;
 
 /// A kind of output, as registered.
@@ -38,6 +39,8 @@ pub struct OutputKind {
     /// Takes everything that it holds away, as it is, so that opening it makes it anew: the cure for damage. None where
     /// nothing can be damaged that is not somebody's own.
     pub discard: Option<fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>>,
+    /// Opens it for search. None where nothing can be searched.
+    pub search: Option<OpenSearch>,
 }
 
 /// Opens an output for looking; none when it is not there yet.
@@ -319,6 +322,25 @@ pub trait OutputSnapshot: Send {
     /// # Errors
     /// It cannot be told.
     fn damage(&mut self, call: &Call, every_entry: bool) -> Result<Vec<String>, Fault>;
+}
+
+/// Opens an output for search, also beside a writer; none when it is not there yet. It is looked up in the data directory of
+/// the context and belongs to its store.
+///
+/// # Errors
+/// A fault with what to do when it is another store's, of another format, damaged or cannot be read.
+pub type OpenSearch = fn(context: &OutputContext) -> Result<Option<Box<dyn Search>>, Fault>;
+
+/// An output as one commit left it, opened for search; never in the way of a writer.
+pub trait Search: Send + Sync {
+    /// Which output this is, and which commit is seen; what is seen may already be a little newer.
+    fn generation(&self) -> Generation;
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// `Refused` with code `query` and a sentence that names the place when the query cannot be understood.
+    fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault>;
 }
 
 /// Looks at an output by opening it: for those whose opening makes and changes nothing, and that cannot be damaged.

@@ -32,10 +32,7 @@ use read_only::IndexSnapshot;
 
 pub use backup::snapshot;
 pub use damage::catches_panics_here;
-pub use search::{
-    Correction, Facet, Facets, Hit, SearchRequest, SearchResults, Searcher, Snippet, Sort, SortBy, WordScore,
-    Zone,
-};
+pub use search::Searcher;
 
 /// The `index` output.
 pub const OUTPUT: OutputKind = OutputKind {
@@ -55,6 +52,9 @@ pub const OUTPUT: OutputKind = OutputKind {
     },
     look: Some(|_, context| Ok(IndexSnapshot::open(context)?.map(|snapshot| Box::new(snapshot) as _))),
     discard: Some(|_, context| IndexDirectory::of(&context.data).discard()),
+    search: Some(|context| {
+        Ok(Searcher::open(&context.data, &context.store)?.map(|searcher| Box::new(searcher) as _))
+    }),
 };
 
 /// Code of faults of an index that a program of an earlier day wrote.

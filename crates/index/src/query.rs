@@ -15,12 +15,13 @@ pub(crate) mod visible;
 
 use std::ops::Range;
 
+use ingather_contract::search::Zone;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 
 use crate::query::edits::edits;
 use crate::query::like::Like;
-use crate::query::ranges::{NumberField, Zone};
+use crate::query::ranges::NumberField;
 
 /// A query as it was written.
 #[derive(Clone, Debug, PartialEq)]

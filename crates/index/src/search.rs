@@ -7,15 +7,14 @@ pub(crate) mod facets;
 pub(crate) mod keys;
 pub(crate) mod rank;
 pub(crate) mod snippet;
-pub(crate) mod sort;
 pub(crate) mod spelling;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ingather_contract::access_filter::AccessFilter;
-use ingather_contract::output::Generation;
+use ingather_contract::output::{Generation, Search};
+use ingather_contract::search::{Correction, Hit, SearchRequest, SearchResults};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use tantivy::schema::Value;
@@ -37,144 +36,6 @@ use crate::search::spelling::Speller;
 
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
-
-pub use crate::query::ranges::Zone;
-pub use crate::search::explain::WordScore;
-pub use crate::search::facets::{Facet, Facets};
-pub use crate::search::sort::{Sort, SortBy};
-pub use crate::search::spelling::Correction;
-
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct SearchRequest<'a> {
-    /// In the query language of the manual; `*` finds everything.
-    pub query: &'a str,
-    /// What the user may see; shared, because it can be large.
-    pub access_filter: Arc<AccessFilter>,
-    /// Most hits to return; 0 only counts.
-    pub limit: usize,
-    /// Hits to leave out before.
-    pub offset: usize,
-    /// Order; none: the best first.
-    pub sort: Option<Sort>,
-    /// Whether to count by media type and by job.
-    pub facets: bool,
-    /// Whether to tell what makes up each score.
-    pub explain: bool,
-    /// Whether of hits with the same text only the best is shown; counts are of all of them.
-    pub folds: bool,
-    /// In which zone dates are asked.
-    pub zone: Zone,
-    /// Jobs that a query can name, by handle. What is told of them depends on those alone of which the user may see an
-    /// entry.
-    pub jobs: &'a [(i64, String)],
-}
-
-impl<'a> SearchRequest<'a> {
-    /// The ten best hits of a query, with dates in UTC.
-    pub fn new(query: &'a str, access_filter: Arc<AccessFilter>) -> SearchRequest<'a> {
-        SearchRequest {
-            query,
-            access_filter,
-            limit: 10,
-            offset: 0,
-            sort: None,
-            facets: false,
-            explain: false,
-            folds: false,
-            zone: Zone::utc(0),
-            jobs: &[],
-        }
-    }
-}
-
-/// The answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SearchResults {
-    /// The page that was asked for.
-    pub hits: Vec<Hit>,
-    /// How many entries match and may be seen, in both parts.
-    pub total: usize,
-    /// How many of them have all bare words of the query: they come first.
-    pub complete: usize,
-    /// How the query was understood, where that may surprise; a sentence each.
-    pub notes: Vec<String>,
-    /// Words that no visible entry has, and what was searched instead.
-    pub corrections: Vec<Correction>,
-    /// Counts of all of them, when asked for.
-    pub facets: Option<Facets>,
-}
-
-/// One entry that matches.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
-    /// Handle of the job that sent it.
-    pub job: i64,
-    /// Name of that job when it was sent.
-    pub job_name: String,
-    /// Name of the document in its job.
-    pub document: String,
-    /// Name of the component, such as `inner/mail.eml!/report.pdf`; empty for the document itself.
-    pub component: String,
-    /// Where a person finds it.
-    pub uri: String,
-    /// Title, or the file name when it has none.
-    pub title: String,
-    /// How well it matches.
-    pub score: f32,
-    /// Whether it has all bare words of the query.
-    pub has_all_words: bool,
-    /// What each word adds to the score, when asked for.
-    pub explanation: Vec<WordScore>,
-    /// How many others with the same text the user may see, hits or not.
-    pub copies: usize,
-    /// The hit before it that has the same text: its URI, with the component behind `#`.
-    pub copy_of: Option<String>,
-    /// A piece of the body around what matched.
-    pub snippet: Snippet,
-    /// Media type.
-    pub media_type: Option<String>,
-    /// Language code of the body.
-    pub language: Option<String>,
-    /// Author.
-    pub author: Option<String>,
-    /// Last change, milliseconds since 1970 UTC.
-    pub modified: Option<i64>,
-    /// Size, bytes.
-    pub size: Option<u64>,
-    /// Path below the source's root.
-    pub path: String,
-}
-
-/// A piece of text; `highlights` are byte ranges of it, in order and apart from each other.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Snippet {
-    /// The text, on one line.
-    pub text: String,
-    /// What matched.
-    pub highlights: Vec<std::ops::Range<usize>>,
-}
-
-impl SearchResults {
-    /// The query with its corrected words in quotes, which searches for exactly them; none when nothing was corrected.
-    pub fn literal(&self, query: &str) -> Option<String> {
-        (!self.corrections.is_empty()).then(|| spelling::literal(query, &self.corrections))
-    }
-}
-
-impl Snippet {
-    /// The text with `before` and `after` around what matched.
-    pub fn marked(&self, before: &str, after: &str) -> String {
-        let mut out = String::with_capacity(self.text.len() + 16);
-        let mut at = 0;
-        for range in &self.highlights {
-            out.extend([&self.text[at..range.start], before, &self.text[range.clone()], after]);
-            at = range.end;
-        }
-        out.push_str(&self.text[at..]);
-        out
-    }
-}
 
 /// The index, opened for search; never waits for a writer and is never in its way.
 pub struct Searcher {
@@ -448,5 +309,15 @@ impl View<'_> {
         }
         let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
         Ok(Asked { reading, plan, rarity, ranked })
+    }
+}
+
+impl Search for Searcher {
+    fn generation(&self) -> Generation {
+        self.identity_and_generation()
+    }
+
+    fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
+        Searcher::search(self, request)
     }
 }

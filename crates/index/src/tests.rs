@@ -8,6 +8,7 @@ use ingather_contract::access_filter::{AccessFilter, PendingContainers, Referenc
 
 use ingather_contract::call::{Call, Cancel, Clock};
 use ingather_contract::output::{Change, Generation, Op, Output as _, OutputContext, OutputEntry};
+use ingather_contract::search::{Facet, Hit, SearchRequest, SearchResults, Sort};
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};

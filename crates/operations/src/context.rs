@@ -98,12 +98,17 @@ pub struct Caller<'a> {
 }
 
 impl Caller<'_> {
+    /// Whether they have a role.
+    pub fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role) || self.roles.contains(&Role::Admin)
+    }
+
     /// Refuses whoever has not this role, for `what` they ask.
     ///
     /// # Errors
     /// `Forbidden`.
     pub fn needs(&self, role: Role, what: &str) -> Result<()> {
-        if self.roles.contains(&role) || self.roles.contains(&Role::Admin) {
+        if self.has(role) {
             return Ok(());
         }
         Err(Problem::new(
@@ -178,4 +183,79 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
 /// Files that the outputs of a job write to: they are never documents of it.
 pub fn journals(definition: &Definition) -> Vec<String> {
     definition.outputs.iter().filter_map(|name| name.strip_prefix("journal:")).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::jobs::{self, ListJobs};
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> i64 {
+            0
+        }
+    }
+
+    /// A program that has nothing: whoever asks it for something was let through.
+    struct Nothing;
+
+    impl Host for Nothing {
+        fn data(&self) -> &Path {
+            Path::new("")
+        }
+        fn reader(&self) -> Result<Option<Reader>> {
+            Ok(None)
+        }
+        fn reader_up_to_date(&self, _: &str) -> Result<Option<Reader>> {
+            Ok(None)
+        }
+        fn refuse_unusable(&self) -> Result<()> {
+            Ok(())
+        }
+        fn write(&self, _: &str) -> Result<Writing> {
+            Err(Problem::unable("nothing can be written"))
+        }
+        fn holder(&self) -> Option<String> {
+            None
+        }
+        fn keeps_the_store(&self) -> bool {
+            true
+        }
+        fn cancel(&self) -> Cancel {
+            Cancel::default()
+        }
+        fn threads(&self) -> usize {
+            1
+        }
+        fn read_files(&self) {}
+        fn watch(&self, _: Arc<Progress>) -> Box<dyn Any> {
+            Box::new(())
+        }
+    }
+
+    /// Asks a program without an inventory, as somebody with these roles.
+    pub(crate) fn asked<A>(
+        roles: &[Role],
+        ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
+    ) -> Option<Code> {
+        let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
+        let context = Context { host: &Nothing, registry, clock: Arc::new(Still) };
+        let tokens = || Ok(Tokens::default());
+        ask(&context, &Caller { roles, tokens: &tokens }).err().map(|problem| problem.code)
+    }
+
+    #[test]
+    fn whoever_lacks_the_role_is_refused_before_anything_is_looked_at() {
+        let list = |roles: &[Role]| {
+            asked(roles, |context, caller| jobs::LIST.call(context, caller, ListJobs::default()))
+        };
+        assert_eq!(list(&[]), Some(Code::Forbidden));
+        assert_eq!(list(&[Role::Searcher, Role::TokenReader]), Some(Code::Forbidden));
+        assert_eq!(list(&[Role::Operator]), None);
+        assert_eq!(list(&[Role::Admin]), None);
+    }
 }

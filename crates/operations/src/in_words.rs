@@ -2,6 +2,9 @@
 
 use std::io::ErrorKind;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 /// The verb that goes with so many: "is" or "are".
 pub fn are(n: u64) -> &'static str {
     if n == 1 { "is" } else { "are" }
@@ -21,10 +24,23 @@ pub fn bytes(n: u64) -> String {
 
 /// A time in the zone of this machine.
 pub fn time(millis: i64) -> String {
-    match jiff::Timestamp::from_millisecond(millis) {
-        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    match Timestamp::from_millisecond(millis) {
+        Ok(at) => at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         Err(_) => "?".to_owned(),
     }
+}
+
+/// What a clock on the wall shows at this time in the zone of this machine, milliseconds from 1970 there.
+pub(crate) fn wall(at: i64) -> Option<i64> {
+    let at = Timestamp::from_millisecond(at).ok()?.to_zoned(TimeZone::system());
+    let shown = at.datetime().to_zoned(TimeZone::UTC).ok()?;
+    Some(shown.timestamp().as_millisecond())
+}
+
+/// When a clock on the wall shows `wall`; of an hour that is there twice, the first.
+pub(crate) fn utc(wall: i64) -> Option<i64> {
+    let shown = Timestamp::from_millisecond(wall).ok()?.to_zoned(TimeZone::UTC).datetime();
+    Some(shown.to_zoned(TimeZone::system()).ok()?.timestamp().as_millisecond())
 }
 
 /// An error of the system about a path that somebody named, without its number.

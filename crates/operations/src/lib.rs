@@ -8,16 +8,17 @@
 //! terminal: that is its caller's.
 #![warn(missing_docs)]
 
+pub mod access;
 pub mod connections;
 pub mod context;
+pub mod documents;
 pub mod in_words;
 pub mod jobs;
 pub mod operation;
 pub mod pipeline;
 pub mod problem;
-mod schema;
+pub mod search;
 pub mod secrets;
-pub mod sync;
 pub mod table;
 
 pub use context::{Caller, Context, Host, Writing};

@@ -16,6 +16,7 @@ pub static MEMORY: OutputKind = OutputKind {
     check: |settings, context| open(settings, context, MEMORY.capabilities).map(drop),
     look: Some(|settings, context| look(&MEMORY, settings, context)),
     discard: None,
+    search: None,
 };
 
 /// Keeps what was committed.
@@ -28,6 +29,7 @@ pub static COMMITTING: OutputKind = OutputKind {
     check: |settings, context| open(settings, context, COMMITTING.capabilities).map(drop),
     look: Some(|settings, context| look(&COMMITTING, settings, context)),
     discard: None,
+    search: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -40,6 +42,7 @@ pub static PLAIN: OutputKind = OutputKind {
     check: |settings, context| open(settings, context, PLAIN.capabilities).map(drop),
     look: None,
     discard: None,
+    search: None,
 };
 
 /// Judges access by what it was told.
@@ -52,6 +55,7 @@ pub static TOLD: OutputKind = OutputKind {
     check: |settings, context| open(settings, context, TOLD.capabilities).map(drop),
     look: Some(|settings, context| look(&TOLD, settings, context)),
     discard: None,
+    search: None,
 };
 
 fn look(

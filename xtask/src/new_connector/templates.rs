@@ -270,6 +270,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     check: |value, context| open(value, context).map(drop),
     look: Some(|value, context| Ok(Some(Box::new(AsOpened(open(value, context)?))))),
     discard: None,
+    search: None,
 };
 
 /// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.

@@ -9,12 +9,12 @@ use ingather_store::connections::{self, Role};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, leases};
 
 use super::export;
-use super::why::INDEX;
 use crate::archive::{self, Manifest};
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
 use crate::{show, wiring};
+use ingather_operations::access::INDEX;
 
 /// Attempts to meet store and index in step.
 const ATTEMPTS_MAX: usize = 100;

@@ -2,198 +2,86 @@
 
 use std::ffi::OsStr;
 
-use ingather_engine::inspect::explain::Explanation;
-use ingather_model::fault::Reason;
-use ingather_model::lifecycle::outcome::FailureKind;
-use ingather_store::Reader;
-use ingather_store::documents::{self, Listed};
-use ingather_store::jobs::{self, Job};
-use serde_json::json;
+use ingather_operations::documents::{self, DocumentState, ExplainDocument, Explained, ListDocuments};
 
-use super::lookup::Lookup;
-use crate::arguments::{Document, DocumentState, Global};
-use crate::data::DataDirectory;
+use super::lookup;
+use crate::arguments::{self, Document, Global};
 use crate::exit::{self, Result};
-use crate::{show, wiring};
-use ingather_operations::jobs::{named, repository_kind};
-
-/// Rows that are read at once.
-const PAGE: usize = 1_000;
+use crate::show;
+use crate::wiring::{Program, caller};
 
 pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
-    let data = DataDirectory::of(global)?;
+    let program = Program::of(global)?;
     match command {
-        Document::List { job, state, limit } => list(global, &data, &job, state, limit),
-        Document::Explain { job, document } => explain(global, &data, &job, &document),
+        Document::List { job, state, limit } => {
+            let state = state.map(|state| match state {
+                arguments::DocumentState::Waiting => DocumentState::Waiting,
+                arguments::DocumentState::Done => DocumentState::Settled,
+                arguments::DocumentState::Failed => DocumentState::Failed,
+                arguments::DocumentState::Skipped => DocumentState::Skipped,
+            });
+            list(&program, ListDocuments { job, state, limit })
+        }
+        Document::Explain { job, document } => explain(&program, job, &document),
     }
 }
 
-fn list(
-    global: &Global,
-    data: &DataDirectory,
-    job: &str,
-    state: Option<DocumentState>,
-    limit: u32,
-) -> Result<u8> {
-    let reader = data.existing()?;
-    let job = named(&reader, job)?;
-    let mut after = 0;
-    let mut left = limit;
-    loop {
-        let rows = reader.read(|sql| documents::list(sql, job.id, after, PAGE))?;
-        let Some(last) = rows.last() else { break };
-        after = last.id.0;
-        for row in rows.iter().filter(|row| state.is_none_or(|state| state_of(row) == state)) {
-            if left == 0 {
-                if !global.quiet {
-                    show::stderr("there are more; see them with a larger --limit");
-                }
-                return Ok(exit::DONE);
-            }
-            left -= 1;
-            tell(global, &job.name, row);
-        }
-    }
-    if state != Some(DocumentState::Skipped) {
-        return Ok(exit::DONE);
-    }
-    list_left_out(global, data, &reader, &job, left)
-}
-
-/// What the source has and the job leaves out for what it is, such as links and special files, is in no inventory: the
-/// source is listed again, and nothing is written.
-fn list_left_out(
-    global: &Global,
-    data: &DataDirectory,
-    reader: &Reader,
-    job: &Job,
-    mut left: u32,
-) -> Result<u8> {
-    let kind = repository_kind(reader, job)?;
-    let engine = wiring::engine(global, data, reader.clone(), None, &wiring::journals(&job.definition));
-    let mut more = false;
-    engine.left_out(job, &kind, &mut |skipped| {
-        more = left == 0;
-        if !more {
-            left -= 1;
-            let Reason { code, message } = &skipped.reason;
-            match global.json {
-                true => show::line(
-                    &json!({
-                        "job": job.name, "document": skipped.key, "state": "skipped", "changed_run": null,
-                        "waits_for": null, "due": null, "code": code, "reason": message,
-                    })
-                    .to_string(),
-                ),
-                false => show::line(&format!("{:<8} {}  {code}: {message}", "skipped", skipped.key)),
-            }
-        }
-        !more
+fn list(program: &Program<'_>, request: ListDocuments) -> Result<u8> {
+    let global = program.global;
+    let end = documents::LIST.call(&program.context(), &caller(), request, &mut |row| match global.json {
+        true => show::answer(&row),
+        false => tell(&row),
     })?;
-    if more && !global.quiet {
+    if end.more && !global.quiet {
         show::stderr("there are more; see them with a larger --limit");
     }
     Ok(exit::DONE)
 }
 
-fn state_of(row: &Listed) -> DocumentState {
-    match (&row.work, row.failure.as_ref().map(|(kind, _)| *kind)) {
-        (Some(_), _) => DocumentState::Waiting,
-        (None, Some(FailureKind::Failed)) => DocumentState::Failed,
-        (None, Some(FailureKind::Skipped)) => DocumentState::Skipped,
-        _ => DocumentState::Done,
-    }
-}
-
-/// The state as programs read it, and as people do.
-fn words(state: DocumentState) -> (&'static str, &'static str) {
-    match state {
-        DocumentState::Waiting => ("waiting", "waiting"),
-        DocumentState::Done => ("settled", "done"),
-        DocumentState::Failed => ("failed", "failed"),
-        DocumentState::Skipped => ("skipped", "skipped"),
-    }
-}
-
-fn tell(global: &Global, job: &str, row: &Listed) {
-    let (word, for_people) = words(state_of(row));
-    let reason = row.failure.as_ref().map(|(_, reason)| (reason.code.as_str(), reason.message.as_str()));
-    if global.json {
-        show::json(&json!({
-            "job": job, "document": row.name, "state": word, "changed_run": row.changed_run,
-            "waits_for": row.work.as_ref().map(|(cause, _)| cause), "due": row.work.as_ref().map(|(_, due)| due),
-            "code": reason.map(|(code, _)| code), "reason": reason.map(|(_, message)| message),
-        }));
-        return;
-    }
-    let why = match (&row.work, reason) {
-        (_, Some((code, message))) => format!("  {code}: {message}"),
-        (Some((cause, due)), None) => format!("  {cause}, due {}", show::time(*due)),
+fn tell(row: &documents::Document) {
+    let word = match row.state {
+        DocumentState::Waiting => "waiting",
+        DocumentState::Settled => "done",
+        DocumentState::Failed => "failed",
+        DocumentState::Skipped => "skipped",
+    };
+    let why = match (&row.waits_for, row.due, &row.code, &row.reason) {
+        (_, _, Some(code), Some(message)) => format!("  {code}: {message}"),
+        (Some(waits_for), Some(due), ..) => format!("  {waits_for}, due {}", show::time(due)),
         _ => String::new(),
     };
-    show::line(&format!("{for_people:<8} {}{why}", row.name));
+    show::line(&format!("{word:<8} {}{why}", row.document));
 }
 
-fn explain(global: &Global, data: &DataDirectory, job: &str, document: &OsStr) -> Result<u8> {
-    let reader = data.existing()?;
-    let job = named(&reader, job)?;
-    let kind = repository_kind(&reader, &job)?;
-    let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
-    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;
-    let told = engine.explain(&job, &kind, &lookup.text)?;
-    let file = lookup.file(&engine.reader.read(jobs::list)?);
-    if global.json {
-        show::json(&as_json(&job.name, &told, file.as_deref()));
+fn explain(program: &Program<'_>, job: String, typed: &OsStr) -> Result<u8> {
+    let (document, path) = lookup::typed(typed);
+    let request = ExplainDocument { job, document, path };
+    let told = documents::EXPLAIN.call(&program.context(), &caller(), request)?;
+    if program.global.json {
+        show::answer(&told);
     } else {
-        tell_explanation(&job.name, &told, file.as_deref());
+        tell_explanation(&told);
     }
     Ok(exit::DONE)
 }
 
-fn as_json(job: &str, told: &Explanation, file: Option<&str>) -> serde_json::Value {
-    let known = told.known.as_ref().map(|known| {
-        json!({
-            "changed_run": known.changed_run, "work": known.work.as_ref().map(|(cause, _)| cause),
-            "trouble": known.failure.as_ref().map(|failure| json!({
-                "kind": failure.kind, "code": failure.reason.code, "message": failure.reason.message,
-                "attempts": failure.attempts, "attempts_max": failure.attempts_max, "first_at": failure.first_at,
-            })),
-        })
-    });
-    let outputs: Vec<_> = told
-        .outputs
-        .iter()
-        .map(|holder| {
-            json!({
-                "output": holder.output, "state": holder.state, "says": holder.sentence,
-                "sent_at": holder.sent_at, "confirmed_at": holder.confirmed_at,
-            })
-        })
-        .collect();
-    json!({
-        "job": job, "document": told.document, "uri": told.uri, "code": told.cause.code, "cause": told.cause.message,
-        "source": told.source, "known": known, "outputs": outputs, "same_name": told.same_name, "also_in": told.also_in,
-        "waits_for": told.waits_for, "due": told.due, "next": told.next, "file": file,
-    })
-}
-
-fn tell_explanation(job: &str, told: &Explanation, file: Option<&str>) {
+fn tell_explanation(told: &Explained) {
     let line = |name: &str, text: &str| show::line(&format!("  {name:<10} {text}"));
-    show::line(&told.cause.message);
+    show::line(&told.cause);
     line("document", if told.uri.is_empty() { &told.document } else { &told.uri });
-    line("job", job);
+    line("job", &told.job);
     line("source", &told.source);
     // What was found by its name is not looked for under another one.
-    if let Some(file) = file.filter(|_| ["absent", "outside"].contains(&told.cause.code.as_str())) {
+    if let Some(file) = told.file.as_ref().filter(|_| ["absent", "outside"].contains(&told.code.as_str())) {
         line("file", file);
     }
     match &told.known {
         None => line("known", "no"),
         Some(known) => {
             line("known", &format!("yes, as of run {}", known.changed_run));
-            if let Some(failure) = &known.failure {
+            if let Some(failure) = &known.trouble {
                 let since = show::time(failure.first_at);
-                line("trouble", &format!("{} since {since}: {}", failure.kind, failure.reason.message));
+                line("trouble", &format!("{} since {since}: {}", failure.kind, failure.message));
             }
         }
     }
@@ -203,7 +91,7 @@ fn tell_explanation(job: &str, told: &Explanation, file: Option<&str>) {
             (None, Some(at)) => format!(" (sent {})", show::time(at)),
             (None, None) => String::new(),
         };
-        line("output", &format!("{}: {}{at}", holder.output, holder.sentence));
+        line("output", &format!("{}: {}{at}", holder.output, holder.says));
     }
     if let Some(uri) = &told.same_name {
         line("same name", &format!("something in another document: {uri}"));

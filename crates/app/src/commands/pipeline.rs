@@ -6,8 +6,8 @@ mod trial;
 use std::io::Read as _;
 use std::path::Path;
 
-use ingather_model::job::Stage;
 use ingather_model::limits;
+use ingather_operations::pipeline::{self, StageSettings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,13 +15,10 @@ use crate::arguments::{Global, Pipeline};
 use crate::exit::{Failure, Result};
 use crate::show;
 
-/// Stages that read the content of a document: a second one would find it read, and take the text away.
-const READING: [&str; 3] = ["text", "tika", "ocr"];
-
 pub(crate) fn run(global: &Global, command: Pipeline) -> Result<u8> {
     match command {
-        Pipeline::Try { job, document, pipeline } => trial::run(global, &job, &document, pipeline.as_deref()),
-        Pipeline::Stages { stage } => stages::run(global, stage.as_deref()),
+        Pipeline::Try { job, document, pipeline } => trial::run(global, job, &document, pipeline.as_deref()),
+        Pipeline::Stages { stage } => stages::run(global, stage),
     }
 }
 
@@ -41,7 +38,7 @@ struct GivenStage {
 }
 
 /// The stages that a file names, each checked by its transform.
-pub(super) fn read(file: &Path) -> Result<Vec<Stage>> {
+pub(super) fn read(file: &Path) -> Result<Vec<StageSettings>> {
     let wrong = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let mut text = String::new();
     let unread = |error: std::io::Error| {
@@ -71,47 +68,21 @@ pub(super) fn read(file: &Path) -> Result<Vec<Stage>> {
             ingather_contract::settings::in_words(&error.to_string())
         ))
     })?;
-    if given.stages.len() > limits::STAGES_MAX {
-        return Err(wrong(format!(
-            "it has {} stages; the most are {}",
-            given.stages.len(),
-            limits::STAGES_MAX
-        )));
-    }
-    let reading = given.stages.iter().filter(|stage| READING.contains(&stage.transform.as_str())).count();
-    if reading > 1 {
-        let names = READING.join(" and ");
-        return Err(wrong(format!(
-            "only one stage can read a document, and of {names} there are {reading}; leave one"
-        )));
-    }
-    let stages = given.stages.into_iter().enumerate();
-    let checked: Vec<Stage> = stages
-        .map(|(place, stage)| checked(stage).map_err(|why| wrong(format!("stage {}: {why}", place + 1))))
-        .collect::<Result<_>>()?;
-    if reading == 0 {
+    let stages: Vec<StageSettings> = given.stages.into_iter().map(StageSettings::from).collect();
+    if pipeline::check(&ingather_connectors::ALL, &stages).map_err(wrong)? == 0 {
         show::stderr(&format!(
             "ingather: {}: no stage reads documents ({}): they are found by their names and fields alone",
             file.display(),
-            READING.join(" or ")
+            pipeline::READING.join(" or ")
         ));
     }
-    Ok(checked)
+    Ok(stages)
 }
 
-fn checked(stage: GivenStage) -> std::result::Result<Stage, String> {
-    let GivenStage { transform, settings } = stage;
-    let settings = if settings.is_null() { json!({}) } else { settings };
-    let Some(kind) = ingather_connectors::ALL.transform(&transform) else {
-        let names: Vec<&str> = ingather_connectors::TRANSFORMS.iter().map(|kind| kind.name).collect();
-        return Err(format!("there is no transform `{transform}`; there is {}", names.join(", ")));
-    };
-    match (kind.open)(&settings) {
-        Ok(_) => Ok(Stage { transform, settings }),
-        Err(fault) => {
-            let why = fault.reason().message;
-            Err(format!("{transform}: {why}; see `ingather pipeline stages {transform}`"))
-        }
+impl From<GivenStage> for StageSettings {
+    fn from(GivenStage { transform, settings }: GivenStage) -> StageSettings {
+        let settings = if settings.is_null() { json!({}) } else { settings };
+        StageSettings { transform, settings }
     }
 }
 

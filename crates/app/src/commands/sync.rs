@@ -4,9 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use ingather_model::names;
+use ingather_operations::jobs::sync::{self, Changing, ContentByWord, SyncSource, Synced};
 use ingather_operations::jobs::{self, ConfirmRemovals};
 use ingather_operations::problem::Code;
-use ingather_operations::sync::{self, Changing, ContentByWord, SyncSource, Synced};
 use serde_json::{Map, Value, json};
 
 mod patterns;
@@ -65,7 +65,7 @@ fn request(global: &Global, sync: &Sync) -> Result<SyncSource> {
         name: sync.name.clone(),
         source: source_settings(sync),
         outputs: (!outputs.is_empty()).then_some(outputs),
-        stages: stages.map(|stages| stages.into_iter().map(Into::into).collect()),
+        stages,
         compare_content: match (sync.compare_content, back.no_compare_content) {
             (_, true) => Some(false),
             (true, false) => Some(true),

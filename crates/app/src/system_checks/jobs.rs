@@ -5,7 +5,7 @@ use ingather_engine::inspect::overlaps;
 use ingather_model::balance::Balance;
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
-use ingather_operations::sync::overlap_in_words;
+use ingather_operations::jobs::sync::overlap_in_words;
 use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::queue;

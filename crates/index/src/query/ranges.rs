@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ingather_contract::search::Zone;
 use ingather_kit::literal;
 
 /// Numbers that can be asked for.
@@ -15,30 +16,14 @@ pub(crate) enum NumberField {
     Created,
 }
 
-/// In which zone dates are asked, and what time it is there.
-#[derive(Clone, Copy, Debug)]
-pub struct Zone {
-    /// Milliseconds from 1970 to now by a clock on the wall there.
-    pub now: i64,
-    /// Milliseconds since 1970 UTC when such a clock shows so many.
-    pub to_utc: fn(i64) -> i64,
-}
-
-impl Zone {
-    /// The zone of UTC.
-    pub const fn utc(now: i64) -> Zone {
-        Zone { now, to_utc: |wall| wall }
-    }
-
-    /// A date or moment, as milliseconds since 1970 UTC; one that ends in `Z` is UTC already.
-    fn date(&self, text: &str) -> Option<Range<i64>> {
-        let wall = literal::moment(text, self.now).or_else(|| literal::date(text))?;
-        let is_utc = text.ends_with(['Z', 'z']);
-        let utc = |at| if is_utc { at } else { (self.to_utc)(at) };
-        let from = utc(wall.start);
-        // A moment stays one also where clocks are turned back.
-        Some(from..if wall.end - wall.start == 1 { from + 1 } else { utc(wall.end) })
-    }
+/// A date or moment in a zone, as milliseconds since 1970 UTC; one that ends in `Z` is UTC already.
+fn date(zone: &Zone, text: &str) -> Option<Range<i64>> {
+    let wall = literal::moment(text, zone.now).or_else(|| literal::date(text))?;
+    let is_utc = text.ends_with(['Z', 'z']);
+    let utc = |at| if is_utc { at } else { (zone.to_utc)(at) };
+    let from = utc(wall.start);
+    // A moment stays one also where clocks are turned back.
+    Some(from..if wall.end - wall.start == 1 { from + 1 } else { utc(wall.end) })
 }
 
 /// The first number of a range, and the first after it; none: the range is open there.
@@ -51,7 +36,7 @@ pub(crate) type Bounds = (Option<i64>, Option<i64>);
 pub(crate) fn read(field: NumberField, text: &str, zone: &Zone) -> Result<Bounds, &'static str> {
     let literal = |text: &str| match field {
         NumberField::Size => literal::size(text),
-        NumberField::Modified | NumberField::Created => zone.date(text),
+        NumberField::Modified | NumberField::Created => date(zone, text),
     };
     let form = match field {
         NumberField::Size => "write a size such as `>10kb`, `<=2mb` or `1kb..2mb`",

@@ -1,28 +1,12 @@
 //! What makes up the score of one hit, for people who ask why it stands where it does.
 
+use ingather_contract::search::WordScore;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Searcher};
 
 use crate::query::visible::{SCORED, Visible};
 use crate::search::rank::{Leaf, Rarity, Source, factor, saturated};
-
-/// What one word of the query adds to a score.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WordScore {
-    /// The word, folded; with `*` for all that begin so.
-    pub word: String,
-    /// How often the query has it.
-    pub times: u32,
-    /// Entries with it, of those that the user may see.
-    pub entries: u64,
-    /// Entries that the user may see.
-    pub of: u64,
-    /// How often this entry has it in title, text and name, all forms together.
-    pub occurrences: [u32; SCORED],
-    /// What it adds.
-    pub score: f32,
-}
 
 /// What every word adds to the score of the entry at `at`.
 pub(crate) fn explain(

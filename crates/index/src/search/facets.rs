@@ -2,26 +2,9 @@
 
 use std::collections::HashMap;
 
+use ingather_contract::search::{Facet, Facets};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
-
-/// Counts, largest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facets {
-    /// By media type; entries without one are under the empty text.
-    pub media_types: Vec<Facet<String>>,
-    /// By the handle of the job.
-    pub jobs: Vec<Facet<i64>>,
-}
-
-/// One value and how many entries have it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facet<T> {
-    /// The value.
-    pub value: T,
-    /// Entries.
-    pub count: usize,
-}
 
 /// Counts of one segment.
 pub(crate) struct SegmentCounts {

@@ -3,7 +3,7 @@
 use tantivy::SegmentReader;
 use tantivy::columnar::{Column, StrColumn};
 
-use crate::search::sort::{Sort, SortBy};
+use ingather_contract::search::{Sort, SortBy};
 
 /// The order of hits.
 pub(crate) type Order = Option<Sort>;

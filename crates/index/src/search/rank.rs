@@ -14,8 +14,9 @@ use crate::query::condition::Condition;
 use crate::query::visible::{SCORED, Visible};
 use crate::search::best::{Best, Container};
 use crate::search::copies;
-use crate::search::facets::{self, Facets, SegmentCounts};
+use crate::search::facets::{self, SegmentCounts};
 use crate::search::keys::{Key, Keys, Order};
+use ingather_contract::search::Facets;
 
 /// Occurrences of a word beyond about so many hardly count. This and the next two were measured by `cargo x search-quality`;
 /// twice and half of each change its mean by less than 0.01.

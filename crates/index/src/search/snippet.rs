@@ -7,9 +7,9 @@ use std::ops::Range;
 use ingather_kit::language::{beginning, is_unspaced};
 
 use crate::query::build::Highlights;
-use crate::search::Snippet;
 use crate::stemming::Stemming;
 use crate::tokenizers;
+use ingather_contract::search::Snippet;
 
 /// Length of a snippet, bytes.
 const SNIPPET_BYTES: usize = 240;

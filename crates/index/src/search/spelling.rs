@@ -26,15 +26,6 @@ const LETTERS_TWO_SLIPS: usize = 6;
 /// Text of an entry that is looked through for how a word is written there, bytes.
 const LOOKED_BYTES: usize = 256 << 10;
 
-/// A word that was replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Correction {
-    /// As it was asked for, in lower case.
-    pub typed: String,
-    /// What was searched instead.
-    pub used: String,
-}
-
 /// What is searched instead of words, by the word as it was written.
 pub(crate) type Corrections = BTreeMap<String, String>;
 
@@ -179,19 +170,6 @@ impl Speller<'_> {
     }
 }
 
-/// The query with its corrected words in quotes, which searches for exactly them.
-pub(crate) fn literal(query: &str, corrections: &[Correction]) -> String {
-    let exact = |word: &str| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let lower = bare.to_lowercase();
-        match corrections.iter().any(|correction| correction.typed == lower) {
-            true => format!("\"{bare}\""),
-            false => word.to_owned(),
-        }
-    };
-    query.split_whitespace().map(exact).collect::<Vec<_>>().join(" ")
-}
-
 /// Corrections of bare words that no visible entry has, by the word as it was written.
 pub(crate) fn corrections<'w>(
     speller: &Speller<'_>,
@@ -207,15 +185,4 @@ pub(crate) fn corrections<'w>(
         }
     }
     Ok(corrections)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_literal_query_has_what_was_corrected_in_quotes() {
-        let corrections = [Correction { typed: "zeplin".to_owned(), used: "zeppelin".to_owned() }];
-        assert_eq!(literal("a  Zeplin, b", &corrections), "a \"Zeplin\" b");
-    }
 }

@@ -1,32 +1,25 @@
 //! `ingather pipeline stages`: what stages there are, and their settings.
 
 use ingather_contract::described::{Described, described};
-use serde_json::{Value, json};
+use ingather_operations::pipeline::{ListStages, STAGES};
 
-use super::{GivenStage, checked};
 use crate::arguments::Global;
-use crate::exit::{self, Failure, Result};
+use crate::exit::{self, Result};
 use crate::show;
+use crate::wiring::{Program, caller};
 
 /// What stages there are, or one with its settings.
-pub(super) fn run(global: &Global, name: Option<&str>) -> Result<u8> {
-    let chosen: Vec<_> = ingather_connectors::TRANSFORMS
-        .iter()
-        .filter(|kind| name.is_none_or(|name| name == kind.name))
-        .collect();
-    if let (Some(name), true) = (name, chosen.is_empty()) {
-        let stage = GivenStage { transform: name.to_owned(), settings: Value::Null };
-        return Err(Failure::usage(checked(stage).err().unwrap_or_default()));
-    }
-    for kind in chosen {
-        let schema = (kind.schema)().to_value();
+pub(super) fn run(global: &Global, stage: Option<String>) -> Result<u8> {
+    let one = stage.is_some();
+    let found = STAGES.call(&Program::nowhere(global).context(), &caller(), ListStages { stage })?;
+    for kind in &found.stages {
         if global.json {
-            show::json(&json!({"name": kind.name, "about": kind.about, "settings": schema}));
+            show::answer(kind);
             continue;
         }
         show::line(&format!("{:<10} {}", kind.name, kind.about));
-        if name.is_some() {
-            described(&schema).iter().for_each(tell);
+        if one {
+            described(&kind.settings).iter().for_each(tell);
         }
     }
     Ok(exit::DONE)

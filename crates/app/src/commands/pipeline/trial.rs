@@ -4,97 +4,32 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use ingather_engine::inspect::trial::{Fate, Seen, SeenText, Trial};
-use ingather_model::document::Record;
-use ingather_model::job::Stage;
-use serde_json::{Value, json};
+use ingather_operations::pipeline::{
+    RecordSeen, Seen, SeenPart, TRY, TriedAccess, TriedStages, TryStages, Verdict,
+};
 
-use super::super::lookup::Lookup;
+use super::super::lookup;
 use super::read;
 use crate::arguments::Global;
-use crate::data::DataDirectory;
 use crate::exit::{self, Result};
-use crate::{show, wiring};
-use ingather_operations::jobs::{named, repository_kind};
+use crate::show;
+use crate::wiring::{Program, caller};
 
 /// Parts of a document that are shown to people after a stage.
 const PARTS_SHOWN: usize = 20;
 
-pub(super) fn run(global: &Global, job: &str, document: &OsStr, file: Option<&Path>) -> Result<u8> {
-    let given = file.map(read).transpose()?;
-    let data = DataDirectory::of(global)?;
-    let reader = data.existing()?;
-    let job = named(&reader, job)?;
-    let kind = repository_kind(&reader, &job)?;
-    let engine = wiring::engine(global, &data, reader, None, &wiring::journals(&job.definition));
-    let stages = given.unwrap_or_else(|| job.definition.stages.clone());
-    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;
-    let trial = engine.try_stages(&job, &kind, &stages, &lookup.text)?;
+pub(super) fn run(global: &Global, job: String, typed: &OsStr, file: Option<&Path>) -> Result<u8> {
+    let stages = file.map(read).transpose()?;
+    let program = Program::of(global)?;
+    let (document, path) = lookup::typed(typed);
+    let request = TryStages { job, document, path, stages };
+    let trial = TRY.call(&program.context(), &caller(), request)?;
     if global.json {
-        show::json(&as_json(&job.name, &stages, &trial));
+        show::answer(&trial);
     } else {
-        tell(&stages, &trial);
+        tell(&trial);
     }
-    Ok(if trial.fault.is_some() { exit::TROUBLED } else { exit::DONE })
-}
-
-fn as_json(job: &str, stages: &[Stage], trial: &Trial) -> Value {
-    let mut before = trial.arrived.as_ref().map_or(Value::Null, seen_json);
-    let mut steps = Vec::new();
-    for step in &trial.steps {
-        let after = step.seen.as_ref().map_or(Value::Null, seen_json);
-        let (verdict, reason) = match &step.fate {
-            Fate::Absent => ("absent", None),
-            Fate::Found => ("found", None),
-            Fate::Passed => ("pass", None),
-            Fate::PartsOnly => ("parts_only", None),
-            Fate::Declined(reason) => ("decline", Some(reason)),
-            Fate::Unreadable(reason) => ("unreadable", Some(reason)),
-        };
-        let reason = reason.map(|reason| json!({"code": reason.code, "message": reason.message}));
-        steps.push(json!({
-            "transform": step.transform, "verdict": verdict, "reason": reason, "before": before, "after": after,
-        }));
-        before = after;
-    }
-    let failed = trial.fault.as_ref().map(|reason| {
-        let stage = stages.get(trial.steps.len()).map(|stage| &stage.transform);
-        json!({"transform": stage, "code": reason.code, "message": reason.message})
-    });
-    let [source, given] = &trial.access;
-    json!({
-        "job": job, "document": trial.document, "uri": trial.uri, "stages": steps, "failed": failed,
-        "access": {"source": source, "given": given},
-    })
-}
-
-fn seen_json(seen: &Seen) -> Value {
-    let parts: Vec<Value> = seen
-        .parts
-        .iter()
-        .map(|part| match &part.found {
-            Ok((record, text)) => {
-                let mut value = record_json(record, text.as_ref());
-                value["name"] = part.name.clone().into();
-                value
-            }
-            Err(reason) => json!({"name": part.name, "reason": reason.message}),
-        })
-        .collect();
-    let mut value = record_json(&seen.record, seen.text.as_ref());
-    value["parts"] = parts.into();
-    value["parts_count"] = seen.parts_count.into();
-    value["parts_incomplete"] = seen.incomplete.into();
-    value
-}
-
-fn record_json(record: &Record, text: Option<&SeenText>) -> Value {
-    json!({
-        "title": record.title, "path": record.path, "media_type": record.media_type, "language": record.language,
-        "author": record.author, "size": record.size, "modified": record.modified, "created": record.created,
-        "fields": record.fields, "characters": text.map(|text| text.characters),
-        "beginning": text.map(|text| &text.beginning),
-    })
+    Ok(if trial.failed.is_some() { exit::TROUBLED } else { exit::DONE })
 }
 
 /// What there is to see of a document, by name: what differs between two stages is what the later one changed.
@@ -113,20 +48,19 @@ fn facts(seen: &Seen) -> BTreeMap<String, String> {
     add("size", record.size.map(|size| format!("{size} bytes")));
     add("modified", record.modified.map(show::time));
     add("created", record.created.map(show::time));
-    add("text", seen.text.as_ref().map(text_in_words));
+    add("text", text_in_words(record));
     for (name, values) in &record.fields {
         add(&format!("field {name}"), Some(values.join(", ")));
     }
     for part in seen.parts.iter().take(PARTS_SHOWN) {
-        let told = match &part.found {
-            Ok((record, text)) => format!(
-                "{}{}",
-                record.media_type.as_deref().unwrap_or("no media type"),
-                text.as_ref().map_or(String::new(), |text| format!(", {}", text_in_words(text)))
-            ),
-            Err(reason) => reason.message.clone(),
-        };
-        add(&format!("part {}", part.name), Some(told));
+        match part {
+            SeenPart::Read { record, name } => {
+                let kind = record.media_type.as_deref().unwrap_or("no media type");
+                let text = text_in_words(record).map_or(String::new(), |text| format!(", {text}"));
+                add(&format!("part {name}"), Some(format!("{kind}{text}")));
+            }
+            SeenPart::Unread { name, reason } => add(&format!("part {name}"), Some(reason.clone())),
+        }
     }
     if seen.parts_count > PARTS_SHOWN {
         add("parts", Some(format!("{} in all", seen.parts_count)));
@@ -134,11 +68,12 @@ fn facts(seen: &Seen) -> BTreeMap<String, String> {
     facts
 }
 
-fn text_in_words(text: &SeenText) -> String {
-    format!("{} characters: {}", show::number(text.characters as u64), text.beginning)
+fn text_in_words(record: &RecordSeen) -> Option<String> {
+    let (characters, beginning) = (record.characters?, record.beginning.as_ref()?);
+    Some(format!("{} characters: {beginning}", show::number(characters as u64)))
 }
 
-fn tell(stages: &[Stage], trial: &Trial) {
+fn tell(trial: &TriedStages) {
     show::line(&format!("{}  {}", trial.document, trial.uri));
     let mut before = BTreeMap::new();
     if let Some(arrived) = &trial.arrived {
@@ -149,28 +84,28 @@ fn tell(stages: &[Stage], trial: &Trial) {
         }
     }
     let mut over = false;
-    for (place, step) in trial.steps.iter().enumerate() {
-        let word = match &step.fate {
-            _ if over && step.fate != Fate::Passed => "does not get it".to_owned(),
-            Fate::Absent => "has not found it".to_owned(),
-            Fate::Found => "finds it".to_owned(),
-            Fate::Passed => "passes it on".to_owned(),
-            Fate::PartsOnly => "leaves only what is in it".to_owned(),
-            Fate::Declined(reason) => format!("filters it out: {}", reason.message),
-            Fate::Unreadable(reason) => format!("cannot read it: {}", reason.message),
+    for (place, stage) in trial.stages.iter().enumerate() {
+        let reason = stage.reason.as_ref().map(|reason| reason.message.as_str()).unwrap_or_default();
+        let word = match stage.verdict {
+            verdict if over && verdict != Verdict::Pass => "does not get it".to_owned(),
+            Verdict::Absent => "has not found it".to_owned(),
+            Verdict::Found => "finds it".to_owned(),
+            Verdict::Pass => "passes it on".to_owned(),
+            Verdict::PartsOnly => "leaves only what is in it".to_owned(),
+            Verdict::Decline => format!("filters it out: {reason}"),
+            Verdict::Unreadable => format!("cannot read it: {reason}"),
         };
-        over |= !matches!(step.fate, Fate::Absent | Fate::Found | Fate::Passed);
-        show::line(&format!("{} {}: {word}", place + 1, step.transform));
-        let after = step.seen.as_ref().map(facts).unwrap_or_default();
+        over |= !matches!(stage.verdict, Verdict::Absent | Verdict::Found | Verdict::Pass);
+        show::line(&format!("{} {}: {word}", place + 1, stage.transform));
+        let after = stage.after.as_ref().map(facts).unwrap_or_default();
         tell_changes(&before, &after);
         before = after;
     }
-    if let Some(reason) = &trial.fault {
-        let place = trial.steps.len();
-        let stage = stages.get(place).map_or("reading", |stage| stage.transform.as_str());
-        show::line(&format!("{} {stage}: fails: {}", place + 1, reason.message));
+    if let Some(failed) = &trial.failed {
+        let stage = failed.transform.as_deref().unwrap_or("reading");
+        show::line(&format!("{} {stage}: fails: {}", trial.stages.len() + 1, failed.message));
     }
-    let [source, given] = &trial.access;
+    let TriedAccess { source, given } = &trial.access;
     if source != given {
         show::line("access");
         show::line(&format!("  - {}", source.text()));

@@ -1,7 +1,7 @@
 //! What a run did, as people and programs are told it.
 
 use ingather_model::balance::Balance;
-use ingather_operations::sync::Synced;
+use ingather_operations::jobs::sync::Synced;
 
 use crate::arguments::Global;
 use crate::{exit, interrupt, show, wiring};

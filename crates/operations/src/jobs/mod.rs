@@ -2,6 +2,7 @@
 
 mod held;
 mod removal;
+pub mod sync;
 
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use removal::{CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals};
@@ -18,9 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Caller, Context};
+use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
-use crate::{in_words, schema, secrets};
+use crate::{in_words, secrets};
 
 /// Jobs that are named to whoever asks for one that there is not.
 const NAMED_MAX: usize = 20;
@@ -131,7 +133,7 @@ pub struct Job {
     /// What is kept beside the inventory.
     pub keep: KeepWord,
     /// Its definition, without secrets.
-    #[schemars(schema_with = "schema::definition")]
+    #[schemars(schema_with = "schema::object")]
     pub definition: Definition,
     /// Why its last run ended early.
     pub error: Option<String>,

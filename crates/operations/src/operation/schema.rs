@@ -2,7 +2,7 @@
 
 use ingather_model::balance::Balance;
 use ingather_model::lifecycle::job::State;
-use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome, VisitReason};
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 fn words(words: &[&str]) -> Schema {
@@ -46,7 +46,17 @@ pub(crate) fn balance(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "properties": properties })
 }
 
-/// Any object: the definition of a job has a form of its own.
-pub(crate) fn definition(_: &mut SchemaGenerator) -> Schema {
+/// Any object, whose form is described elsewhere.
+pub(crate) fn object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object" })
+}
+
+/// Why a document is to be visited.
+pub(crate) fn visit_reason(_: &mut SchemaGenerator) -> Schema {
+    words_or_none(VisitReason::WORDS)
+}
+
+/// What a document is whose last visit did not end well.
+pub(crate) fn failure_kind(_: &mut SchemaGenerator) -> Schema {
+    words(FailureKind::WORDS)
 }

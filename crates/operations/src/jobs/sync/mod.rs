@@ -13,7 +13,7 @@ use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::balance::Balance;
-use ingather_model::job::{ContentBy, RunKind, Stage};
+use ingather_model::job::{ContentBy, RunKind};
 use ingather_model::names;
 use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
@@ -23,9 +23,10 @@ use serde::{Deserialize, Serialize};
 use crate::connections::{self, FILES};
 use crate::context::{Caller, Context, journals};
 use crate::jobs::{KeepWord, Resends, resends};
+use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
+use crate::pipeline::{self, StageSettings};
 use crate::problem::{Code, Problem, Result};
-use crate::schema;
 
 /// Brings an output up to date with a source, once.
 pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
@@ -111,29 +112,6 @@ pub struct SyncSource {
     /// Also tell what changed settings lead to, before that is done, and what else a person should know afterwards.
     #[serde(default)]
     pub advise: bool,
-}
-
-/// A stage of a pipeline, as it is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StageSettings {
-    /// Kind of the transform.
-    pub transform: String,
-    /// Its settings.
-    #[serde(default)]
-    pub settings: serde_json::Value,
-}
-
-impl From<StageSettings> for Stage {
-    fn from(stage: StageSettings) -> Stage {
-        Stage { transform: stage.transform, settings: stage.settings }
-    }
-}
-
-impl From<Stage> for StageSettings {
-    fn from(stage: Stage) -> StageSettings {
-        StageSettings { transform: stage.transform, settings: stage.settings }
-    }
 }
 
 /// What tells of content that changed, as it is typed.
@@ -307,6 +285,9 @@ fn sync(
         true => context.host.reader()?,
         false => context.host.reader_up_to_date(&format!("sync of {}", root.display()))?,
     };
+    if let Some(stages) = &request.stages {
+        pipeline::check(&context.registry, stages).map_err(|why| Problem::new(Code::Definition, why))?;
+    }
     let wanted = wanted::find(reader.as_ref(), &request)?;
     wanted.check_outputs(context)?;
     let changes = differences::differences(&wanted);

@@ -1,6 +1,8 @@
 //! What is known of an operation beside what it does: enough for a command line, routes, a description of an API and tools
 //! of models, so that none of them has a list of its own.
 
+pub(crate) mod schema;
+
 use ingather_contract::settings::Schema;
 use schemars::JsonSchema;
 use serde::Serialize;

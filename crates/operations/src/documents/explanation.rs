@@ -1,0 +1,174 @@
+//! Why one document stands as it does, whether it is known or not (design 4.13).
+
+use ingather_engine::inspect::explain::Explanation;
+use ingather_model::lifecycle::outcome::{FailureKind, VisitReason};
+use ingather_store::jobs;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Caller, Context, journals};
+use crate::documents::lookup::Lookup;
+use crate::jobs::{named, repository_kind};
+use crate::operation::schema;
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::{Code, Result};
+
+/// Why a document stands as it does.
+pub static EXPLAIN: Answering<ExplainDocument, Explained> = Answering {
+    operation: Operation {
+        name: "documents.explain",
+        summary: "Why a document stands as it does, whether it is known or not.",
+        request: Shape::read::<ExplainDocument>("ExplainDocument"),
+        item: None,
+        answer: Shape::written::<Explained>("Explained"),
+        example: r#"{"job": "share", "document": "notes/a.txt"}"#,
+        role: Role::Operator,
+        effect: Effect::Reads,
+        rest: Rest::At(Verb::Get, "/jobs/{job}/documents/{document}/explain"),
+        words: Words::Are("document explain"),
+        tool: true,
+        problems: &[Code::NoSuchJob, Code::NoSuchConnector, Code::Definition, Code::Source],
+    },
+    run: explain,
+};
+
+/// Asks about one document.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainDocument {
+    /// Name of the job.
+    pub job: String,
+    /// Its name below the root, its path, or its URI.
+    pub document: String,
+    /// Where the name leads as a path on this machine, for its owner alone.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// Why a document stands as it does; times are milliseconds since 1970 UTC.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    /// Name of the job.
+    pub job: String,
+    /// Its name there.
+    pub document: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// Stable word for the cause.
+    pub code: String,
+    /// The cause as a sentence.
+    pub cause: String,
+    /// How it stands at the source now, in a sentence.
+    pub source: String,
+    /// What the inventory knows of it.
+    pub known: Option<ExplainedKnown>,
+    /// What each output of the job holds of it.
+    pub outputs: Vec<ExplainedOutput>,
+    /// The address of something in another document that is shown by the same name.
+    pub same_name: Option<String>,
+    /// Other jobs that have the same document.
+    pub also_in: Vec<String>,
+    /// What it waits for.
+    pub waits_for: Option<String>,
+    /// Not before this time.
+    pub due: Option<i64>,
+    /// When it is looked at next.
+    pub next: String,
+    /// What is at the path that was named, when it leads to no document.
+    pub file: Option<String>,
+}
+
+/// What the inventory knows of a document.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExplainedKnown {
+    /// Run that wrote its row last.
+    pub changed_run: i64,
+    /// Why it waits for a visit.
+    #[schemars(schema_with = "schema::visit_reason")]
+    pub work: Option<VisitReason>,
+    /// What is wrong with it.
+    pub trouble: Option<ExplainedFailure>,
+}
+
+/// Why the last visit of a document did not end well.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExplainedFailure {
+    /// Whether it is tried again.
+    #[schemars(schema_with = "schema::failure_kind")]
+    pub kind: FailureKind,
+    /// Stable word.
+    pub code: String,
+    /// Sentence for a person.
+    pub message: String,
+    /// Attempts made.
+    pub attempts: i64,
+    /// Attempts allowed.
+    pub attempts_max: i64,
+    /// Since when.
+    pub first_at: i64,
+}
+
+/// What one output holds of a document.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExplainedOutput {
+    /// Name of the output.
+    pub output: String,
+    /// Stable word.
+    pub state: String,
+    /// The same as a sentence.
+    pub says: String,
+    /// When something was sent last.
+    pub sent_at: Option<i64>,
+    /// When the output confirmed last.
+    pub confirmed_at: Option<i64>,
+}
+
+fn explain(context: &Context<'_>, caller: &Caller<'_>, request: ExplainDocument) -> Result<Explained> {
+    let reader = context.existing()?;
+    let job = named(&reader, &request.job)?;
+    let kind = repository_kind(&reader, &job)?;
+    let engine = context.engine(reader, None, &journals(&job.definition));
+    let typed = (request.document, request.path);
+    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
+    let told = engine.explain(&job, &kind, &lookup.text)?;
+    let file = lookup.file(&engine.reader.read(jobs::list)?);
+    Ok(explained(job.name, told, file))
+}
+
+fn explained(job: String, told: Explanation, file: Option<String>) -> Explained {
+    let known = told.known.map(|known| ExplainedKnown {
+        changed_run: known.changed_run,
+        work: known.work.map(|(reason, _)| reason),
+        trouble: known.failure.map(|failure| ExplainedFailure {
+            kind: failure.kind,
+            code: failure.reason.code,
+            message: failure.reason.message,
+            attempts: failure.attempts,
+            attempts_max: failure.attempts_max,
+            first_at: failure.first_at,
+        }),
+    });
+    let outputs = told.outputs.into_iter().map(|holder| ExplainedOutput {
+        output: holder.output,
+        state: holder.state.to_owned(),
+        says: holder.sentence,
+        sent_at: holder.sent_at,
+        confirmed_at: holder.confirmed_at,
+    });
+    Explained {
+        job,
+        document: told.document,
+        uri: told.uri,
+        code: told.cause.code,
+        cause: told.cause.message,
+        source: told.source,
+        known,
+        outputs: outputs.collect(),
+        same_name: told.same_name,
+        also_in: told.also_in,
+        waits_for: told.waits_for,
+        due: told.due,
+        next: told.next,
+        file,
+    }
+}

@@ -1,0 +1,293 @@
+//! What each stage makes of a document, or of something in one; nothing is written.
+
+use std::collections::BTreeMap;
+
+use ingather_engine::inspect::trial::{self, Fate, SeenText, Trial};
+use ingather_model::access::Acl;
+use ingather_model::document::Record;
+use ingather_model::fault::Reason;
+use ingather_model::job::Stage;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::StageSettings;
+use crate::context::{Caller, Context, journals};
+use crate::documents::lookup::Lookup;
+use crate::jobs::{named, repository_kind};
+use crate::operation::schema;
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::{Code, Problem, Result};
+
+/// What each stage makes of one document.
+pub static TRY: Answering<TryStages, TriedStages> = Answering {
+    operation: Operation {
+        name: "pipeline.try",
+        summary: "What each stage makes of one document; nothing is written.",
+        request: Shape::read::<TryStages>("TryStages"),
+        item: None,
+        answer: Shape::written::<TriedStages>("TriedStages"),
+        example: r#"{"job": "share", "document": "notes/a.txt", "stages": [{"transform": "text", "settings": {}}]}"#,
+        role: Role::Operator,
+        effect: Effect::Reads,
+        rest: Rest::At(Verb::Post, "/jobs/{job}/documents/{document}/try"),
+        words: Words::Are("pipeline try"),
+        tool: false,
+        problems: &[
+            Code::NoSuchJob,
+            Code::NoSuchDocument,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Settings,
+            Code::Connector,
+            Code::Stopped,
+        ],
+    },
+    run: try_stages,
+};
+
+/// Asks to try stages on a document.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TryStages {
+    /// Name of the job.
+    pub job: String,
+    /// Name of the document below the root, its path, or its URI.
+    pub document: String,
+    /// Where the name leads as a path on this machine, for its owner alone.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Stages to try instead of those of the job.
+    #[serde(default)]
+    pub stages: Option<Vec<StageSettings>>,
+}
+
+/// What stages made of a document.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TriedStages {
+    /// Name of the job.
+    pub job: String,
+    /// Name of the document there.
+    pub document: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// What each made of it, as far as they came.
+    pub stages: Vec<TriedStage>,
+    /// The stage that failed.
+    pub failed: Option<FailedStage>,
+    /// Who may see it.
+    pub access: TriedAccess,
+    /// As the source gave it; none for what is in a document.
+    #[serde(skip)]
+    pub arrived: Option<Seen>,
+}
+
+/// What one stage made of a document.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TriedStage {
+    /// Kind of the stage.
+    pub transform: String,
+    /// What has become of the document.
+    pub verdict: Verdict,
+    /// Why it was left out, or could not be read.
+    pub reason: Option<Why>,
+    /// As it was before the stage.
+    pub before: Option<Seen>,
+    /// As it is after it.
+    pub after: Option<Seen>,
+}
+
+/// What has become of a document after a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing of that name was found so far.
+    Absent,
+    /// This stage found it.
+    Found,
+    /// It was passed on.
+    Pass,
+    /// Only what is in it is left.
+    PartsOnly,
+    /// It was declined.
+    Decline,
+    /// It could not be read.
+    Unreadable,
+}
+
+/// Stable word and sentence.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Why {
+    /// The word.
+    pub code: String,
+    /// The sentence.
+    pub message: String,
+}
+
+/// The stage that failed, and why.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FailedStage {
+    /// Kind of the stage; none when the content could not be read to its end behind the last one.
+    pub transform: Option<String>,
+    /// Stable word.
+    pub code: String,
+    /// Sentence for a person.
+    pub message: String,
+}
+
+/// Who may see a document.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TriedAccess {
+    /// As the source says.
+    #[schemars(schema_with = "schema::object")]
+    pub source: Acl,
+    /// As the stages leave it.
+    #[schemars(schema_with = "schema::object")]
+    pub given: Acl,
+}
+
+/// A document between two stages.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Seen {
+    /// Its record.
+    #[serde(flatten)]
+    pub record: RecordSeen,
+    /// What was found in it, as far as it is shown.
+    pub parts: Vec<SeenPart>,
+    /// How many there are.
+    pub parts_count: usize,
+    /// Not all that is in it could be found.
+    pub parts_incomplete: bool,
+}
+
+/// A record without its text; times are milliseconds since 1970 UTC.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RecordSeen {
+    /// Title; empty when there is none.
+    pub title: String,
+    /// Path as shown to people.
+    pub path: String,
+    /// Media type.
+    pub media_type: Option<String>,
+    /// Language of the text.
+    pub language: Option<String>,
+    /// Author or owner.
+    pub author: Option<String>,
+    /// Size of the original, bytes.
+    pub size: Option<u64>,
+    /// Last change.
+    pub modified: Option<i64>,
+    /// When it was made.
+    pub created: Option<i64>,
+    /// Everything else, by name.
+    pub fields: BTreeMap<String, Vec<String>>,
+    /// Length of its text; none when there is none.
+    pub characters: Option<usize>,
+    /// First words of its text, in one line.
+    pub beginning: Option<String>,
+}
+
+/// Something in a document.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SeenPart {
+    /// It was read.
+    Read {
+        /// Its record.
+        #[serde(flatten)]
+        record: Box<RecordSeen>,
+        /// Its name inside the document.
+        name: String,
+    },
+    /// It was not.
+    Unread {
+        /// Its name inside the document.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+fn try_stages(context: &Context<'_>, caller: &Caller<'_>, request: TryStages) -> Result<TriedStages> {
+    if let Some(stages) = &request.stages {
+        super::check(&context.registry, stages).map_err(|why| Problem::new(Code::Definition, why))?;
+    }
+    let reader = context.existing()?;
+    let job = named(&reader, &request.job)?;
+    let kind = repository_kind(&reader, &job)?;
+    let engine = context.engine(reader, None, &journals(&job.definition));
+    let stages: Vec<Stage> = match request.stages {
+        Some(given) => given.into_iter().map(Stage::from).collect(),
+        None => job.definition.stages.clone(),
+    };
+    let typed = (request.document, request.path);
+    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
+    let trial = engine.try_stages(&job, &kind, &stages, &lookup.text)?;
+    Ok(tried(job.name, &stages, trial))
+}
+
+fn tried(job: String, stages: &[Stage], trial: Trial) -> TriedStages {
+    let failed = trial.fault.map(|Reason { code, message }| {
+        let transform = stages.get(trial.steps.len()).map(|stage| stage.transform.clone());
+        FailedStage { transform, code, message }
+    });
+    let arrived = trial.arrived.map(Seen::from);
+    let mut before = arrived.clone();
+    let mut tried = Vec::new();
+    for step in trial.steps {
+        let after = step.seen.map(Seen::from);
+        let (verdict, reason) = match step.fate {
+            Fate::Absent => (Verdict::Absent, None),
+            Fate::Found => (Verdict::Found, None),
+            Fate::Passed => (Verdict::Pass, None),
+            Fate::PartsOnly => (Verdict::PartsOnly, None),
+            Fate::Declined(reason) => (Verdict::Decline, Some(reason)),
+            Fate::Unreadable(reason) => (Verdict::Unreadable, Some(reason)),
+        };
+        let reason = reason.map(|Reason { code, message }| Why { code, message });
+        tried.push(TriedStage {
+            transform: step.transform,
+            verdict,
+            reason,
+            before: std::mem::replace(&mut before, after.clone()),
+            after,
+        });
+    }
+    let [source, given] = trial.access;
+    let access = TriedAccess { source, given };
+    TriedStages { job, document: trial.document, uri: trial.uri, stages: tried, failed, access, arrived }
+}
+
+impl From<trial::Seen> for Seen {
+    fn from(seen: trial::Seen) -> Seen {
+        let parts = seen.parts.into_iter().map(|part| match part.found {
+            Ok((record, text)) => {
+                SeenPart::Read { record: Box::new(record_seen(record, text)), name: part.name }
+            }
+            Err(reason) => SeenPart::Unread { name: part.name, reason: reason.message },
+        });
+        Seen {
+            parts: parts.collect(),
+            record: record_seen(seen.record, seen.text),
+            parts_count: seen.parts_count,
+            parts_incomplete: seen.incomplete,
+        }
+    }
+}
+
+fn record_seen(record: Record, text: Option<SeenText>) -> RecordSeen {
+    let (characters, beginning) = text.map(|text| (text.characters, text.beginning)).unzip();
+    RecordSeen {
+        title: record.title,
+        path: record.path,
+        media_type: record.media_type,
+        language: record.language,
+        author: record.author,
+        size: record.size,
+        modified: record.modified,
+        created: record.created,
+        fields: record.fields,
+        characters,
+        beginning,
+    }
+}

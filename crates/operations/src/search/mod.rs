@@ -1,0 +1,369 @@
+//! Search: the built-in index, as whoever asks.
+
+mod opened;
+
+use std::sync::Arc;
+
+use ingather_contract::search::{self as contract, Sort, Zone};
+use ingather_model::access::Tokens;
+use ingather_store::jobs::{self, Job};
+use ingather_store::{Reader, runs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::{self, INDEX};
+use crate::context::{Caller, Context};
+use crate::in_words;
+use crate::jobs::{Resends, resends};
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::{Code, Result};
+
+/// Finds documents, as the user who asks.
+pub static SEARCH: Answering<Search, Found> = Answering {
+    operation: Operation {
+        name: "search",
+        summary: "Finds documents, as the user who asks; an administrator may ask as others, or see everything.",
+        request: Shape::read::<Search>("Search"),
+        item: None,
+        answer: Shape::written::<Found>("Found"),
+        example: r#"{"query": "annual report", "limit": 10, "sort": "modified"}"#,
+        role: Role::Searcher,
+        effect: Effect::Reads,
+        rest: Rest::At(Verb::Get, "/search"),
+        words: Words::Are("search"),
+        tool: true,
+        problems: &[Code::Query, Code::NoSuchUser, Code::Settings, Code::Connector],
+    },
+    run: search,
+};
+
+/// Asks what there is.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// What to find; `*` finds everything.
+    pub query: String,
+    /// As this local user, name or number, and not as whoever asks.
+    #[serde(default, rename = "as")]
+    pub user: Option<String>,
+    /// Unfiltered.
+    #[serde(default)]
+    pub all: bool,
+    /// Hits at most.
+    pub limit: u32,
+    /// Hits to leave out at the beginning.
+    #[serde(default)]
+    pub offset: u32,
+    /// Order: `score`, or a field with `+` for the smallest first or `-` for the largest.
+    #[serde(default)]
+    pub sort: Option<String>,
+    /// Also count hits by media type and by job.
+    #[serde(default)]
+    pub facets: bool,
+    /// Also tell what each word adds to the score of a hit.
+    #[serde(default)]
+    pub explain: bool,
+    /// Of hits with the same text, only the best.
+    #[serde(default)]
+    pub folds: bool,
+    /// Also tell what may be missing from the answer.
+    #[serde(default)]
+    pub advise: bool,
+}
+
+/// What was found; where lines are wanted, one for each hit, behind one for the summary when facets were asked for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Found {
+    /// What is said of all hits.
+    pub summary: FoundSummary,
+    /// The page that was asked for.
+    pub hits: Vec<Hit>,
+    /// The query that searches for exactly what was typed, when a word was corrected.
+    #[serde(skip)]
+    pub literal: Option<String>,
+    /// Jobs that have not been read to their end yet, a sentence each: nothing found does not mean that there is nothing.
+    #[serde(skip)]
+    pub unfinished: Vec<String>,
+    /// What jobs have to send again.
+    #[serde(skip)]
+    pub resends: Vec<Resends>,
+}
+
+/// What is said of all hits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FoundSummary {
+    /// How many entries match and may be seen.
+    pub total: usize,
+    /// How many of them have all words.
+    pub all_words: usize,
+    /// Hits that were left out at the beginning.
+    pub offset: u32,
+    /// Hits on this page.
+    pub hits: usize,
+    /// Counts of all that match, when asked for.
+    pub facets: Option<Facets>,
+    /// How the query was understood, where that may surprise; a sentence each.
+    pub notes: Vec<String>,
+    /// Words that nothing has, and what was searched instead.
+    pub corrections: Vec<Correction>,
+}
+
+/// Counts of all that match, largest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Facets {
+    /// By media type; entries without one are under the empty text.
+    pub types: Vec<Facet>,
+    /// By name of the job.
+    pub jobs: Vec<Facet>,
+}
+
+/// One value and how many entries have it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Facet {
+    /// The value.
+    pub value: String,
+    /// Entries.
+    pub count: usize,
+}
+
+/// A word that was replaced.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Correction {
+    /// As it was asked for.
+    pub typed: String,
+    /// What was searched instead.
+    pub used: String,
+}
+
+/// One entry that matches.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Hit {
+    /// Name of the job that sent it.
+    pub job: String,
+    /// Name of the document there.
+    pub document: String,
+    /// Name of the component; empty for the document itself.
+    pub component: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// Title, or the file name when it has none.
+    pub title: String,
+    /// How well it matches.
+    pub score: f32,
+    /// A piece of its text around what matched.
+    pub snippet: String,
+    /// Path below the source's root.
+    pub path: String,
+    /// Media type.
+    pub media_type: Option<String>,
+    /// Language of its text.
+    pub language: Option<String>,
+    /// Author.
+    pub author: Option<String>,
+    /// Last change, milliseconds since 1970 UTC.
+    pub modified: Option<i64>,
+    /// Size, bytes.
+    pub size: Option<u64>,
+    /// What matched in the snippet: first byte, and the one behind the last.
+    pub highlights: Vec<[usize; 2]>,
+    /// Whether it has all words.
+    pub all_words: bool,
+    /// How many others with the same text the user may see.
+    pub copies: usize,
+    /// The hit before it that has the same text.
+    pub copy_of: Option<String>,
+    /// What each word adds to the score, when asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explanation: Vec<WordScore>,
+}
+
+/// What one word adds to a score.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WordScore {
+    /// The word, folded.
+    pub word: String,
+    /// How often the query has it.
+    pub times: u32,
+    /// Entries with it, of those that the user may see.
+    pub entries: u64,
+    /// Entries that the user may see.
+    pub of: u64,
+    /// How often this entry has it.
+    pub occurrences: Occurrences,
+    /// What it adds.
+    pub score: f32,
+}
+
+/// How often an entry has a word.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Occurrences {
+    /// In its title.
+    pub title: u32,
+    /// In its text.
+    pub text: u32,
+    /// In its name.
+    pub name: u32,
+}
+
+fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result<Found> {
+    if request.all || request.user.is_some() {
+        caller.needs(Role::Admin, "a search that is not one's own")?;
+    }
+    let reader = context.existing()?;
+    let sort = request.sort.as_deref().map(Sort::read).transpose()?;
+    let (index, access_filter) = opened::open(context, &reader, tokens(context, caller, &request)?.as_ref())?;
+    let jobs = reader.read(jobs::list)?;
+    let names: Vec<(i64, String)> = jobs.iter().map(|job| (job.id.0, job.name.clone())).collect();
+    let found = index.search(&contract::SearchRequest {
+        query: &request.query,
+        access_filter: Arc::new(access_filter),
+        limit: request.limit as usize,
+        offset: request.offset as usize,
+        sort: sort.flatten(),
+        facets: request.facets,
+        explain: request.explain,
+        folds: request.folds,
+        zone: zone(context.now()),
+        jobs: &names,
+    })?;
+    let mut answer = answer(&request, &jobs, found);
+    if request.advise {
+        answer.unfinished = unfinished(context, &reader)?;
+        answer.resends = resends(&reader, None)?;
+    }
+    Ok(answer)
+}
+
+/// Tokens of the user whose search this is; none for one that is not filtered.
+fn tokens(context: &Context<'_>, caller: &Caller<'_>, request: &Search) -> Result<Option<Tokens>> {
+    Ok(match &request.user {
+        _ if request.all => None,
+        None => Some((caller.tokens)()?),
+        Some(user) => Some(access::tokens_of(context, user)?),
+    })
+}
+
+/// Jobs of the index that have not been read to their end yet.
+fn unfinished(context: &Context<'_>, reader: &Reader) -> Result<Vec<String>> {
+    let (jobs, unfinished) = reader.read(|sql| Ok((jobs::list(sql)?, runs::unfinished(sql)?)))?;
+    let searched = |job: &&Job| job.definition.outputs.iter().any(|output| output == INDEX);
+    let is_unfinished = |job: &&Job| job.run == 0 || unfinished.contains(&job.id);
+    let next = |job: &Job| match context.host.holder() {
+        Some(_) => "it goes on now".to_owned(),
+        None => format!("`ingather sync` of {} goes on", job.root),
+    };
+    let told = jobs.iter().filter(searched).filter(is_unfinished).map(|job| {
+        format!(
+            "job {}: no run of it has ended yet, so that not everything of it can be found; {}",
+            job.name,
+            next(job)
+        )
+    });
+    Ok(told.collect())
+}
+
+fn answer(request: &Search, jobs: &[Job], found: contract::SearchResults) -> Found {
+    let job_name = |id: i64| {
+        jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str()).to_owned()
+    };
+    let literal = found.literal(&request.query);
+    let facets = found.facets.map(|facets| Facets {
+        types: facets
+            .media_types
+            .into_iter()
+            .map(|facet| Facet { value: facet.value, count: facet.count })
+            .collect(),
+        jobs: facets
+            .jobs
+            .into_iter()
+            .map(|facet| Facet { value: job_name(facet.value), count: facet.count })
+            .collect(),
+    });
+    let corrections = found.corrections.into_iter();
+    Found {
+        summary: FoundSummary {
+            total: found.total,
+            all_words: found.complete,
+            offset: request.offset,
+            hits: found.hits.len(),
+            facets,
+            notes: found.notes,
+            corrections: corrections.map(|one| Correction { typed: one.typed, used: one.used }).collect(),
+        },
+        hits: found.hits.into_iter().map(Hit::from).collect(),
+        literal,
+        unfinished: Vec::new(),
+        resends: Vec::new(),
+    }
+}
+
+impl From<contract::Hit> for Hit {
+    fn from(hit: contract::Hit) -> Hit {
+        Hit {
+            job: hit.job_name,
+            document: hit.document,
+            component: hit.component,
+            uri: hit.uri,
+            title: hit.title,
+            score: hit.score,
+            snippet: hit.snippet.text,
+            path: hit.path,
+            media_type: hit.media_type,
+            language: hit.language,
+            author: hit.author,
+            modified: hit.modified,
+            size: hit.size,
+            highlights: hit.snippet.highlights.iter().map(|range| [range.start, range.end]).collect(),
+            all_words: hit.has_all_words,
+            copies: hit.copies,
+            copy_of: hit.copy_of,
+            explanation: hit.explanation.into_iter().map(WordScore::from).collect(),
+        }
+    }
+}
+
+impl From<contract::WordScore> for WordScore {
+    fn from(word: contract::WordScore) -> WordScore {
+        let [title, text, name] = word.occurrences;
+        WordScore {
+            word: word.word,
+            times: word.times,
+            entries: word.entries,
+            of: word.of,
+            occurrences: Occurrences { title, text, name },
+            score: word.score,
+        }
+    }
+}
+
+/// The zone of this machine, in which dates are asked.
+fn zone(now: i64) -> Zone {
+    Zone { now: in_words::wall(now).unwrap_or(now), to_utc: |wall| in_words::utc(wall).unwrap_or(wall) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::tests::asked;
+
+    #[test]
+    fn only_an_administrator_searches_as_somebody_else() {
+        let own = || serde_json::json!({"query": "a", "limit": 1});
+        let ask = |role: Role, request: serde_json::Value| {
+            let request: Search = serde_json::from_value(request).unwrap();
+            asked(&[role], |context, caller| SEARCH.call(context, caller, request))
+        };
+        let others =
+            [("as", "ann".into()), ("all", true.into())].map(|(name, value): (_, serde_json::Value)| {
+                let mut request = own();
+                request[name] = value;
+                request
+            });
+        assert_eq!(ask(Role::Searcher, own()), Some(Code::NothingYet));
+        for request in others {
+            assert_eq!(ask(Role::Searcher, request.clone()), Some(Code::Forbidden), "{request}");
+            assert_eq!(ask(Role::Operator, request.clone()), Some(Code::Forbidden), "{request}");
+            assert_eq!(ask(Role::Admin, request.clone()), Some(Code::NothingYet), "{request}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The index, opened in step with the inventory, and what one user may see of it.
+
+use ingather_contract::access_filter::AccessFilter;
+use ingather_contract::output::{OutputContext, Search};
+use ingather_engine::access_filter;
+use ingather_engine::outputs::{Misfit, misfit};
+use ingather_model::access::Tokens;
+use ingather_store::Reader;
+use ingather_store::connections::{self, Role};
+
+use crate::access::INDEX;
+use crate::context::Context;
+use crate::problem::{Problem, Result};
+
+/// Times that an index is opened again because the inventory knows a later commit.
+const ATTEMPTS_MAX: usize = 5;
+
+/// The index, and what the user may see of it: none of `tokens` is everything, an empty set is nothing.
+///
+/// The index is opened first. One read then tells what was confirmed of it and who may see what: an index that is older than
+/// that read would show an earlier text to those for whom a later one was meant (design 4.20).
+pub(super) fn open(
+    context: &Context<'_>,
+    reader: &Reader,
+    tokens: Option<&Tokens>,
+) -> Result<(Box<dyn Search>, AccessFilter)> {
+    let data = context.host.data();
+    let older = |why: &str| {
+        Problem::unable(format!(
+            "the search index in {} {why}; `ingather sync` of a job that uses it fills it again",
+            data.display()
+        ))
+    };
+    let open = context
+        .registry
+        .output(INDEX)
+        .and_then(|kind| kind.search)
+        .ok_or_else(|| Problem::unable("this program was built without the search index"))?;
+    let place = OutputContext { data: data.to_owned(), store: reader.id().to_owned(), session: 0 };
+    for _ in 0..ATTEMPTS_MAX {
+        let opened = open(&place)?;
+        let (output, access_filter) = reader.read(|sql| {
+            let output = connections::find(sql, Role::Output, INDEX)?;
+            let access_filter = match tokens {
+                None => Some(AccessFilter::All),
+                Some(tokens) => {
+                    access_filter::for_tokens_in(sql, output.as_ref().map(|output| output.id), tokens)?
+                }
+            };
+            Ok((output, access_filter))
+        })?;
+        let known = output.as_ref().filter(|output| output.identity.is_some());
+        let Some(opened) = opened else {
+            return Err(match known {
+                Some(_) => older("is not there any more"),
+                None => Problem::unable(format!(
+                    "there is no index in {} yet; `ingather sync FOLDER` makes one",
+                    data.display()
+                )),
+            });
+        };
+        let stands = opened.generation();
+        let misfit = match &output {
+            Some(output) => misfit(output, &stands),
+            None => (stands.seq > 0).then_some(Misfit::Newer),
+        };
+        match misfit {
+            None => return Ok((opened, access_filter.ok_or_else(access_filter::too_many)?)),
+            Some(Misfit::Newer) => return Err(older("knows changes that the inventory does not")),
+            // The inventory may have gone on since the index was opened.
+            Some(Misfit::Replaced | Misfit::Older | Misfit::Parted) => {}
+        }
+    }
+    Err(older("is not the one that the inventory speaks of, or of an earlier day"))
+}
