@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Why { user, document } => why::why(&global, &user, &document),
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
-        Command::Verify { output, repair, limit } => verify::run(&global, output.as_deref(), repair, limit),
+        Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
         Command::Backup { file } => backup::backup(&global, &file),
         Command::Restore { file } => backup::restore(&global, &file),
         Command::Export => export::run(&global),

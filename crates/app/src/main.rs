@@ -6,9 +6,9 @@ mod commands;
 mod data;
 mod exit;
 mod interrupt;
+mod readers;
 mod selftest;
 mod show;
-mod system_checks;
 mod wiring;
 
 use clap::Parser;

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_contract::call::{Call, Cancel, Clock};
-use ingather_engine::Engine;
 use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
-pub(crate) use ingather_operations::context::journals;
 use ingather_operations::operation::Role;
+use ingather_operations::system::Look;
 use ingather_operations::{Caller, Context, Host, Writing};
 use ingather_store::Reader;
 
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{Failure, Result};
-use crate::{interrupt, show};
+use crate::{interrupt, readers, show};
 
 /// The machine's clock.
 pub(crate) struct SystemClock;
@@ -73,7 +72,7 @@ pub(crate) fn warn_of_loose_readers(global: &Global) {
 }
 
 /// Says how files are read. Without a path of its own this program reads plain text only.
-fn readers(global: &Global, threads: usize) {
+fn prepare_readers(global: &Global, threads: usize) {
     if let Ok(recognizer) = Recognizer::of_this_program(!global.require_sandbox) {
         ingather_connectors::read_pictures_with(recognizer);
     }
@@ -161,22 +160,18 @@ impl Host for Program<'_> {
     }
 
     fn read_files(&self) {
-        readers(self.global, self.threads());
+        prepare_readers(self.global, self.threads());
+    }
+
+    fn own_files(&self) -> Vec<(String, String)> {
+        self.data.as_ref().map(DataDirectory::own_files).unwrap_or_default()
+    }
+
+    fn check_readers(&self) -> Look {
+        readers::check()
     }
 
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any> {
         Box::new(show::progress::Watch::start(self.global, progress))
     }
-}
-
-/// An engine over a data directory; `writing` gives it the right to write.
-pub(crate) fn engine(
-    global: &Global,
-    data: &DataDirectory,
-    reader: Reader,
-    writing: Option<&Writing>,
-    own_files: &[String],
-) -> Engine {
-    let program = Program { global, data: Some(data.clone()) };
-    program.context().engine(reader, writing, own_files)
 }

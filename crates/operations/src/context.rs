@@ -17,6 +17,7 @@ use ingather_store::{Durability, Reader, Store};
 
 use crate::operation::Role;
 use crate::problem::{Code, Problem, Result};
+use crate::system::Look;
 
 /// The program around the operations. A command opens and locks for each of them; a service does so once.
 pub trait Host {
@@ -61,6 +62,12 @@ pub trait Host {
 
     /// Makes ready what reads files; asked before a source may be read.
     fn read_files(&self);
+
+    /// What is wrong with the program's own files in the data directory, and what to do about each.
+    fn own_files(&self) -> Vec<(String, String)>;
+
+    /// Whether the processes that read files can be started, and what holds them.
+    fn check_readers(&self) -> Look;
 
     /// Shows how far something has come, until the answer is dropped.
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
@@ -232,6 +239,12 @@ pub(crate) mod tests {
             1
         }
         fn read_files(&self) {}
+        fn own_files(&self) -> Vec<(String, String)> {
+            Vec::new()
+        }
+        fn check_readers(&self) -> Look {
+            Look::good("readers", "there are none")
+        }
         fn watch(&self, _: Arc<Progress>) -> Box<dyn Any> {
             Box::new(())
         }

@@ -11,6 +11,7 @@
 pub mod access;
 pub mod connections;
 pub mod context;
+pub mod declaration;
 pub mod documents;
 pub mod in_words;
 pub mod jobs;
@@ -19,7 +20,9 @@ pub mod pipeline;
 pub mod problem;
 pub mod search;
 pub mod secrets;
+pub mod system;
 pub mod table;
+pub mod verify;
 
 pub use context::{Caller, Context, Host, Writing};
 pub use problem::{Code, Problem, Result};

@@ -2,7 +2,7 @@
 
 use crate::operation::{Effect, Operation, Rest, Words};
 use crate::problem::{ALWAYS, Code, ROWS};
-use crate::{access, documents, jobs, pipeline, search};
+use crate::{access, declaration, documents, jobs, pipeline, search, system, verify};
 
 /// Every operation, by noun.
 pub static OPERATIONS: &[&Operation] = &[
@@ -20,6 +20,9 @@ pub static OPERATIONS: &[&Operation] = &[
     &search::SEARCH.operation,
     &access::TOKENS.operation,
     &access::WHY.operation,
+    &verify::VERIFY.operation,
+    &system::DOCTOR.operation,
+    &declaration::EXPORT.operation,
 ];
 
 /// Commands that are no operations, each with the reason.
@@ -28,11 +31,8 @@ pub const COMMANDS_WITHOUT: &[(&str, &str)] = &[
     ("extract-worker", "it is a part of this program, not a question"),
     ("picture-worker", "it is a part of this program, not a question"),
     ("selftest kill", "it tries the program itself, in a folder of its own"),
-    ("doctor", "not moved yet"),
-    ("verify", "not moved yet"),
     ("backup", "not moved yet"),
     ("restore", "not moved yet"),
-    ("export", "not moved yet"),
     ("journal snapshot", "not moved yet"),
     ("extract", "not moved yet"),
 ];

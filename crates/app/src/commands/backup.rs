@@ -8,7 +8,6 @@ use ingather_model::fault::Fault;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, leases};
 
-use super::export;
 use crate::archive::{self, Manifest};
 use crate::arguments::Global;
 use crate::data::DataDirectory;
@@ -94,9 +93,14 @@ fn fill(reader: &Reader, data: &DataDirectory, folder: &Path) -> Result<Option<G
         false => ingather_index::snapshot(&data.path, &folder.join(INDEX))?,
     };
     let settings = folder.join("settings.json");
-    std::fs::write(&settings, export::declaration(reader)?)
-        .map_err(|error| archive::failed(&settings, &error))?;
+    std::fs::write(&settings, settings_of(reader)?).map_err(|error| archive::failed(&settings, &error))?;
     Ok(index)
+}
+
+/// The settings as `ingather export` writes them.
+fn settings_of(reader: &Reader) -> Result<String> {
+    let declaration = ingather_operations::declaration::declaration(reader)?;
+    Ok(serde_json::to_string_pretty(&declaration).unwrap_or_default())
 }
 
 /// Copies store and index so that the delivery log speaks of this very index: neither has lost or knows what the other does not.

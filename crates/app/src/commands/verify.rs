@@ -1,182 +1,60 @@
 //! `ingather verify`: what outputs really hold, beside what the inventory says.
 
-use std::sync::Arc;
-
-use ingather_engine::inspect::verify::{Difference, Verified};
-use ingather_engine::progress::Progress;
-use ingather_engine::{Engine, Mode, Options};
-use ingather_model::job::RunKind;
-use ingather_operations::Writing;
-use ingather_store::connections::{self, Connection, Role};
-use ingather_store::{Reader, jobs};
-use serde_json::json;
+use ingather_operations::verify::{OutputDifference, VERIFY, VerifiedOutput, VerifyItem, VerifyOutputs};
 
 use crate::arguments::Global;
-use crate::data::DataDirectory;
-use crate::exit::{self, Failure, Result};
-use crate::{interrupt, show, wiring};
-use ingather_operations::jobs::repository_kind;
+use crate::exit::{self, Result};
+use crate::wiring::{Program, caller};
+use crate::{interrupt, show};
 
-pub(crate) fn run(global: &Global, output: Option<&str>, repair: bool, limit: u32) -> Result<u8> {
-    let data = DataDirectory::of(global)?;
-    let reader = data.existing()?;
-    let chosen = chosen(&reader, output)?;
-    // Who only looks needs no right to write, and is not in a writer's way.
-    let writing = if repair { Some(data.write("verify", wiring::now())?) } else { None };
-    let engine = wiring::engine(global, &data, reader, writing.as_ref(), &[]);
-    let mut differs = false;
-    for connection in &chosen {
-        let good = one(global, &data, writing.as_ref(), &engine, connection, limit);
-        if interrupt::cancel().cancelled() {
-            show::stderr("stopped; nothing more was looked at");
-            return Ok(interrupt::code());
-        }
-        differs |= !good?;
-    }
-    Ok(if differs { exit::TROUBLED } else { exit::DONE })
-}
-
-fn can_list(connection: &Connection) -> bool {
-    ingather_connectors::ALL.output(&connection.kind).is_some_and(|kind| kind.look.is_some())
-}
-
-/// The outputs to look at; those that cannot list are told.
-fn chosen(reader: &Reader, output: Option<&str>) -> Result<Vec<Connection>> {
-    let names: Vec<String> = reader
-        .read(connections::list)?
-        .into_iter()
-        .filter(|connection| connection.role == Role::Output)
-        .map(|connection| connection.name)
-        .collect();
-    let mut found = Vec::new();
-    for name in names.iter().filter(|name| output.is_none_or(|output| output == *name)) {
-        found.extend(reader.read(|sql| connections::find(sql, Role::Output, name))?);
-    }
-    match output {
-        Some(output) if found.is_empty() => Err(Failure::usage(format!(
-            "there is no output `{output}`; there is {}",
-            if names.is_empty() { "none yet".to_owned() } else { names.join(", ") }
-        ))),
-        Some(output) if !can_list(&found[0]) => {
-            Err(Failure::usage(format!("output {output} is append-only and cannot be verified")))
-        }
-        _ => {
-            for connection in found.iter().filter(|connection| !can_list(connection)) {
-                show::stderr(&format!(
-                    "{}: is append-only and cannot be verified; it is left out",
-                    connection.name
-                ));
-            }
-            found.retain(can_list);
-            Ok(found)
-        }
-    }
-}
-
-/// Looks at one output; whether it agrees with the delivery log, or was made to.
-fn one(
-    global: &Global,
-    data: &DataDirectory,
-    writing: Option<&Writing>,
-    engine: &Engine,
-    connection: &Connection,
-    limit: u32,
-) -> Result<bool> {
+pub(crate) fn run(global: &Global, output: Option<String>, repair: bool, limit: u32) -> Result<u8> {
+    let program = Program::of(global)?;
+    let limit = u64::from(limit);
     let mut told = 0;
-    let mut tell = |difference: &Difference| {
-        if global.json {
-            json_line(&connection.name, difference);
-        } else if told < limit {
-            tell_one(difference);
+    let request = VerifyOutputs { output, repair };
+    let end = VERIFY.call(&program.context(), &caller(), request, &mut |item| match item {
+        VerifyItem::Notice(said) => show::stderr(&said.notice),
+        VerifyItem::Difference(difference) => {
+            if global.json {
+                show::answer(&difference);
+            } else if told < limit {
+                tell_one(&difference);
+            }
+            told += 1;
         }
-        told = told.saturating_add(1);
+        VerifyItem::Compared(compared) => {
+            told = 0;
+            if !global.json && limit < compared.differences {
+                let more = show::number(compared.differences - limit);
+                show::line(&format!("  … and {more} more; a larger --limit or --json names them"));
+            }
+        }
+        VerifyItem::Output(found) if global.json => show::answer(&found),
+        VerifyItem::Output(found) => summary(global, &found, repair),
+    })?;
+    if end.stopped {
+        show::stderr("stopped; nothing more was looked at");
+        return Ok(interrupt::code());
+    }
+    Ok(if end.agrees { exit::DONE } else { exit::TROUBLED })
+}
+
+fn tell_one(difference: &OutputDifference) {
+    let of = match (&difference.job, &difference.document) {
+        (Some(job), Some(name)) => format!("  (job {job}: {name})"),
+        _ => String::new(),
     };
-    let found = engine.verify(connection, writing.is_some(), &mut tell)?;
-    let differences = found.missing + found.stale + found.orphaned + found.foreign;
-    if !global.json && u64::from(limit) < differences {
-        let more = show::number(differences - u64::from(limit));
-        show::line(&format!("  … and {more} more; a larger --limit or --json names them"));
-    }
-    let mut sent = true;
-    for id in &found.to_send {
-        sent &= writing.is_none_or(|writing| {
-            send(global, data, writing, *id).unwrap_or_else(|failure| {
-                show::stderr(&format!("ingather: {failure}"));
-                false
-            })
-        });
-    }
-    summary(global, &connection.name, &found, writing.is_some(), sent);
-    Ok(if writing.is_some() { sent && found.foreign == 0 && found.left_over == 0 } else { found.agrees() })
+    show::line(&format!("  {:<9} {}{of}", difference.difference.as_str(), difference.id));
 }
 
-/// Sends what a job has to send again; whether all of it was sent.
-fn send(
-    global: &Global,
-    data: &DataDirectory,
-    writing: &Writing,
-    id: ingather_model::ids::JobId,
-) -> Result<bool> {
-    let reader = writing.store.reader();
-    let Some(job) = reader.read(|sql| jobs::get(sql, id))? else { return Ok(true) };
-    let kind = repository_kind(reader, &job)?;
-    let engine =
-        wiring::engine(global, data, reader.clone(), Some(writing), &wiring::journals(&job.definition));
-    let options = Options {
-        kind: RunKind::Minimal,
-        mode: Mode::Write,
-        guard_off: false,
-        accepts_devices: false,
-        rereads: false,
-    };
-    let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
-    let waits = reader.read(|sql| ingather_store::queue::waiting(sql, job.id))?.len();
-    if waits > 0 {
-        show::stderr(&format!(
-            "job {}: {} {} still to be sent again; `ingather sync` of {} goes on",
-            job.name,
-            show::counted(waits as u64, "document"),
-            show::are(waits as u64),
-            job.root
-        ));
-    }
-    Ok(waits == 0 && report.error.is_none())
-}
-
-fn json_line(output: &str, difference: &Difference) {
-    let (job, document) = difference.document.clone().unzip();
-    let line = json!({
-        "output": output, "difference": difference.kind.word(), "id": difference.id, "job": job, "document": document,
-    });
-    show::json(&line);
-}
-
-fn tell_one(difference: &Difference) {
-    let of = match &difference.document {
-        Some((job, name)) => format!("  (job {job}: {name})"),
-        None => String::new(),
-    };
-    show::line(&format!("  {:<9} {}{of}", difference.kind.word(), difference.id));
-}
-
-fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: bool) {
-    if global.json {
-        let line = json!({
-            "output": output, "entries": found.entries, "deliveries": found.deliveries, "missing": found.missing,
-            "stale": found.stale, "orphaned": found.orphaned, "foreign": found.foreign,
-            "on_their_way": found.on_their_way, "held_and_lost": found.held_and_lost, "mismatch": found.mismatch, "removed": found.removed,
-            "damage": found.damage, "made_anew": found.made_anew,
-            "repaired": repair && sent,
-        });
-        show::json(&line);
-        return;
-    }
+fn summary(global: &Global, found: &VerifiedOutput, repair: bool) {
+    let output = &found.output;
     let number = show::number;
     for damage in &found.damage {
         show::line(&format!("{output}: {damage}"));
     }
     if found.made_anew {
-        show::line(&match sent {
+        show::line(&match found.sent {
             true => format!("{output}: was made anew, and everything was sent again"),
             false => format!(
                 "{output}: was made anew; not everything could be sent again yet, `ingather sync` goes on"
@@ -214,7 +92,7 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
     let differences = found.missing + found.stale + found.orphaned;
     match (repair, differences, found.foreign) {
         (_, 0, 0) => {}
-        (true, ..) => tell_repaired(output, found, differences, sent),
+        (true, ..) => tell_repaired(found, differences),
         (false, 0, _) => show::stderr(
             "what is foreign was put there by somebody else; remove it there, if it is not wanted",
         ),
@@ -223,7 +101,7 @@ fn summary(global: &Global, output: &str, found: &Verified, repair: bool, sent: 
 }
 
 /// What the inventory does not expect in the output for now.
-fn tell_not_compared(found: &Verified) {
+fn tell_not_compared(found: &VerifiedOutput) {
     if found.on_their_way > 0 {
         show::stderr(&format!(
             "{} {} on the way or refused, and not compared; the next run decides",
@@ -241,10 +119,11 @@ fn tell_not_compared(found: &Verified) {
     }
 }
 
-fn tell_repaired(output: &str, found: &Verified, differences: u64, sent: bool) {
+fn tell_repaired(found: &VerifiedOutput, differences: u64) {
+    let output = &found.output;
     let repaired = match differences {
         0 => None,
-        n if sent => Some(format!("{} repaired", show::number(n.saturating_sub(found.left_over)))),
+        n if found.sent => Some(format!("{} repaired", show::number(n.saturating_sub(found.left_over)))),
         // It is not found until then: what its entry named may mean other people by now.
         _ => Some("what differed was removed; not all of it could be sent again yet".to_owned()),
     };

@@ -27,7 +27,13 @@ pub static EXPLAIN: Answering<ExplainDocument, Explained> = Answering {
         rest: Rest::At(Verb::Get, "/jobs/{job}/documents/{document}/explain"),
         words: Words::Are("document explain"),
         tool: true,
-        problems: &[Code::NoSuchJob, Code::NoSuchConnector, Code::Definition, Code::Source],
+        problems: &[
+            Code::NoSuchJob,
+            Code::NoSuchDocument,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+        ],
     },
     run: explain,
 };

@@ -79,3 +79,32 @@ fn covers(job: &Job, path: &Path) -> bool {
     let root = names::unescape(&job.root).unwrap_or_else(|_| job.root.as_bytes().into());
     path.starts_with(Path::new(OsStr::from_bytes(&root)))
 }
+
+#[cfg(test)]
+mod tests {
+    use ingather_store::{Store, Target};
+
+    use super::*;
+    use crate::context::tests::asked;
+
+    #[test]
+    fn which_files_there_are_is_told_to_the_owner_of_the_machine_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        std::fs::write(&file, "a").unwrap();
+        let store = Store::open(&Target::Sqlite(folder.path().join("store.db"))).unwrap();
+        let told = |role: Role| {
+            let mut told = None;
+            asked(&[role], |context, caller| {
+                let engine = context.engine(store.reader().clone(), None, &[]);
+                let path = file.to_string_lossy().into_owned();
+                told = Lookup::of(&engine, &[], caller, ("a.txt".to_owned(), Some(path)))?.file(&[]);
+                Ok(())
+            });
+            told
+        };
+        assert!(told(Role::Admin).is_some_and(|told| told.contains("no job covers it")));
+        assert_eq!(told(Role::Operator), None);
+        assert_eq!(told(Role::TokenReader), None);
+    }
+}

@@ -60,3 +60,8 @@ pub(crate) fn visit_reason(_: &mut SchemaGenerator) -> Schema {
 pub(crate) fn failure_kind(_: &mut SchemaGenerator) -> Schema {
     words(FailureKind::WORDS)
 }
+
+/// Objects whose form is described elsewhere.
+pub(crate) fn objects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": { "type": "object" } })
+}

@@ -238,3 +238,40 @@ impl Wanted {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(definition: Definition, request: Value) -> Definition {
+        with_changes(definition, &serde_json::from_value(request).unwrap())
+    }
+
+    #[test]
+    fn what_a_request_leaves_out_stays_and_null_takes_a_setting_back() {
+        let request = serde_json::from_value(json!({"root": "/srv/share"})).unwrap();
+        let new = new_definition(None, &request).unwrap();
+        assert_eq!((new.name.as_str(), &new.outputs), ("share", &vec!["index".to_owned()]));
+        let set = changed(
+            new.clone(),
+            json!({"root": "/srv/share", "source": {"exclude": ["a"]}, "keep": "extracted", "compare_content": true}),
+        );
+        assert_eq!(set.source, json!({"root": "/srv/share", "exclude": ["a"]}));
+        assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
+        let back = json!({"root": "/srv/share", "source": {"exclude": null}, "keep": "nothing", "compare_content": false});
+        assert_eq!(changed(set, back), new);
+    }
+
+    #[test]
+    fn an_output_that_a_request_leaves_is_remembered_until_it_comes_back() {
+        let request = serde_json::from_value(json!({"root": "/srv/share"})).unwrap();
+        let new = new_definition(None, &request).unwrap();
+        let left = changed(new, json!({"root": "/srv/share", "outputs": ["null", "null"]}));
+        assert_eq!((left.outputs.join(","), left.retired.join(",")), ("null".to_owned(), "index".to_owned()));
+        let both = changed(left, json!({"root": "/srv/share", "outputs": ["null", "index"]}));
+        assert_eq!(
+            (both.outputs.join(","), both.retired.join(",")),
+            ("null,index".to_owned(), String::new())
+        );
+    }
+}

@@ -2,18 +2,20 @@
 
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps;
-use ingather_model::balance::Balance;
+use ingather_model::balance::{Balance, counted};
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
-use ingather_operations::jobs::sync::overlap_in_words;
 use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::runs::{self, Run};
 
 use super::Look;
-use crate::exit::Result;
-use crate::{show, wiring};
+use crate::context::Context;
+use crate::in_words::{are, time};
+use crate::jobs::resends_in_words;
+use crate::jobs::sync::overlap_in_words;
+use crate::problem::Result;
 
 /// Runs among which the last good one is looked for.
 const RUNS_MAX: usize = 1_000;
@@ -23,7 +25,12 @@ const OVERDUE_MS: i64 = 86_400_000;
 const BLIND_MAX: usize = 3;
 
 /// The source of a job, and how its last runs ended.
-pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Vec<Look>> {
+pub(super) fn of_job(
+    context: &Context<'_>,
+    engine: &Engine,
+    job: &Job,
+    holder: Option<&str>,
+) -> Result<Vec<Look>> {
     let mut looks = Vec::new();
     let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
     let kind = repository.map(|connection| connection.kind).unwrap_or_default();
@@ -31,7 +38,7 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
     let reached = repository
         .as_ref()
         .map_err(Clone::clone)
-        .and_then(|repository| repository.check(&wiring::call()).map_err(|fault| fault.to_string()));
+        .and_then(|repository| repository.check(&context.call()).map_err(|fault| fault.to_string()));
     looks.push(match reached {
         Ok(said) => Look::good("source", format!("job {}: {said}", job.name)),
         Err(error) => Look::bad(
@@ -58,7 +65,7 @@ pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result
     let last = engine.reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
     looks.push(last_run(job, &last, holder));
     if let Some(run) = last.first() {
-        looks.extend(what_waits_for_people(engine, job, run)?);
+        looks.extend(what_waits_for_people(engine, job, run, context.now())?);
     }
     looks.push(sent_again(engine, job, holder)?);
     for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
@@ -81,7 +88,7 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
         format!(
             "run {} was the last one that ended well, at {}",
             run.number,
-            show::time(run.ended_at.unwrap_or(run.started_at))
+            time(run.ended_at.unwrap_or(run.started_at))
         )
     });
     let advice = format!("`ingather sync` of {} goes on; `ingather job show {name}` tells more", job.root);
@@ -108,9 +115,8 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
 
 /// What no run can decide or mend: removals that are held, documents that failed, scopes that could not be read, and visits
 /// that are due while nothing works on them.
-fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Look>> {
+fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run, now: i64) -> Result<Vec<Look>> {
     let name = &job.name;
-    let now = wiring::now();
     let (failed, overdue, blind) = engine.reader.read(|sql| {
         let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
         Ok((failed, queue::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
@@ -129,12 +135,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             "held",
             held,
             "no removals are held",
-            format!(
-                "{} {} held by run {}",
-                show::counted(counts.held, "removal"),
-                show::are(counts.held),
-                run.number
-            ),
+            format!("{} {} held by run {}", counted(counts.held, "removal"), are(counts.held), run.number),
             format!(
                 "`ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries them out",
                 run.number
@@ -144,7 +145,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             "failed",
             failed > 0,
             "no document failed",
-            format!("{} failed", show::counted(failed, "document")),
+            format!("{} failed", counted(failed, "document")),
             format!("`ingather document list {name} --state failed` lists them with their reasons"),
         ),
         look(
@@ -153,7 +154,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             "everything could be read",
             format!(
                 "{} could not be read, such as {}",
-                show::counted(blind.len() as u64, "path"),
+                counted(blind.len() as u64, "path"),
                 scopes.join(", ")
             ),
             format!("what is known there is kept; `ingather job show {name}` tells why"),
@@ -164,9 +165,9 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
             "nothing is overdue",
             format!(
                 "{} {} due since {}, when it ran last",
-                show::counted(overdue, "document"),
-                show::are(overdue),
-                show::time(run.ended_at.unwrap_or(run.started_at))
+                counted(overdue, "document"),
+                are(overdue),
+                time(run.ended_at.unwrap_or(run.started_at))
             ),
             format!("`ingather sync` of {} goes on with them", job.root),
         ),
@@ -176,7 +177,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run) -> Result<Vec<Lo
 /// What an output lost, and nobody finds until it is sent again.
 fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
     let waits = ingather_engine::jobs::resends(&engine.reader, job)?;
-    Ok(match ingather_operations::jobs::resends_in_words(job, waits) {
+    Ok(match resends_in_words(job, waits) {
         // Whoever writes may be about to send it.
         Some(sentence) if holder.is_none() => {
             Look::bad("resend", sentence, format!("`ingather sync` of {} sends them", job.root))

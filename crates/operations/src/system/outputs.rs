@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use ingather_engine::Engine;
 use ingather_engine::outputs::{self, Misfit, misfit};
-use ingather_operations::connections::check_output;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::Job;
 
 use super::Look;
-use crate::exit::Result;
+use crate::connections::check_output;
+use crate::problem::Result;
 
 /// Attempts to meet an output and the inventory in step while a writer works.
 const ATTEMPTS_MAX: usize = 5;
@@ -20,7 +20,7 @@ const JOBS_MAX: usize = 3;
 type Trouble = (String, String);
 
 /// Every output of a job; and every other one that is there, since a store of an earlier day may not know who filled it.
-pub(crate) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
+pub(super) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
     let used: BTreeSet<&str> =
         jobs.iter().flat_map(|job| &job.definition.outputs).map(String::as_str).collect();
     let mut looks: Vec<Look> = used
@@ -32,7 +32,7 @@ pub(crate) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
         .collect();
     let known = engine.reader.read(connections::list)?;
     let known = known.into_iter().filter(|one| one.role == Role::Output).map(|one| one.name);
-    let own = ingather_connectors::ALL.outputs.iter().map(|kind| kind.name.to_owned());
+    let own = engine.registry.outputs.iter().map(|kind| kind.name.to_owned());
     let others: BTreeSet<String> = known.chain(own).filter(|name| !used.contains(name.as_str())).collect();
     for name in others {
         // One that is not there is in nobody's way; one that is there is met by searches, whether a job uses it or not.
@@ -67,13 +67,13 @@ fn connection(engine: &Engine, name: &str) -> std::result::Result<Connection, St
     let known = engine.reader.read(|sql| connections::find(sql, Role::Output, name));
     match known.map_err(|error| error.to_string())? {
         Some(known) => Ok(known),
-        None => outputs::pretended(&ingather_connectors::ALL, name).map_err(|error| error.to_string()),
+        None => outputs::pretended(&engine.registry, name).map_err(|error| error.to_string()),
     }
 }
 
 /// Looks at an output without a right to write to it, and compares it with the inventory.
 fn standing(engine: &Engine, connection: &Connection) -> std::result::Result<Standing, String> {
-    let kind = ingather_connectors::ALL.output(&connection.kind);
+    let kind = engine.registry.output(&connection.kind);
     if kind.is_none_or(|kind| kind.look.is_none()) {
         return Ok(Standing::Nothing);
     }

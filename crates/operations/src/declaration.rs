@@ -1,0 +1,73 @@
+//! The declaration: connections and jobs as they could be asked for, without secrets.
+
+use ingather_model::job::Definition;
+use ingather_store::connections::{self, Role as ConnectionRole};
+use ingather_store::{Reader, jobs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::context::{Caller, Context};
+use crate::operation::schema;
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::Result;
+use crate::secrets;
+
+/// What has been created, as a declaration that can be kept.
+pub static EXPORT: Answering<ExportDeclaration, Declaration> = Answering {
+    operation: Operation {
+        name: "declaration.export",
+        summary: "What has been created, as a declaration that can be kept.",
+        request: Shape::read::<ExportDeclaration>("ExportDeclaration"),
+        item: None,
+        answer: Shape::written::<Declaration>("Declaration"),
+        example: "{}",
+        role: Role::Operator,
+        effect: Effect::Reads,
+        rest: Rest::At(Verb::Get, "/declaration"),
+        words: Words::Are("export"),
+        tool: true,
+        problems: &[],
+    },
+    run: export,
+};
+
+/// Asks for the declaration.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExportDeclaration {}
+
+/// Connections and jobs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Declaration {
+    /// Version of this form.
+    pub version: u32,
+    /// Connections to sources: kind and settings, by name.
+    pub repositories: Map<String, Value>,
+    /// Connections to outputs: kind and settings, by name.
+    pub outputs: Map<String, Value>,
+    /// Jobs.
+    #[schemars(schema_with = "schema::objects")]
+    pub jobs: Vec<Definition>,
+}
+
+fn export(context: &Context<'_>, _: &Caller<'_>, _: ExportDeclaration) -> Result<Declaration> {
+    declaration(&context.existing()?)
+}
+
+/// Connections and jobs of an inventory.
+pub fn declaration(reader: &Reader) -> Result<Declaration> {
+    let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
+    let of_role = |role: ConnectionRole| -> Map<String, Value> {
+        let one = |one: &connections::Declared| {
+            (one.name.clone(), json!({"kind": one.kind, "settings": secrets::hidden(one.settings.clone())}))
+        };
+        connections.iter().filter(|one| one.role == role).map(one).collect()
+    };
+    Ok(Declaration {
+        version: 1,
+        repositories: of_role(ConnectionRole::Repository),
+        outputs: of_role(ConnectionRole::Output),
+        jobs: jobs.into_iter().map(|job| secrets::hidden_in(job.definition)).collect(),
+    })
+}
