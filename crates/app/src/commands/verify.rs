@@ -10,7 +10,6 @@ use ingather_store::connections::{self, Connection, Role};
 use ingather_store::{Reader, jobs};
 use serde_json::json;
 
-use super::repository_kind;
 use crate::arguments::Global;
 use crate::data::{DataDirectory, Writing};
 use crate::exit::{self, Failure, Result};
@@ -118,7 +117,6 @@ fn send(
 ) -> Result<bool> {
     let reader = writing.store.reader();
     let Some(job) = reader.read(|sql| jobs::get(sql, id))? else { return Ok(true) };
-    let kind = repository_kind(reader, &job)?;
     let engine =
         wiring::engine(global, data, reader.clone(), Some(writing), &wiring::journals(&job.definition));
     let options = Options {
@@ -128,7 +126,7 @@ fn send(
         accepts_devices: false,
         rereads: false,
     };
-    let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
+    let report = engine.run(&job, options, Arc::new(Progress::default()))?;
     let waits = reader.read(|sql| ingather_store::queue::waiting(sql, job.id))?.len();
     if waits > 0 {
         show::stderr(&format!(

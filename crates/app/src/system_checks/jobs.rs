@@ -6,7 +6,6 @@ use ingather_model::balance::Balance;
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_model::limits;
-use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::runs::{self, Run};
@@ -25,9 +24,7 @@ const BLIND_MAX: usize = 3;
 /// The source of a job, and how its last runs ended.
 pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Vec<Look>> {
     let mut looks = Vec::new();
-    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
-    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
-    let repository = engine.repository(&kind, &job.definition).map_err(|error| error.to_string());
+    let repository = engine.repository(job).map_err(|error| error.to_string());
     let reached = repository
         .as_ref()
         .map_err(Clone::clone)
