@@ -8,8 +8,8 @@ use std::sync::Arc;
 use ingather_contract::call::{Call, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
-use ingather_engine::Engine;
 use ingather_engine::progress::Progress;
+use ingather_engine::{Engine, OutputPool};
 use ingather_model::access::Tokens;
 use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
@@ -163,6 +163,7 @@ impl Context<'_> {
             cancel: self.host.cancel(),
             data: self.host.data().to_owned(),
             host: HostContext { own, threads: self.host.threads() },
+            outputs: OutputPool::default(),
         }
     }
 

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::{Caller, Context, Writing, journals};
 use crate::in_words;
-use crate::jobs::repository_kind;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 
@@ -307,7 +306,6 @@ fn verified(output: &str, found: Verified, repair: bool, sent: bool) -> Verified
 fn send(context: &Context<'_>, writing: &Writing, id: JobId, each: Each<'_>) -> Result<bool> {
     let reader = writing.store.reader();
     let Some(job) = reader.read(|sql| jobs::get(sql, id))? else { return Ok(true) };
-    let kind = repository_kind(reader, &job)?;
     let engine = context.engine(reader.clone(), Some(writing), &journals(&job.definition));
     let options = Options {
         kind: RunKind::Minimal,
@@ -316,7 +314,7 @@ fn send(context: &Context<'_>, writing: &Writing, id: JobId, each: Each<'_>) -> 
         accepts_devices: false,
         rereads: false,
     };
-    let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
+    let report = engine.run(&job, options, Arc::new(Progress::default()))?;
     let waits = reader.read(|sql| queue::waiting(sql, job.id))?.len() as u64;
     if waits > 0 {
         let notice = format!(

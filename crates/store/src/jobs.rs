@@ -19,6 +19,8 @@ pub struct Job {
     pub name: String,
     /// Its repository connection.
     pub repository: ConnectionId,
+    /// The connector of that connection; none when the store has lost it.
+    pub connector: Option<String>,
     /// Canonical root or URL: by it `sync` finds the job again.
     pub root: String,
     /// Where it is in its life.
@@ -49,6 +51,7 @@ fn read(row: &Row<'_>) -> Result<Job> {
         revision: row.int(7)?,
         reader: row.opt_text(8)?,
         error: row.opt_text(9)?,
+        connector: row.opt_text(10)?,
     })
 }
 
@@ -65,6 +68,21 @@ pub fn by_name(sql: &mut Sql<'_>, name: &str) -> Result<Option<Job>> {
 /// Jobs of a repository connection for one root.
 pub fn by_root(sql: &mut Sql<'_>, repository: ConnectionId, root: &str) -> Result<Vec<Job>> {
     sql.query(&queries::JOB_BY_ROOT, &[Value::Int(repository.0), Value::Text(root)], read)
+}
+
+/// Which jobs there are, as a number that another set of definitions does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    jobs: i64,
+    revisions: i64,
+    newest: i64,
+}
+
+/// The jobs as they stand: cheap to compare before [`list`].
+pub fn version(sql: &mut Sql<'_>) -> Result<Version> {
+    let read = |row: &Row<'_>| Ok(Version { jobs: row.int(0)?, revisions: row.int(1)?, newest: row.int(2)? });
+    let version = sql.one(&queries::JOB_VERSION, &[], read)?;
+    Ok(version.unwrap_or(Version { jobs: 0, revisions: 0, newest: 0 }))
 }
 
 /// One job by handle.

@@ -12,7 +12,9 @@ use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{Engine, EngineError, Mode, Options, Refusal, Report, access_filter, outputs};
+use ingather_engine::{
+    Engine, EngineError, Mode, Options, OutputPool, Refusal, Report, access_filter, outputs,
+};
 use ingather_model::access::Tokens;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::{Definition, RunKind};
@@ -151,6 +153,7 @@ impl World {
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
             host: HostContext { own: Vec::new(), threads: self.threads },
+            outputs: OutputPool::default(),
         });
         died
     }
@@ -295,7 +298,7 @@ impl World {
     /// What the engine says.
     pub fn run(&self, job: &str, options: Options) -> Result<Report, EngineError> {
         let job = self.known(job)?;
-        self.watched(|engine| engine.run(&job, REPOSITORY.name, options, Arc::new(Progress::default())))
+        self.watched(|engine| engine.run(&job, options, Arc::new(Progress::default())))
     }
 
     /// Confirms what a run holds; none: the last run.
@@ -305,7 +308,7 @@ impl World {
     pub fn confirm(&self, job: &str, run: Option<i64>) -> Result<Removed, EngineError> {
         let job = self.known(job)?;
         let run = run.unwrap_or(job.run);
-        self.watched(|engine| engine.confirm(&job, REPOSITORY.name, run, Arc::new(Progress::default())))
+        self.watched(|engine| engine.confirm(&job, run, Arc::new(Progress::default())))
     }
 
     /// Deletes a job.
@@ -314,7 +317,7 @@ impl World {
     /// What the engine says.
     pub fn delete(&self, job: &str) -> Result<Removed, EngineError> {
         let job = self.known(job)?;
-        self.watched(|engine| engine.delete(&job, REPOSITORY.name, Arc::new(Progress::default())))
+        self.watched(|engine| engine.delete(&job, Arc::new(Progress::default())))
     }
 
     fn known(&self, job: &str) -> Result<Job, EngineError> {

@@ -61,14 +61,14 @@ impl Engine {
     ///
     /// # Errors
     /// What the store says, or a source whose settings cannot be used.
-    pub fn explain(&self, job: &Job, kind: &str, text: &str) -> Result<Explanation> {
-        let repository = self.repository(kind, &job.definition)?;
+    pub fn explain(&self, job: &Job, text: &str) -> Result<Explanation> {
+        let repository = self.repository(job)?;
         let asked = match self.asked(job, repository.as_ref(), text)? {
             Some(asked) => asked,
             None => match self.missing(job, repository.as_ref(), text)? {
                 Ok(Target { named, part: None }) => Asked { named, component: None },
                 Ok(Target { named, part: Some(part) }) => {
-                    return self.explain_missing(job, kind, repository.as_ref(), &named, &part);
+                    return self.explain_missing(job, repository.as_ref(), &named, &part);
                 }
                 Err(reason) => return self.foreign(job, text, reason),
             },
@@ -167,14 +167,13 @@ impl Engine {
     fn explain_missing(
         &self,
         job: &Job,
-        kind: &str,
         source: &dyn Repository,
         named: &Named,
         part: &str,
     ) -> Result<Explanation> {
         let pipeline = Pipeline::open(&job.definition, &self.registry)?;
         let course = self.send(source, &pipeline, &job.definition.stages, &named.key, Some(part));
-        let told = self.explain(job, kind, &named.key)?;
+        let told = self.explain(job, &named.key)?;
         let uri = component_uri(&source.uri(&named.key), part);
         Ok(Explanation {
             document: format!("{}{INSIDE}{part}", named.key),

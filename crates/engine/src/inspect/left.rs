@@ -11,8 +11,8 @@ impl Engine {
     ///
     /// # Errors
     /// `Refused` when the source cannot be listed.
-    pub fn left_out(&self, job: &Job, kind: &str, tell: &mut dyn FnMut(Skipped) -> bool) -> Result<()> {
-        let repository = self.repository(kind, &job.definition)?;
+    pub fn left_out(&self, job: &Job, tell: &mut dyn FnMut(Skipped) -> bool) -> Result<()> {
+        let repository = self.repository(job)?;
         let call = self.call();
         let failed = |fault: ingather_model::fault::Fault| {
             EngineError::refused(

@@ -111,9 +111,9 @@ impl Engine {
     /// # Errors
     /// Stages or a source that cannot be opened, a document that is not there or cannot be read, or nothing of that name
     /// in it.
-    pub fn try_stages(&self, job: &Job, kind: &str, stages: &[Stage], text: &str) -> Result<Trial> {
+    pub fn try_stages(&self, job: &Job, stages: &[Stage], text: &str) -> Result<Trial> {
         let definition = Definition { stages: stages.to_vec(), ..job.definition.clone() };
-        let repository = self.repository(kind, &definition)?;
+        let repository = self.repository(job)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let refused = |reason: Reason| EngineError::refused(Refusal::NoSuchDocument, reason.message);
         let Target { named, part } = match self.at_source(repository.as_ref(), text) {

@@ -30,7 +30,7 @@ fn definition(world: &World) -> Definition {
 
 fn explain(world: &World, name: &str) -> Explanation {
     let job = world.find("docs").unwrap();
-    world.engine().explain(&job, "script", name).unwrap()
+    world.engine().explain(&job, name).unwrap()
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::{Caller, Context, journals};
 use crate::documents::lookup::Lookup;
-use crate::jobs::{named, repository_kind};
+use crate::jobs::named;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Result};
@@ -132,11 +132,10 @@ pub struct ExplainedOutput {
 fn explain(context: &Context<'_>, caller: &Caller<'_>, request: ExplainDocument) -> Result<Explained> {
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
-    let kind = repository_kind(&reader, &job)?;
     let engine = context.engine(reader, None, &journals(&job.definition));
     let typed = (request.document, request.path);
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
-    let told = engine.explain(&job, &kind, &lookup.text)?;
+    let told = engine.explain(&job, &lookup.text)?;
     let file = lookup.file(&engine.reader.read(jobs::list)?);
     Ok(explained(job.name, told, file))
 }

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Caller, Context, journals};
-use crate::jobs::{named, repository_kind};
+use crate::jobs::named;
 use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Verb, Words};
 use crate::problem::{Code, Result};
@@ -137,10 +137,9 @@ fn list_left_out(
     mut left: u32,
     each: &mut dyn FnMut(Document),
 ) -> Result<DocumentListEnd> {
-    let kind = repository_kind(&reader, job)?;
     let engine = context.engine(reader, None, &journals(&job.definition));
     let mut more = false;
-    engine.left_out(job, &kind, &mut |skipped| {
+    engine.left_out(job, &mut |skipped| {
         more = left == 0;
         if !more {
             left -= 1;

@@ -4,7 +4,7 @@ use ingather_contract::repository::Presence;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{named, repository_kind};
+use super::named;
 use crate::context::{Caller, Context};
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Verb, Words};
 use crate::problem::{Code, Result};
@@ -95,12 +95,11 @@ fn held(
 ) -> Result<HeldRemovals> {
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
-    let kind = repository_kind(&reader, &job)?;
     let engine = context.engine(reader, None, &[]);
     let (total, mut names) = engine.held(&job, 0, request.limit as usize)?;
     names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     // A source that cannot be asked now hides no list.
-    let repository = engine.repository(&kind, &job.definition).ok();
+    let repository = engine.repository(&job).ok();
     for held in names {
         let presence = repository.as_ref().map(|repository| repository.probe(&context.call(), &held.name));
         let cause = presence.unwrap_or(Presence::Unknown).into();

@@ -14,7 +14,7 @@ use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::limits;
 use ingather_store::jobs::Job as Stored;
 use ingather_store::runs::{self, KnownBlindSpot};
-use ingather_store::{Reader, connections, documents, jobs};
+use ingather_store::{Reader, documents, jobs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -291,17 +291,6 @@ pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
             false => format!("there is no job `{name}`; there is {}", names.join(", ")),
         },
     ))
-}
-
-/// The connector of a job's repository.
-pub fn repository_kind(reader: &Reader, job: &Stored) -> Result<String> {
-    let connection = reader.read(|sql| connections::get(sql, job.repository))?;
-    connection.map(|connection| connection.kind).ok_or_else(|| {
-        Problem::unable(format!(
-            "the source of job {} is not on record any more; run `ingather doctor`",
-            job.name
-        ))
-    })
 }
 
 /// Documents of a job that an output lost, and that no search finds until its own next run.

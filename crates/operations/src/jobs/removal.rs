@@ -8,7 +8,7 @@ use ingather_store::{deliveries, documents};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Resends, named, repository_kind, resends};
+use super::{Resends, named, resends};
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Result};
@@ -153,12 +153,11 @@ fn confirm(context: &Context<'_>, _: &Caller<'_>, request: ConfirmRemovals) -> R
     let ConfirmRemovals { job: name, run } = request;
     let reader = context.existing()?;
     let job = named(&reader, &name)?;
-    let kind = repository_kind(&reader, &job)?;
     let writing = context.host.write(&format!("confirm of {name}"))?;
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
     let progress = Arc::new(Progress::default());
     let _watch = context.host.watch(progress.clone());
-    let removed = engine.confirm(&job, &kind, run, progress)?;
+    let removed = engine.confirm(&job, run, progress)?;
     Ok(Removals::of(&name, removed, engine.cancel.cancelled()))
 }
 
@@ -166,7 +165,6 @@ fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteJob) -> Result<D
     let name = &request.job;
     let reader = context.existing()?;
     let job = named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
     let counts = DeletionCounts {
         job: name.clone(),
         documents: reader.read(|sql| documents::total(sql, job.id))?,
@@ -181,7 +179,7 @@ fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteJob) -> Result<D
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let removed = engine.delete(&job, &kind, progress);
+    let removed = engine.delete(&job, progress);
     drop(watch);
     let removals = Removals::of(name, removed?, engine.cancel.cancelled());
     let resends = if removals.stopped { Vec::new() } else { resends(&reader, Some(job.id))? };

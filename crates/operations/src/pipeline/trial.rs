@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::StageSettings;
 use crate::context::{Caller, Context, journals};
 use crate::documents::lookup::Lookup;
-use crate::jobs::{named, repository_kind};
+use crate::jobs::named;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -214,7 +214,6 @@ fn try_stages(context: &Context<'_>, caller: &Caller<'_>, request: TryStages) ->
     }
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
-    let kind = repository_kind(&reader, &job)?;
     let engine = context.engine(reader, None, &journals(&job.definition));
     let stages: Vec<Stage> = match request.stages {
         Some(given) => given.into_iter().map(Stage::from).collect(),
@@ -222,7 +221,7 @@ fn try_stages(context: &Context<'_>, caller: &Caller<'_>, request: TryStages) ->
     };
     let typed = (request.document, request.path);
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
-    let trial = engine.try_stages(&job, &kind, &stages, &lookup.text)?;
+    let trial = engine.try_stages(&job, &stages, &lookup.text)?;
     Ok(tried(job.name, &stages, trial))
 }
 

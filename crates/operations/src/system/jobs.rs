@@ -5,7 +5,6 @@ use ingather_engine::inspect::overlaps;
 use ingather_model::balance::{Balance, counted};
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
-use ingather_store::connections;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::runs::{self, Run};
@@ -32,9 +31,7 @@ pub(super) fn of_job(
     holder: Option<&str>,
 ) -> Result<Vec<Look>> {
     let mut looks = Vec::new();
-    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
-    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
-    let repository = engine.repository(&kind, &job.definition).map_err(|error| error.to_string());
+    let repository = engine.repository(job).map_err(|error| error.to_string());
     let reached = repository
         .as_ref()
         .map_err(Clone::clone)

@@ -23,7 +23,8 @@ use roaring::RoaringTreemap;
 use super::log::{DeliveryLog, is_as_confirmed, is_confirmed, is_lost};
 use super::{Difference, Kind, Verified};
 use crate::delivery::opened::Opened;
-use crate::delivery::telling::{Desk, ends, tell};
+use crate::delivery::telling::{ends, tell};
+use crate::delivery::writer::Desk;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
@@ -323,7 +324,7 @@ impl<'e, 't> Pass<'e, 't> {
                 uris.iter().find(|(document, output, _)| *document == row.document && *output == self.id());
             let mut id = match kept {
                 Some((.., uri)) => uri.clone(),
-                None => self.uri(sql, row, &name),
+                None => self.uri(row, &name),
             };
             let mut name = name;
             if let Some(component) = components.get(&(row.document, row.component)) {
@@ -341,14 +342,12 @@ impl<'e, 't> Pass<'e, 't> {
         Ok(())
     }
 
-    fn uri(&mut self, sql: &mut Sql<'_>, row: &LogRow, name: &str) -> String {
+    fn uri(&mut self, row: &LogRow, name: &str) -> String {
         let job = row.job.and_then(|id| self.jobs.get(&id.0));
         let Some(job) = job else { return name.to_owned() };
         if !self.repositories.contains_key(&job.id.0) {
-            let connection = connections::get(sql, job.repository);
-            let kind = connection.ok().flatten().map(|connection| connection.kind).unwrap_or_default();
             // A source that cannot even be named leaves the document's own name to tell.
-            if let Ok(repository) = self.engine.repository(&kind, &job.definition) {
+            if let Ok(repository) = self.engine.repository(job) {
                 self.repositories.insert(job.id.0, repository);
             }
         }

@@ -53,7 +53,7 @@ pub(super) fn report(
     }
     let progress = Arc::new(Progress::default());
     let _watch = context.host.watch(progress.clone());
-    Ok(engine.run(&job, FILES.0, options(request, Mode::DryRun), progress)?)
+    Ok(engine.run(&job, options(request, Mode::DryRun), progress)?)
 }
 
 /// The job as it is wanted, stored or not.
@@ -62,6 +62,7 @@ fn pretended(wanted: &Wanted) -> Job {
         id: JobId(0),
         name: wanted.definition.name.clone(),
         repository: ConnectionId(0),
+        connector: Some(FILES.0.to_owned()),
         root: wanted.root.clone(),
         state: State::Resting,
         run: 0,

@@ -20,7 +20,7 @@ use ingather_store::jobs::Job;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::connections::{self, FILES};
+use crate::connections;
 use crate::context::{Caller, Context, journals};
 use crate::jobs::{KeepWord, Resends, resends};
 use crate::operation::schema;
@@ -326,7 +326,7 @@ fn sync(
     let engine = context.engine(reader, Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let report = engine.run(&job, FILES.0, options(&request, Mode::Write), progress);
+    let report = engine.run(&job, options(&request, Mode::Write), progress);
     drop(watch);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
