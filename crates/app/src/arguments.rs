@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The file that stands for standard input or output.
+pub(crate) const STANDARD: &str = "-";
+
 /// Commands that other programs have, or that people try, with what does it here.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["list", "ls", "jobs"], "`ingather job list` lists jobs, `ingather document list JOB` documents"),

@@ -41,8 +41,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Tokens { user } => why::tokens(&global, &user),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
-        Command::Backup { file } => backup::backup(&global, &file),
-        Command::Restore { file } => backup::restore(&global, &file),
+        Command::Backup { file } => backup::backup(&global, file),
+        Command::Restore { file } => backup::restore(&global, file),
         Command::Export => export::run(&global),
         Command::Journal(Journal::Snapshot { files, output }) => {
             journal::snapshot(&global, &files, output.as_deref())

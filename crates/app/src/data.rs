@@ -171,16 +171,6 @@ impl DataDirectory {
         matches!(self.target, Target::Sqlite(_))
     }
 
-    /// The store for reading, or the sentence that says how to begin.
-    pub(crate) fn existing(&self) -> Result<Reader> {
-        self.reader()?.ok_or_else(|| {
-            Failure::unable(format!(
-                "there is nothing in {} yet; begin with `ingather sync FOLDER`",
-                self.path.display()
-            ))
-        })
-    }
-
     /// Opens for writing, making the directory where needed. `doing` is told to whoever comes second.
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
         self.refuse_lost()?;

@@ -1,6 +1,5 @@
 //! The program `ingather`: reads its arguments, does one command, answers with an exit code.
 
-mod archive;
 mod arguments;
 mod commands;
 mod data;

@@ -1,11 +1,12 @@
 //! Puts the parts together: kinds, clock, engine.
 
 use std::any::Any;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{Cancel, Clock};
 use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
 use ingather_operations::operation::Role;
@@ -31,11 +32,6 @@ impl Clock for SystemClock {
 /// Milliseconds since 1970 UTC.
 pub(crate) fn now() -> i64 {
     SystemClock.now()
-}
-
-/// The surroundings of a call that is made outside a run.
-pub(crate) fn call() -> Call {
-    Call { clock: Arc::new(SystemClock), cancel: interrupt::cancel() }
 }
 
 /// How files are read: by so many children of this program.
@@ -169,6 +165,14 @@ impl Host for Program<'_> {
 
     fn check_readers(&self) -> Look {
         readers::check()
+    }
+
+    fn bytes_out(&self) -> Box<dyn Write + '_> {
+        Box::new(show::bytes_out())
+    }
+
+    fn bytes_in(&self) -> Box<dyn Read + '_> {
+        Box::new(std::io::stdin().lock())
     }
 
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any> {

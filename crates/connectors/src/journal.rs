@@ -45,6 +45,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     look: None,
     discard: None,
     search: None,
+    copy: None,
 };
 
 /// Whether a journal may be a file that others can read.

@@ -22,6 +22,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     look: None,
     discard: None,
     search: None,
+    copy: None,
 };
 
 fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

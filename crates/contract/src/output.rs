@@ -41,6 +41,9 @@ pub struct OutputKind {
     pub discard: Option<fn(settings: &serde_json::Value, context: &OutputContext) -> Result<(), Fault>>,
     /// Opens it for search. None where nothing can be searched.
     pub search: Option<OpenSearch>,
+    /// Puts a copy of its last commit into a new folder, also beside a writer; where that commit stands, and none when it is not
+    /// there yet. None where nothing is kept in the data directory.
+    pub copy: Option<CopyOutput>,
 }
 
 /// Opens an output for looking; none when it is not there yet.
@@ -323,6 +326,13 @@ pub trait OutputSnapshot: Send {
     /// It cannot be told.
     fn damage(&mut self, call: &Call, every_entry: bool) -> Result<Vec<String>, Fault>;
 }
+
+/// Copies the last commit of an output into a new folder, best on the same disk.
+///
+/// # Errors
+/// `Passing` when commits keep coming in between; `Refused` when it cannot be copied; those of a damaged output.
+pub type CopyOutput =
+    fn(context: &OutputContext, into: &std::path::Path) -> Result<Option<Generation>, Fault>;
 
 /// Opens an output for search, also beside a writer; none when it is not there yet. It is looked up in the data directory of
 /// the context and belongs to its store.

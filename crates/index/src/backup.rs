@@ -20,7 +20,7 @@ const LISTS: [&str; 2] = ["meta.json", ".managed.json"];
 ///
 /// # Errors
 /// `Passing` when commits keep coming in between; `Refused` when files cannot be linked; those of a damaged index.
-pub fn snapshot(data: &Path, into: &Path) -> Result<Option<Generation>, Fault> {
+pub(crate) fn snapshot(data: &Path, into: &Path) -> Result<Option<Generation>, Fault> {
     let home = IndexDirectory::of(data);
     if !home.exists() {
         return Ok(None);

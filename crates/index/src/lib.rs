@@ -30,7 +30,6 @@ use directory::IndexDirectory;
 use output::Opened;
 use read_only::IndexSnapshot;
 
-pub use backup::snapshot;
 pub use damage::catches_panics_here;
 pub use search::Searcher;
 
@@ -55,6 +54,7 @@ pub const OUTPUT: OutputKind = OutputKind {
     search: Some(|context| {
         Ok(Searcher::open(&context.data, &context.store)?.map(|searcher| Box::new(searcher) as _))
     }),
+    copy: Some(|context, into| backup::snapshot(&context.data, into)),
 };
 
 /// Code of faults of an index that a program of an earlier day wrote.

@@ -1,6 +1,7 @@
 //! What an operation is given: the program around it, who asks, and the parts to work with.
 
 use std::any::Any;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,6 +69,12 @@ pub trait Host {
 
     /// Whether the processes that read files can be started, and what holds them.
     fn check_readers(&self) -> Look;
+
+    /// Takes bytes that are asked for without a file to put them in.
+    fn bytes_out(&self) -> Box<dyn Write + '_>;
+
+    /// Gives bytes that come without a file.
+    fn bytes_in(&self) -> Box<dyn Read + '_>;
 
     /// Shows how far something has come, until the answer is dropped.
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
@@ -242,6 +249,12 @@ pub(crate) mod tests {
         fn read_files(&self) {}
         fn own_files(&self) -> Vec<(String, String)> {
             Vec::new()
+        }
+        fn bytes_out(&self) -> Box<dyn Write + '_> {
+            Box::new(std::io::sink())
+        }
+        fn bytes_in(&self) -> Box<dyn Read + '_> {
+            Box::new(std::io::empty())
         }
         fn check_readers(&self) -> Look {
             Look::good("readers", "there are none")

@@ -9,12 +9,14 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod backup;
 pub mod connections;
 pub mod context;
 pub mod declaration;
 pub mod documents;
 pub mod in_words;
 pub mod jobs;
+pub mod new_file;
 pub mod operation;
 pub mod pipeline;
 pub mod problem;

@@ -2,7 +2,7 @@
 
 use crate::operation::{Effect, Operation, Rest, Words};
 use crate::problem::{ALWAYS, Code, ROWS};
-use crate::{access, declaration, documents, jobs, pipeline, search, system, verify};
+use crate::{access, backup, declaration, documents, jobs, pipeline, search, system, verify};
 
 /// Every operation, by noun.
 pub static OPERATIONS: &[&Operation] = &[
@@ -23,6 +23,8 @@ pub static OPERATIONS: &[&Operation] = &[
     &verify::VERIFY.operation,
     &system::DOCTOR.operation,
     &declaration::EXPORT.operation,
+    &backup::BACKUP.operation,
+    &backup::RESTORE.operation,
 ];
 
 /// Commands that are no operations, each with the reason.
@@ -31,10 +33,8 @@ pub const COMMANDS_WITHOUT: &[(&str, &str)] = &[
     ("extract-worker", "it is a part of this program, not a question"),
     ("picture-worker", "it is a part of this program, not a question"),
     ("selftest kill", "it tries the program itself, in a folder of its own"),
-    ("backup", "not moved yet"),
-    ("restore", "not moved yet"),
-    ("journal snapshot", "not moved yet"),
-    ("extract", "not moved yet"),
+    ("journal snapshot", "it reads journals that are named, which are somebody's own, and no inventory"),
+    ("extract", "it reads files that are named, as they come, and no inventory"),
 ];
 
 /// The page of the manual.

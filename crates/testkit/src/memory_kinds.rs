@@ -17,6 +17,7 @@ pub static MEMORY: OutputKind = OutputKind {
     look: Some(|settings, context| look(&MEMORY, settings, context)),
     discard: None,
     search: None,
+    copy: None,
 };
 
 /// Keeps what was committed.
@@ -30,6 +31,7 @@ pub static COMMITTING: OutputKind = OutputKind {
     look: Some(|settings, context| look(&COMMITTING, settings, context)),
     discard: None,
     search: None,
+    copy: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -43,6 +45,7 @@ pub static PLAIN: OutputKind = OutputKind {
     look: None,
     discard: None,
     search: None,
+    copy: None,
 };
 
 /// Judges access by what it was told.
@@ -56,6 +59,7 @@ pub static TOLD: OutputKind = OutputKind {
     look: Some(|settings, context| look(&TOLD, settings, context)),
     discard: None,
     search: None,
+    copy: None,
 };
 
 fn look(

@@ -271,6 +271,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     look: Some(|value, context| Ok(Some(Box::new(AsOpened(open(value, context)?))))),
     discard: None,
     search: None,
+    copy: None,
 };
 
 /// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.

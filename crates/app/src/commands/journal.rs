@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ingather_connectors::{JournalPart, JournalSummary, journal_snapshot};
 
-use crate::archive;
+use ingather_operations::new_file::whole;
+
 use crate::arguments::Global;
 use crate::exit::{self, Failure, Result};
 use crate::show;
@@ -22,11 +23,11 @@ pub(crate) fn snapshot(global: &Global, files: &[PathBuf], output: Option<&Path>
     }
     let parts = files.iter().map(|file| open(file)).collect::<Result<Vec<JournalPart>>>()?;
     let summary = match output {
-        Some(file) => archive::whole(file, |out| Ok(journal_snapshot(&parts, out)?))?,
+        Some(file) => whole(file, |out| Ok(journal_snapshot(&parts, out)?))?,
         None => {
             let mut out = std::io::BufWriter::new(show::bytes_out());
             let summary = journal_snapshot(&parts, &mut out)?;
-            out.flush().map_err(|error| archive::failed(Path::new("standard output"), &error))?;
+            out.flush().map_err(|error| Failure::of_path(Path::new("standard output"), &error))?;
             summary
         }
     };

@@ -114,6 +114,7 @@ macro_rules! plants {
                     look: Some(|settings, context| Ok(Some(Box::new(AsOpened(bad(settings, context, Plant::$plant)?))))),
                     discard: None,
                     search: None,
+                    copy: None,
                 };
                 let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody | Plant::ChecksNothing));
                 assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ingather_model::{limits, names};
 
-use crate::archive::STANDARD;
-use crate::arguments::Sync;
+use crate::arguments::{STANDARD, Sync};
 use crate::exit::{self, Failure, Result};
 use crate::show;
 

@@ -3,54 +3,52 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Failure, Result};
+use crate::new_file::{make_folder, whole};
+use crate::problem::{Problem, Result};
 
 /// Format of the archive; a later one is refused.
-pub(crate) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 /// Longest list of files that is read, bytes.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 const MANIFEST: &str = "manifest-";
 /// Bytes of an entry that are read before they are written.
 const COPIED_AT_ONCE: usize = 64 << 10;
-/// The file that stands for standard input or output.
-pub(crate) const STANDARD: &str = "-";
 
 /// What an archive says about itself.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Manifest {
-    pub(crate) format: u32,
+pub(super) struct Manifest {
+    pub(super) format: u32,
     /// Version of the program that wrote it.
-    pub(crate) program: String,
+    pub(super) program: String,
     /// Milliseconds since 1970 UTC.
-    pub(crate) made_at: i64,
+    pub(super) made_at: i64,
     /// `sqlite`, or `postgres`: then the inventory is not in it.
-    pub(crate) store: String,
+    pub(super) store: String,
     /// Identity of the store.
-    pub(crate) store_id: String,
+    pub(super) store_id: String,
     /// Identity and number of the commit of the search index; none when there was no index.
-    pub(crate) index: Option<(String, i64)>,
-    pub(crate) files: Vec<Listed>,
+    pub(super) index: Option<(String, i64)>,
+    pub(super) files: Vec<Listed>,
 }
 
 /// One file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Listed {
-    pub(crate) name: String,
-    pub(crate) bytes: u64,
-    pub(crate) blake3: String,
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) bytes: u64,
+    pub(super) blake3: String,
 }
 
-/// The sentence for a file or folder that cannot be read or written.
-pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::of_path(path, error)
+fn failed(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::of_path(path, error)
 }
 
-fn damaged(file: &Path, why: &str) -> Failure {
-    Failure::unable(format!(
+fn damaged(file: &Path, why: &str) -> Problem {
+    Problem::unable(format!(
         "{} is no backup, or is damaged: {why}; nothing was restored, use another one",
         file.display()
     ))
@@ -70,46 +68,21 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
-/// Writes everything in `folder` to standard output; `manifest` gets the list of files.
-pub(crate) fn write_out(folder: &Path, manifest: &mut Manifest) -> Result<()> {
-    let (name, mut out) = (Path::new("standard output"), BufWriter::new(crate::show::bytes_out()));
-    write_all(name, &mut out, folder, manifest)?;
-    out.flush().map_err(|error| failed(name, &error))
+/// Writes everything in `folder` to `out`, which people know as `place`; `manifest` gets the list of files.
+pub(super) fn write_out(
+    place: &Path,
+    out: &mut dyn Write,
+    folder: &Path,
+    manifest: &mut Manifest,
+) -> Result<()> {
+    let mut out = BufWriter::new(out);
+    write_all(place, &mut out, folder, manifest)?;
+    out.flush().map_err(|error| failed(place, &error))
 }
 
 /// Writes everything in `folder` to the new file `file`; `manifest` gets the list of files. On disk when this returns.
-pub(crate) fn write(file: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+pub(super) fn write(file: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
     whole(file, |out| write_all(file, out, folder, manifest))
-}
-
-/// Makes a file with what `write` writes, for its owner alone, and only if all of it is written. On disk when this returns.
-pub(crate) fn whole<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let mut part = file.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let named = write_whole(file, &part, write).and_then(|written| {
-        // Never over a file that came into being meanwhile.
-        let flags = rustix::fs::RenameFlags::NOREPLACE;
-        rustix::fs::renameat_with(rustix::fs::CWD, &part, rustix::fs::CWD, file, flags)
-            .map_err(|errno| failed(file, &errno.into()))?;
-        sync_folder(file.parent().unwrap_or(Path::new("/")))?;
-        Ok(written)
-    });
-    if named.is_err() {
-        // What is half written is of no use; that it cannot be removed adds nothing to what went wrong.
-        let _ = std::fs::remove_file(&part);
-    }
-    named
-}
-
-fn write_whole<T>(place: &Path, part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let failed = |error: std::io::Error| failed(place, &error);
-    let file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part).map_err(failed)?;
-    let mut out = BufWriter::new(file);
-    let written = write(&mut out)?;
-    out.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
-    Ok(written)
 }
 
 /// Writes the archive to `out`, which people know as `place`.
@@ -164,19 +137,16 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Waits until the names in a folder are on the disk.
-pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| failed(folder, &error))
+/// Opens the file of an archive.
+pub(super) fn open(file: &Path) -> Result<Box<dyn Read>> {
+    match file.is_dir() {
+        true => Err(damaged(file, "it is a folder")),
+        false => Ok(Box::new(File::open(file).map_err(|error| failed(file, &error))?)),
+    }
 }
 
-/// Writes the files of an archive into the new folder `into`, and checks every one of them.
-pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
-    let input: Box<dyn Read> = match file == Path::new(STANDARD) {
-        true => Box::new(std::io::stdin().lock()),
-        false if file.is_dir() => return Err(damaged(file, "it is a folder")),
-        false => Box::new(File::open(file).map_err(|error| failed(file, &error))?),
-    };
+/// Writes the files of an archive, which people know as `file`, into the new folder `into`, and checks every one of them.
+pub(super) fn read(file: &Path, input: Box<dyn Read + '_>, into: &Path) -> Result<Manifest> {
     make_folder(into)?;
     let mut archive = tar::Archive::new(BufReader::new(input));
     // What else such an error says is content of the file, which is none of this program's to print.
@@ -209,7 +179,7 @@ pub(crate) fn read(file: &Path, into: &Path) -> Result<Manifest> {
     }
     let manifest = manifest.ok_or_else(|| damaged(file, "its end is missing"))?;
     if manifest.format > FORMAT {
-        return Err(Failure::unable(format!(
+        return Err(Problem::unable(format!(
             "{} was written by ingather {}, whose format this program does not know; use that version",
             file.display(),
             manifest.program
@@ -236,7 +206,7 @@ fn extract(
     entry: &mut impl Read,
     name: String,
     into: &Path,
-    torn: &dyn Fn(std::io::Error) -> Failure,
+    torn: &dyn Fn(std::io::Error) -> Problem,
 ) -> Result<Listed> {
     let path = into.join(&name);
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
@@ -261,10 +231,4 @@ fn extract(
     }
     out.sync_all().map_err(unwritten)?;
     Ok(Listed { name, bytes, blake3: input.hash.finalize().to_hex().to_string() })
-}
-
-/// Makes a folder for its owner alone, with those above it.
-pub(crate) fn make_folder(path: &Path) -> Result<()> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|error| failed(path, &error))
 }
