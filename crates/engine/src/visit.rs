@@ -359,7 +359,8 @@ impl<'r> Visitor<'r> {
             Some(update) if outcome != Outcome::Vanished && self.may_open() => {
                 let masks = self.masks();
                 // What is hidden has no access in its row either: what is kept of it was read while the folder was closed.
-                let update = DocumentUpdate { acl_id: None, ..update };
+                let acl_id = update.acl_id.filter(|_| failpoint(Failpoint::HiddenRowKeepsAccess));
+                let update = DocumentUpdate { acl_id, ..update };
                 self.hand_over(update, masks, outcome, VisitArtifacts::default())
             }
             update => Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, outcome, 0)))),

@@ -165,6 +165,9 @@ impl<'r> Visitor<'r> {
     /// The same ahead of the second look at the folders above it, which were judged one after the other: whatever is known of its
     /// content, nobody is let in who was not before, and nobody at all where it is in another folder now.
     pub(super) fn access_ahead(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
+        if failpoint(Failpoint::WiderAheadOfTheSecondLook) {
+            return self.access_until_read(observed, acl_id);
+        }
         self.access_until(observed, acl_id, failpoint(Failpoint::AccessBeforeContent))
     }
 
