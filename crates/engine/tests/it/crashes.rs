@@ -1,7 +1,7 @@
 //! Dying at every transaction, send and commit, and running again, leads where an undisturbed run leads.
 
+use ingather_model::limits::DELIVERY_BATCH_MAX;
 use ingather_testkit::database::Kind;
-use ingather_testkit::model::limits::DELIVERY_BATCH_MAX;
 use ingather_testkit::scenario::play_on;
 
 /// A world before the run that dies, and what is true after the next one. Every kind of work is in it.

@@ -1,6 +1,6 @@
 //! What goes wrong with single changes of an output in memory.
 
-use ingather_connector::model::fault::Fault;
+use ingather_model::fault::Fault;
 
 /// What goes wrong with changes whose id contains `name`.
 #[derive(Clone, Debug)]
