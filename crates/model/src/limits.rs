@@ -83,6 +83,9 @@ pub const FILE_BYTES_MAX: u64 = 1 << 30;
 pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Text of a document and of all entries that are made of what is in it, bytes; what is beyond is cut off and said.
 pub const PARTS_TEXT_BYTES_MAX: usize = 32 << 20;
+/// Bytes of a document that are compared in place of a look at it, when its change time moved: whoever is shut out of another document
+/// of the same claim waits for at most 64 times as many.
+pub const PEEK_BYTES_MAX: u64 = 64 << 10;
 /// What is kept of one document for outputs that are filled anew, bytes, packed; of larger ones nothing is, and they are read.
 pub const EXTRACT_BYTES_MAX: usize = 16 << 20;
 /// Documents of which what was kept is forgotten per transaction.
