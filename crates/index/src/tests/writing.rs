@@ -4,6 +4,7 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::directory::CommitMetadata;
 use crate::entry::StoredFields;
 use crate::stemming::Stemming;
 use ingather_contract::access_filter::AccessFilter;
@@ -187,11 +188,7 @@ fn the_directory_is_private() {
 
 /// An index as a program of an earlier format left it: fewer fields, an older number, another order of fields.
 fn written_by_an_older_program(data: &Path) -> Generation {
-    let payload = directory::CommitMetadata {
-        format: schema::FORMAT - 1,
-        number: 41,
-        ..directory::CommitMetadata::new("store-1")
-    };
+    let payload = CommitMetadata { format: 1, number: 41, ..CommitMetadata::new("store-1") };
     let mut builder = tantivy::schema::Schema::builder();
     let kept = builder.add_bytes_field("kept", tantivy::schema::STORED);
     let body = builder.add_text_field("body", tantivy::schema::STORED);
@@ -242,6 +239,58 @@ fn an_index_of_an_older_format_rebuilds_itself_from_what_it_keeps() {
 }
 
 #[test]
+fn an_index_of_the_format_before_answers_until_it_is_rebuilt() {
+    let data = TempDir::new().unwrap();
+    let (of_today, _) = schema::schema();
+    let mut builder = tantivy::schema::Schema::builder();
+    for (_, field) in of_today.fields() {
+        if !["title_order", "path_order", "text"].contains(&field.name()) {
+            builder.add_field(field.clone());
+        }
+    }
+    let of_then = builder.build();
+    let fields = schema::Fields::of(&of_then).unwrap();
+    let payload = CommitMetadata { format: 2, ..CommitMetadata::new("store-1") };
+    let index =
+        IndexDirectory::of(data.path()).create(&data.path().join("index"), of_then, &payload).unwrap();
+    let mut writer: IndexWriter<entry::Entry> =
+        directory::writer(&index, 1, 15_000_000, data.path()).unwrap();
+    for (seq, name) in ["b", "a"].into_iter().enumerate() {
+        let change = put(&format!("d/{name}"), seq as i64, "");
+        let record = Record { uri: change.id.clone(), title: name.into(), ..Record::default() };
+        let kept = StoredFields::of(&change, &record, Some("en"));
+        let numbers = entry::Numbers {
+            address: change.address,
+            job: 3,
+            seq: change.seq,
+            version: 77,
+            acl_id: Some(1),
+            container: Some(2),
+            size: None,
+            modified: None,
+            created: None,
+        };
+        let body = entry::marked(Stemming::of_code("en"), "He likes running");
+        writer.add_document(entry::Entry::new(&fields, &kept, &numbers, Some(&body), None)).unwrap();
+    }
+    let mut commit = writer.prepare_commit().unwrap();
+    commit.set_payload(&payload.text());
+    commit.commit().unwrap();
+    drop(writer);
+
+    let mut before = results(data.path(), &SearchRequest { folds: true, ..request("run", only(&[1], &[2])) });
+    before.hits.sort_by(|one, other| one.document.cmp(&other.document));
+    let names: Vec<&str> = before.hits.iter().map(|hit| hit.document.as_str()).collect();
+    assert_eq!(names, ["a", "b"], "nobody knows that their texts are equal");
+    assert!(before.notes.iter().any(|note| note.contains("older version")), "{:?}", before.notes);
+    assert_eq!(results(data.path(), &request("run", only(&[9], &[2]))).total, 0, "access rules as ever");
+    drop(open(data.path()).unwrap());
+    let after = results(data.path(), &SearchRequest { folds: true, ..request("run", only(&[1], &[2])) });
+    assert_eq!((after.hits.len(), after.hits[0].copies), (1, 1));
+    assert!(after.notes.is_empty(), "{:?}", after.notes);
+}
+
+#[test]
 fn an_interrupted_rebuild_or_swap_loses_nothing() {
     let data = TempDir::new().unwrap();
     let generation = written_by_an_older_program(data.path());
@@ -260,8 +309,7 @@ fn an_interrupted_rebuild_or_swap_loses_nothing() {
 #[test]
 fn an_index_of_a_newer_program_is_left_alone() {
     let data = TempDir::new().unwrap();
-    let payload =
-        directory::CommitMetadata { format: schema::FORMAT + 1, ..directory::CommitMetadata::new("store-1") };
+    let payload = CommitMetadata { format: schema::FORMAT + 1, ..CommitMetadata::new("store-1") };
     IndexDirectory::of(data.path()).create(&data.path().join("index"), schema::schema().0, &payload).unwrap();
     assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
     assert_eq!(Searcher::open(data.path(), "store-1").err().unwrap().reason().code, "index_newer");
