@@ -215,6 +215,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether another process of this program started it, which holds it.
+    pub(crate) fn is_worker(&self) -> bool {
+        matches!(self, Command::ExtractWorker | Command::PictureWorker { .. })
+    }
+
     /// Whether it may read documents.
     pub(crate) fn reads_files(&self) -> bool {
         matches!(

@@ -262,6 +262,7 @@ impl DataDirectory {
         refuse_odd(&path)?;
         let failed = |error: std::io::Error| {
             let advice = match error.kind() {
+                _ if ingather_store::lacks_handles(&error) => exit::advice(&error),
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                     "make room there, or name another data directory with --data"
                 }
@@ -313,7 +314,11 @@ impl DataDirectory {
 
     fn unusable_number(&self, error: &std::io::Error) -> Failure {
         let path = self.path.join(IDENTITY);
-        Failure::unable(format!("{} cannot be used: {error}; make it readable, or remove it", path.display()))
+        let advice = match ingather_store::lacks_handles(error) {
+            true => exit::advice(error),
+            false => "make it readable, or remove it",
+        };
+        Failure::unable(format!("{} cannot be used: {error}; {advice}", path.display()))
     }
 
     fn damaged_number(&self) -> String {

@@ -54,6 +54,9 @@ pub(crate) fn in_words(error: &std::io::Error) -> String {
 /// What to do about an error of the system, for the end of a sentence that names file and error.
 pub(crate) fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;
+    if ingather_store::lacks_handles(error) {
+        return "raise the limit of open files, such as by `ulimit -n 4096`, then run the same command again";
+    }
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another place",
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {

@@ -5,6 +5,7 @@ mod arguments;
 mod commands;
 mod data;
 mod exit;
+mod handles;
 mod interrupt;
 mod selftest;
 mod show;

@@ -20,6 +20,9 @@ pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
 pub const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// Files that a connection to SQLite may have open at once: the database, its log, their shared memory, a folder that is
+/// synced, and files of its own that it needs for a moment.
+pub const SQLITE_HANDLES_MAX: usize = 6;
 /// Longest wait of a statement for another connection of the same file, milliseconds.
 pub const SQLITE_BUSY_MS: u64 = 5_000;
 /// Longest wait for more before a small batch is sent, while more is being made, milliseconds.

@@ -25,4 +25,4 @@ mod sqlite;
 
 pub use containers::definitions;
 pub use db::{Durability, Reader, Sql, Store, Target};
-pub use error::StoreError;
+pub use error::{StoreError, lacks_handles};

@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
 use crate::db::{Column, Durability, Row, Sql, Value};
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
 
 pub(crate) struct Sqlite {
@@ -21,6 +21,12 @@ pub(crate) struct Sqlite {
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
     let message = error.to_string();
+    // The library says only that a file cannot be opened, or that input or output failed.
+    if takes_no_files(error)
+        && let Err(lack) = spare_handles()
+    {
+        return StoreError::Handles(lack.to_string());
+    }
     let extended = error.sqlite_error().map(|error| error.extended_code);
     match error.sqlite_error_code() {
         // The memory that readers and writers share is a file, which could not be made large enough.
@@ -157,7 +163,8 @@ fn open_reader(path: &Path) -> Result<Connection> {
         Ok(connection)
     });
     let connection = match opened {
-        Err(error) if takes_no_files(&error) && has_no_log(path) => {
+        // Where handles are short, somebody else may write.
+        Err(error) if takes_no_files(&error) && has_no_log(path) && spare_handles().is_ok() => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
@@ -172,6 +179,16 @@ fn open_reader(path: &Path) -> Result<Connection> {
 fn takes_no_files(error: &rusqlite::Error) -> bool {
     let codes = [ErrorCode::SystemIoFailure, ErrorCode::CannotOpen, ErrorCode::DiskFull, ErrorCode::ReadOnly];
     error.sqlite_error_code().is_some_and(|code| codes.contains(&code))
+}
+
+/// Whether as many more files can be opened as a connection opens; why not.
+fn spare_handles() -> std::io::Result<()> {
+    let opened: std::io::Result<Vec<_>> =
+        (0..limits::SQLITE_HANDLES_MAX).map(|_| std::fs::File::open("/dev/null")).collect();
+    match opened {
+        Err(error) if lacks_handles(&error) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Whether no change is in the log that is not in the store yet: then nobody is writing where no file can be made, and the

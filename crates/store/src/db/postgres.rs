@@ -19,7 +19,7 @@ use ingather_model::limits;
 
 use self::login::Login;
 use crate::db::{Column, Durability, Row, Sql, Value};
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
 
 pub(crate) struct Postgres {
@@ -74,6 +74,10 @@ pub(crate) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> 
     };
     if error.code() == Some(&SqlState::DISK_FULL) {
         return StoreError::Full(message);
+    }
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    if cause.is_some_and(lacks_handles) {
+        return StoreError::Handles(message);
     }
     if is_away(error) { StoreError::Away(message) } else { StoreError::Database { statement, message } }
 }
@@ -149,8 +153,10 @@ impl Postgres {
     fn connect(&self) -> Result<Connection> {
         let Login { config, tls, answer } = &self.login;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| StoreError::Refused(format!("no connection can be made: {error}")))?;
+        let runtime = runtime.map_err(|error| match lacks_handles(&error) {
+            true => StoreError::Handles(error.to_string()),
+            false => StoreError::Refused(format!("no connection can be made: {error}")),
+        })?;
         // A server that was stopped takes connections, for its kernel does, and says nothing on them.
         let hosts = u32::try_from(config.get_hosts().len().max(1)).unwrap_or(1);
         let most = config.get_connect_timeout().copied().unwrap_or(*answer).saturating_mul(hosts);
