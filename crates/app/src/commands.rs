@@ -20,7 +20,7 @@ use ingather_connector::model::ids::JobId;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Failure, Result};
-use crate::{handles, show, system_checks, wiring};
+use crate::{handles, interrupt, show, system_checks, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         ingather_connectors::share_journals();
     }
     if !command.is_worker() {
+        interrupt::looks();
         handles::refuse_too_few(&command, wiring::threads(&global))?;
     }
     if command.reads_files() {

@@ -95,8 +95,8 @@ impl DataDirectory {
         let mut reader = Reader::open(&self.target);
         if matches!(reader, Err(StoreError::Older)) {
             self.make()?;
-            interrupt::cancel();
             let _lock = self.lock(doing)?;
+            interrupt::changes();
             reader = Store::open(&self.target).map(|store| Some(store.reader().clone()));
         }
         reader.map_err(|error| self.unusable(error))
@@ -198,9 +198,9 @@ impl DataDirectory {
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
         self.refuse_lost()?;
         self.make()?;
-        // From the lock on, Ctrl-C ends with what is under way and with its own exit code.
-        interrupt::cancel();
         let lock = self.lock(doing)?;
+        // From the lock on, Ctrl-C ends with what is under way.
+        interrupt::changes();
         let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());
         let member =

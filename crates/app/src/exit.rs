@@ -4,6 +4,8 @@ use ingather_connector::model::fault::Fault;
 use ingather_engine::{EngineError, Refusal};
 use ingather_store::StoreError;
 
+use crate::interrupt;
+
 /// Done.
 pub(crate) const DONE: u8 = 0;
 /// Finished, but documents failed or wait, scopes could not be read, or removals are held.
@@ -30,6 +32,11 @@ impl Failure {
     /// Wrong use: the sentence says what to do instead.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure { code: USAGE, message: message.into() }
+    }
+
+    /// A signal ended it amid something.
+    pub(crate) fn stopped() -> Failure {
+        Failure { code: interrupt::code(), message: StoreError::Stopped.to_string() }
     }
 
     /// The program cannot work as things are.
@@ -76,13 +83,17 @@ impl std::fmt::Display for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        Failure::unable(error.to_string())
+        match error {
+            StoreError::Stopped => Failure::stopped(),
+            error => Failure::unable(error.to_string()),
+        }
     }
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match &error {
+            EngineError::Store(StoreError::Stopped) => Failure::stopped(),
             EngineError::Refused { refusal: Refusal::Resources | Refusal::Busy, .. }
             | EngineError::Store(_)
             | EngineError::Output { .. } => Failure::unable(error.to_string()),

@@ -28,10 +28,13 @@ fn main() -> std::process::ExitCode {
     std::panic::set_hook(Box::new(show::panicked));
     // The hook has told what happened; nothing of this process is used any more.
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| commands::run(arguments))) {
-        Ok(Ok(code)) => std::process::ExitCode::from(show::ended(code)),
+        // Whoever stopped it is told so, also where nothing was left to do.
+        Ok(Ok(code)) => {
+            std::process::ExitCode::from(interrupt::stopped().unwrap_or_else(|| show::ended(code)))
+        }
         Ok(Err(error)) => {
             show::stderr(&format!("ingather: {error}"));
-            std::process::ExitCode::from(error.code)
+            std::process::ExitCode::from(interrupt::stopped().unwrap_or(error.code))
         }
         Err(_) => std::process::ExitCode::from(exit::UNABLE),
     }

@@ -37,6 +37,9 @@ pub enum StoreError {
         "the database server went away ({0}); what was confirmed stands: start it, and run the same command again"
     )]
     Away(String),
+    /// The process was asked to end, and the statement was broken off.
+    #[error("stopped; what was confirmed stands, and the same command goes on")]
+    Stopped,
     /// The database is from a newer program.
     #[error(
         "the store was written by a newer version of ingather (schema {found}, this program knows {known}); use that version"

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
-use crate::db::{Column, Durability, Row, Sql, Value};
+use crate::db::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
 
@@ -21,6 +21,11 @@ pub(crate) struct Sqlite {
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
     let message = error.to_string();
+    let code = error.sqlite_error_code();
+    let waited = code == Some(ErrorCode::DatabaseBusy) && stopping::asked();
+    if waited || code == Some(ErrorCode::OperationInterrupted) {
+        return StoreError::Stopped;
+    }
     // The library says only that a file cannot be opened, or that input or output failed.
     if takes_no_files(error)
         && let Err(lack) = spare_handles()
@@ -28,7 +33,7 @@ pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreE
         return StoreError::Handles(lack.to_string());
     }
     let extended = error.sqlite_error().map(|error| error.extended_code);
-    match error.sqlite_error_code() {
+    match code {
         // The memory that readers and writers share is a file, which could not be made large enough.
         _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(message),
         Some(ErrorCode::DiskFull) => StoreError::Full(message),
@@ -60,6 +65,7 @@ impl Sqlite {
         connection.execute_batch(begin).map_err(|e| failed("begin", &e))?;
         let rollback = Rollback(&connection);
         let done = work(&mut Sql::Sqlite(Session { connection: &connection }))?;
+        stopping::begins();
         connection.execute_batch("COMMIT").map_err(|e| failed("commit", &e))?;
         std::mem::forget(rollback);
         Ok(done)
@@ -99,13 +105,17 @@ impl Sqlite {
         };
         let mut target = Connection::open(into).map_err(|e| failed("copy", &e))?;
         let backup = Backup::new(&source, &mut target).map_err(|e| failed("copy", &e))?;
-        // All pages in one step: they are read inside the transaction above.
-        match backup.step(-1).map_err(|e| failed("copy", &e))? {
-            StepResult::Done => {}
-            _ => {
-                return Err(StoreError::Refused(
-                    "the store is busy and cannot be copied; try again".to_owned(),
-                ));
+        // Step by step, and yet as of one moment: all pages are read inside the transaction above.
+        loop {
+            match backup.step(limits::SQLITE_COPY_PAGES).map_err(|e| failed("copy", &e))? {
+                StepResult::Done => break,
+                StepResult::More if stopping::asked() => return Err(StoreError::Stopped),
+                StepResult::More => {}
+                _ => {
+                    return Err(StoreError::Refused(
+                        "the store is busy and cannot be copied; try again".to_owned(),
+                    ));
+                }
             }
         }
         drop(backup);
@@ -146,10 +156,10 @@ fn refuse_odd(path: &Path) -> Result<()> {
 }
 
 fn open_writer(path: &Path) -> Result<Connection> {
-    let connection = Connection::open(path).map_err(|e| failed("open", &e))?;
+    let mut connection = Connection::open(path).map_err(|e| failed("open", &e))?;
     // 16,000 pages: 64 MB of log before a checkpoint (design store 1.3).
     prepare(
-        &connection,
+        &mut connection,
         "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 16000;",
     )?;
     Ok(connection)
@@ -170,8 +180,8 @@ fn open_reader(path: &Path) -> Result<Connection> {
         }
         opened => opened,
     };
-    let connection = connection.map_err(|e| failed("open", &e))?;
-    prepare(&connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
+    let mut connection = connection.map_err(|e| failed("open", &e))?;
+    prepare(&mut connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
     Ok(connection)
 }
 
@@ -211,10 +221,10 @@ fn unchanging(path: &Path) -> PathBuf {
     PathBuf::from(uri + "?immutable=1")
 }
 
-fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {
-    connection
-        .busy_timeout(std::time::Duration::from_millis(limits::SQLITE_BUSY_MS))
-        .map_err(|e| failed("open", &e))?;
+fn prepare(connection: &mut Connection, pragmas: &str) -> Result<()> {
+    connection.busy_handler(Some(stopping::waits)).map_err(|e| failed("open", &e))?;
+    let looks = connection.progress_handler(stopping::STEPS, Some(stopping::breaks_off));
+    looks.map_err(|e| failed("open", &e))?;
     // Plans must not depend on what is asked for: where they do, SQLite prepares a statement anew each time.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|e| failed("open", &e))?;
     connection.execute_batch(pragmas).map_err(|e| failed("open", &e))?;
@@ -273,6 +283,7 @@ fn cell<'a>(column: &Column<'a>, row: usize) -> ValueRef<'a> {
 
 impl Session<'_> {
     pub(crate) fn execute(&mut self, statement: &'static Statement, values: &[Value<'_>]) -> Result<u64> {
+        stopping::begins();
         let run = || -> rusqlite::Result<usize> {
             let mut prepared = self.connection.prepare_cached(statement.sqlite())?;
             prepared.execute(rusqlite::params_from_iter(values.iter().map(bind)))
@@ -292,6 +303,7 @@ impl Session<'_> {
                 for (index, column) in columns.iter().enumerate() {
                     prepared.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(cell(column, row)))?;
                 }
+                stopping::begins();
                 changed += prepared.raw_execute()? as u64;
             }
             Ok(changed)
@@ -305,6 +317,7 @@ impl Session<'_> {
         values: &[Value<'_>],
         keep: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
+        stopping::begins();
         let failed = |e: rusqlite::Error| failed(statement.name, &e);
         let mut prepared = self.connection.prepare_cached(statement.sqlite()).map_err(failed)?;
         let mut rows = prepared.query(rusqlite::params_from_iter(values.iter().map(bind))).map_err(failed)?;
@@ -315,6 +328,7 @@ impl Session<'_> {
     }
 
     pub(crate) fn script(&mut self, text: &str) -> Result<()> {
+        stopping::begins();
         self.connection.execute_batch(text).map_err(|e| failed("script", &e))
     }
 }
