@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ingather_connector::call::{Cancel, Clock};
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
-use ingather_connector::registry::Registry;
-use ingather_connector::repository::{HostContext, RepositoryKind};
+use ingather_contract::call::{Cancel, Clock};
+use ingather_contract::registry::Registry;
+use ingather_contract::repository::{HostContext, RepositoryKind};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options, Report};
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
@@ -50,7 +50,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         "run" => timed(|| work(&engine(&store, data)?, &job).map(|_| json!({})))?,
         "stop" => stop(&store, data, &job)?,
         "delete" => timed(|| {
-            let removed = engine(&store, data)?.delete(&job, repository::REPOSITORY.name, Arc::default())?;
+            let removed = engine(&store, data)?.delete(&job, Arc::default())?;
             Ok(json!({ "deleted": removed.deleted }))
         })?,
         _ => return Err(format!("there is no deed {deed}").into()),
@@ -139,7 +139,7 @@ const OPTIONS: Options = Options {
 };
 
 fn work(engine: &Engine, job: &Job) -> Result<Report> {
-    let report = engine.run(job, repository::REPOSITORY.name, OPTIONS, Arc::default())?;
+    let report = engine.run(job, OPTIONS, Arc::default())?;
     match &report.error {
         None => Ok(report),
         Some(error) => Err(error.clone().into()),
@@ -156,7 +156,7 @@ fn stop(store: &Store, data: &str, job: &Job) -> Result<Value> {
         let (cancel, begun) = (engine.cancel.clone(), Instant::now());
         let (first, cancelled, ended) = std::thread::scope(|scope| {
             let running = scope.spawn(|| {
-                let report = engine.run(&job, repository::REPOSITORY.name, OPTIONS, progress.clone());
+                let report = engine.run(&job, OPTIONS, progress.clone());
                 (Instant::now(), report.map(|_| ()).map_err(|error| error.to_string()))
             });
             let seen = |most: u64| {

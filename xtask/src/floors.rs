@@ -21,7 +21,9 @@ pub(crate) struct Heavy {
 }
 
 const MODEL: &str = "ingather-model";
-const CONNECTOR: &str = "ingather-connector";
+const CONTRACT: &str = "ingather-contract";
+const KIT: &str = "ingather-kit";
+const INDEX: &str = "ingather-index";
 const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
@@ -36,28 +38,30 @@ const XTASK: &str = "xtask";
 /// From the ground up.
 pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: MODEL, uses: &[], tests_use: &[] },
-    Floor { package: CONNECTOR, uses: &[MODEL], tests_use: &[TESTKIT] },
+    Floor { package: CONTRACT, uses: &[MODEL], tests_use: &[TESTKIT] },
     Floor { package: STORE, uses: &[MODEL], tests_use: &[TESTKIT] },
-    Floor { package: ENGINE, uses: &[MODEL, CONNECTOR, STORE], tests_use: &[TESTKIT] },
+    Floor { package: ENGINE, uses: &[MODEL, CONTRACT, STORE], tests_use: &[TESTKIT] },
     Floor { package: EXTRACT, uses: &[MODEL], tests_use: &[] },
-    Floor { package: CONNECTORS, uses: &[MODEL, CONNECTOR, EXTRACT], tests_use: &[TESTKIT] },
-    Floor { package: SERVER, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[TESTKIT] },
+    Floor { package: KIT, uses: &[], tests_use: &[] },
+    Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
+    Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX], tests_use: &[TESTKIT] },
+    Floor { package: SERVER, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, EXTRACT, SERVER],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, KIT, INDEX, CONNECTORS, EXTRACT, SERVER],
         tests_use: &[TESTKIT],
     },
-    Floor { package: TESTKIT, uses: &[MODEL, CONNECTOR, STORE, ENGINE], tests_use: &[CONNECTORS] },
-    Floor { package: SIMULATOR, uses: &[STORE, TESTKIT], tests_use: &[] },
+    Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[CONNECTORS] },
+    Floor { package: SIMULATOR, uses: &[MODEL, STORE, TESTKIT], tests_use: &[] },
     // Beside the house: it puts the same parts together as the program, and measures them.
     Floor {
         package: BENCH,
-        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, EXTRACT],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, KIT, INDEX, CONNECTORS, EXTRACT],
         tests_use: &[TESTKIT],
     },
     Floor {
         package: XTASK,
-        uses: &[MODEL, CONNECTOR, STORE, ENGINE, CONNECTORS, SERVER, APP],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, CONNECTORS, SERVER, APP],
         tests_use: &[TESTKIT],
     },
 ];
@@ -78,7 +82,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
         instead: "ask the store: a statement in its sql folder and a call",
     },
     // The bench compares the index with the bare library.
-    Heavy { library: "tantivy", only: &[CONNECTORS, BENCH], instead: "go through the contract of outputs" },
+    Heavy { library: "tantivy", only: &[INDEX, BENCH], instead: "go through the contract of outputs" },
     Heavy { library: "ureq", only: &[CONNECTORS], instead: "go through the contract of a connector" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::{Acl, Entry, unix_group};
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
-use ingather_connector::model::scope::Scope;
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository,
     RepositoryCapabilities, RepositoryKind,
 };
-use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_model::access::{Acl, Entry, unix_group};
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
+use ingather_model::scope::Scope;
 
 use crate::trees;
 

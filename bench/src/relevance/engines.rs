@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ingather_connector::access_filter::AccessFilter;
-use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{Change, Op, OutputContext};
-use ingather_connectors::index::{OUTPUT, SearchRequest, Searcher};
+use ingather_contract::access_filter::AccessFilter;
+use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::output::{Change, Op, OutputContext};
+use ingather_index::{OUTPUT, SearchRequest, Searcher};
+use ingather_model::document::Record;
+use ingather_model::ids::{AclId, ContainerId, Digest};
 use serde_json::json;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Query, TermQuery};

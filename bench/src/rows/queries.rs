@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ingather_connector::access_filter::AccessFilter;
-use ingather_connector::model::access::{Tokens, unix_group};
-use ingather_connectors::index::{SearchRequest, Searcher};
+use ingather_contract::access_filter::AccessFilter;
 use ingather_engine::access_filter;
+use ingather_index::{SearchRequest, Searcher};
+use ingather_model::access::{Tokens, unix_group};
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
 use serde_json::json;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ingather_connector::access_filter::AccessFilter;
-use ingather_connectors::index::{SearchRequest, Searcher};
+use ingather_contract::access_filter::AccessFilter;
+use ingather_index::{SearchRequest, Searcher};
 
 use super::queries::milliseconds;
 use super::thousands;

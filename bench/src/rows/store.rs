@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, DocumentId, JobId};
-use ingather_connector::model::key::DocumentKey;
-use ingather_connector::model::limits;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, DocumentId, JobId};
+use ingather_model::key::DocumentKey;
+use ingather_model::limits;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::documents::{self, DocumentUpdate, NewDocument};
 use ingather_store::{Durability, Store, Target, explain};

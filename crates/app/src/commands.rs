@@ -16,7 +16,7 @@ mod why;
 
 use clap::CommandFactory;
 
-use ingather_connector::model::ids::JobId;
+use ingather_model::ids::JobId;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Failure, Result};
@@ -89,15 +89,4 @@ fn tell_resends(global: &Global, reader: &ingather_store::Reader, done: Option<J
         }
     }
     Ok(())
-}
-
-/// The connector of a job's repository.
-fn repository_kind(reader: &ingather_store::Reader, job: &ingather_store::jobs::Job) -> Result<String> {
-    let connection = reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-    connection.map(|connection| connection.kind).ok_or_else(|| {
-        Failure::unable(format!(
-            "the source of job {} is not on record any more; run `ingather doctor`",
-            job.name
-        ))
-    })
 }

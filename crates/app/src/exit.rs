@@ -1,7 +1,7 @@
 //! Exit codes and the one sentence that goes with each failure (design 5.1).
 
-use ingather_connector::model::fault::Fault;
 use ingather_engine::{EngineError, Refusal};
+use ingather_model::fault::Fault;
 use ingather_store::StoreError;
 
 use crate::interrupt;

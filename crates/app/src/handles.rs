@@ -19,7 +19,7 @@ pub(crate) fn refuse_too_few(command: &Command, threads: usize) -> Result<()> {
     let may = raised();
     let open = open_now();
     let reads = match command.reads_files() {
-        true => ingather_connector::model::limits::FOLDERS_OPEN_MAX as u64 + THREAD * threads as u64,
+        true => ingather_model::limits::FOLDERS_OPEN_MAX as u64 + THREAD * threads as u64,
         false => 0,
     };
     let needed = ANY + reads;

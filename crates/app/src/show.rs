@@ -9,7 +9,7 @@ mod visible;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ingather_connectors::index::Zone;
+use ingather_index::Zone;
 
 pub(crate) use self::visible::visible;
 
@@ -119,7 +119,7 @@ pub(crate) fn panicked(panic: &std::panic::PanicHookInfo<'_>) {
     let said = said.and_then(|said| said.lines().next()).unwrap_or("no reason given");
     let place =
         panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
-    if ingather_connectors::index::catches_panics_here() || ingather_engine::catches_panics_here() {
+    if ingather_index::catches_panics_here() || ingather_engine::catches_panics_here() {
         return;
     }
     stderr(&format!(
@@ -173,12 +173,12 @@ pub(crate) fn ask(question: &str) -> bool {
 
 /// A number with thousands set apart.
 pub(crate) fn number(n: u64) -> String {
-    ingather_connector::model::balance::number(n)
+    ingather_model::balance::number(n)
 }
 
 /// So many of something: "1 entry", "2,000 documents".
 pub(crate) fn counted(n: u64, what: &str) -> String {
-    ingather_connector::model::balance::counted(n, what)
+    ingather_model::balance::counted(n, what)
 }
 
 /// The verb that goes with so many: "is" or "are".

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ingather_connector::call::{Call, Clock};
-use ingather_connector::model::job::Definition;
-use ingather_connector::repository::HostContext;
+use ingather_contract::call::{Call, Clock};
+use ingather_contract::repository::HostContext;
 use ingather_engine::Engine;
 use ingather_extract::pictures::Recognizer;
+use ingather_model::job::Definition;
 use ingather_store::Reader;
 
 use crate::arguments::Global;

@@ -14,7 +14,6 @@ mod root;
 mod rules;
 mod settings;
 mod trust;
-pub(crate) mod uri;
 mod walk;
 
 pub use rules::check_pattern;
@@ -22,17 +21,18 @@ pub use rules::check_pattern;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::names;
-use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_contract::repository::{
     ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, ReadContent,
     Repository, RepositoryCapabilities, RepositoryKind, Skipped, Standing,
 };
-use ingather_connector::settings as reading;
+use ingather_contract::settings as reading;
+use ingather_kit::file_uri;
+use ingather_model::access::Acl;
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::key::Stamp;
+use ingather_model::names;
+use ingather_model::scope::{BlindSpot, Scope};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -256,7 +256,7 @@ impl Source {
 
     /// The URI of the document `key`.
     fn uri(&self, key: &str) -> String {
-        uri::of_path(&self.path(key))
+        file_uri::of_path(&self.path(key))
     }
 
     /// The listing of a source that is one file.

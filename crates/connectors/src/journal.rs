@@ -16,15 +16,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::{limits, names};
-use ingather_connector::output::{
+use ingather_contract::call::Call;
+use ingather_contract::output::{
     Change, Continuity, Generation, LOST, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
     Statement,
 };
-use ingather_connector::settings;
+use ingather_contract::settings;
+use ingather_model::fault::Fault;
+use ingather_model::ids::Digest;
+use ingather_model::{limits, names};
 use rustix::fs::{Access, FlockOperation, OFlags};
 use rustix::io::Errno;
 use schemars::JsonSchema;

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{
+use ingather_contract::call::Call;
+use ingather_contract::output::{
     Change, Generation, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
-use ingather_connector::settings::{self, NoSettings};
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::settings::{self, NoSettings};
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::fault::Fault;
 
 /// The `null` output.
 pub(crate) const OUTPUT: OutputKind = OutputKind {

@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ingather_connector::authority::{Answer, Authority, AuthorityKind};
-use ingather_connector::call::Call;
-use ingather_connector::model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::settings::{self, NoSettings};
+use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::call::Call;
+use ingather_contract::settings::{self, NoSettings};
+use ingather_model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 
 /// The `unix` authority.
 pub const AUTHORITY: AuthorityKind = AuthorityKind {
@@ -218,7 +218,7 @@ impl Owners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingather_connector::call::{Cancel, Clock};
+    use ingather_contract::call::{Cancel, Clock};
     use ingather_testkit::suites::{self, AuthoritySample};
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_connector::access_filter::{AccessFilter, IdSet, PendingContainers, Reference};
-use ingather_connector::model::access::Tokens;
-use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId};
-use ingather_connector::model::limits;
+use ingather_contract::access_filter::{AccessFilter, IdSet, PendingContainers, Reference};
+use ingather_model::access::Tokens;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId};
+use ingather_model::limits;
 use ingather_store::{Reader, Sql, StoreError, containers, deliveries, jobs};
 
 use crate::error::{EngineError, Refusal, Result};

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ingather_connector::model::ids::{ContainerId, Digest};
-use ingather_connector::model::limits;
-use ingather_connector::model::merge::Known;
+use ingather_model::ids::{ContainerId, Digest};
+use ingather_model::limits;
+use ingather_model::merge::Known;
 use ingather_store::queue::VisitReason;
 
 use crate::error::EngineError;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ingather_connector::model::limits;
+use ingather_model::limits;
 use ingather_store::queue::VisitReason;
 use ingather_store::{Durability, StoreError, documents, queue};
 

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
-use ingather_connector::model::scope::BlindSpot;
-use ingather_connector::registry::Registry;
-use ingather_connector::repository::{HostContext, Repository};
+use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::registry::Registry;
+use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
+use ingather_model::balance::Balance;
+use ingather_model::job::{Definition, RunKind};
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
@@ -100,37 +100,39 @@ impl Engine {
         Call { clock: self.clock.clone(), cancel: self.cancel.clone() }
     }
 
-    /// Opens the repository of a definition.
+    /// Opens the source of a job.
     ///
     /// # Errors
     /// When there is no such connector, or its settings are wrong.
-    pub fn repository(&self, kind: &str, definition: &Definition) -> Result<Arc<dyn Repository>> {
-        let known = self.registry.repository(kind).ok_or_else(|| {
-            EngineError::refused(
-                Refusal::NoSuchConnector,
-                format!("job {}: there is no repository connector `{kind}`", definition.name),
-            )
-        })?;
-        let opened = (known.open)(&definition.source, &self.host);
-        opened.map(contained).map_err(|fault| {
-            EngineError::refused(Refusal::Definition, format!("job {}: {fault}", definition.name))
-        })
+    pub fn repository(&self, job: &Job) -> Result<Arc<dyn Repository>> {
+        let opened = (self.repository_kind(job)?.open)(&job.definition.source, &self.host);
+        opened
+            .map(contained)
+            .map_err(|fault| EngineError::refused(Refusal::Definition, format!("job {}: {fault}", job.name)))
+    }
+
+    fn repository_kind(&self, job: &Job) -> Result<&'static RepositoryKind> {
+        let refused = |sentence| Err(EngineError::refused(Refusal::NoSuchConnector, sentence));
+        let Some(connector) = &job.connector else {
+            return refused(format!(
+                "the source of job {} is not on record any more; run `ingather doctor`",
+                job.name
+            ));
+        };
+        match self.registry.repository(connector) {
+            Some(kind) => Ok(kind),
+            None => refused(format!("job {}: there is no repository connector `{connector}`", job.name)),
+        }
     }
 
     /// Runs a job once.
     ///
     /// # Errors
     /// When it could not begin, or the store or an output failed; what was confirmed stands, the next run goes on.
-    pub fn run(
-        &self,
-        job: &Job,
-        repository_kind: &str,
-        options: Options,
-        progress: Arc<Progress>,
-    ) -> Result<Report> {
+    pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();
         let writes = options.mode == Mode::Write;
-        let run = self.prepare(job, repository_kind, options, progress)?;
+        let run = self.prepare(job, options, progress)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
         crate::visit::extracts::forget_unwanted(&run)?;
         for queue in &run.outputs {
@@ -179,15 +181,9 @@ impl Engine {
         })
     }
 
-    fn prepare(
-        &self,
-        job: &Job,
-        repository_kind: &str,
-        options: Options,
-        progress: Arc<Progress>,
-    ) -> Result<Run> {
+    fn prepare(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Run> {
         let definition = job.definition.clone();
-        let repository = self.repository(repository_kind, &definition)?;
+        let repository = self.repository(job)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
         let outputs = self.open_outputs(job, &definition, &pipeline, writer.is_some())?;
@@ -212,7 +208,7 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
-            looks: self.registry.repository(repository_kind).is_some_and(|kind| kind.capabilities.looks),
+            looks: self.repository_kind(job)?.capabilities.looks,
             author: Author {
                 job: job.id,
                 job_name: job.name.as_str().into(),

@@ -1,6 +1,6 @@
 //! Errors that end a run or a command.
 
-use ingather_connector::model::fault::Fault;
+use ingather_model::fault::Fault;
 use ingather_store::StoreError;
 
 /// What stopped the work. Exit codes of the command line go by its kind, and not by its sentence.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ingather_connector::model::balance::counted;
-use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
+use ingather_model::balance::counted;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_store::connections::{self, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
@@ -63,7 +63,7 @@ impl Engine {
     ///
     /// # Errors
     /// `Refused` when a later run has listed again, or nothing is held.
-    pub fn confirm(&self, job: &Job, kind: &str, number: i64, progress: Arc<Progress>) -> Result<Removed> {
+    pub fn confirm(&self, job: &Job, number: i64, progress: Arc<Progress>) -> Result<Removed> {
         if job.run != number && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             return Err(EngineError::refused(
                 Refusal::NothingHeld,
@@ -82,7 +82,7 @@ impl Engine {
                 ),
             ));
         };
-        let mut remover = self.remover_for(job, kind, progress, Some(number))?;
+        let mut remover = self.remover_for(job, progress, Some(number))?;
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if failpoint(Failpoint::ConfirmationByNumber) {
             let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
@@ -118,8 +118,8 @@ impl Engine {
     ///
     /// # Errors
     /// When an output that holds something cannot be opened.
-    pub fn delete(&self, job: &Job, kind: &str, progress: Arc<Progress>) -> Result<Removed> {
-        let mut remover = self.remover_for(job, kind, progress, None)?;
+    pub fn delete(&self, job: &Job, progress: Arc<Progress>) -> Result<Removed> {
+        let mut remover = self.remover_for(job, progress, None)?;
         remover.store.write(Durability::Synced, |sql| {
             remover.lease.fence(sql)?;
             jobs::delete(sql, job.id)
@@ -136,13 +136,7 @@ impl Engine {
     }
 
     /// A remover with every output that may hold something of the job. `run`: what is confirmed; none: the job is deleted.
-    fn remover_for(
-        &self,
-        job: &Job,
-        kind: &str,
-        progress: Arc<Progress>,
-        run: Option<i64>,
-    ) -> Result<Remover> {
+    fn remover_for(&self, job: &Job, progress: Arc<Progress>, run: Option<i64>) -> Result<Remover> {
         let (store, lease) = self
             .writer
             .as_ref()
@@ -154,7 +148,7 @@ impl Engine {
             author: Author {
                 job: job.id,
                 job_name: job.name.as_str().into(),
-                repository: self.repository(kind, &job.definition)?,
+                repository: self.repository(job)?,
                 hasher: self.reader.hasher(),
                 keep: job.definition.keep,
             },

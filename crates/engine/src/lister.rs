@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_connector::model::ids::{ContainerId, DocumentId};
-use ingather_connector::model::key::{DocumentKey, Hasher};
-use ingather_connector::model::limits;
-use ingather_connector::model::merge::{Comparison, Known, Listed, merge};
-use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
-use ingather_connector::repository::{Group, Item, Page};
+use ingather_contract::repository::{Group, Item, Page};
+use ingather_model::ids::{ContainerId, DocumentId};
+use ingather_model::key::{DocumentKey, Hasher};
+use ingather_model::limits;
+use ingather_model::merge::{Comparison, Known, Listed, merge};
+use ingather_model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
@@ -128,7 +128,7 @@ impl<'r> Lister<'r> {
         if self.listing == 1 { self.run.stops() } else { self.run.sweep_stops() }
     }
 
-    fn cannot_read_root(&mut self, fault: &ingather_connector::model::fault::Fault) {
+    fn cannot_read_root(&mut self, fault: &ingather_model::fault::Fault) {
         let reason = fault.reason();
         let cause = if reason.code == "gone" { "absent".to_owned() } else { reason.code };
         let message = format!("{}: what is known is kept", reason.message);

@@ -1,13 +1,13 @@
 //! The outputs of jobs: found by their names, opened, and checked against the delivery log.
 
-use ingather_connector::model::limits;
+use ingather_model::limits;
 use std::collections::HashSet;
 use std::path::Path;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::ids::{ConnectionId, JobId};
-use ingather_connector::output::{Generation, OutputContext, OutputKind};
-use ingather_connector::registry::Registry;
+use ingather_contract::call::Call;
+use ingather_contract::output::{Generation, OutputContext, OutputKind};
+use ingather_contract::registry::Registry;
+use ingather_model::ids::{ConnectionId, JobId};
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::ids::ConnectionId;
-use ingather_connector::model::key::DocumentKey;
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
-use ingather_connector::model::limits;
-use ingather_connector::output::Generation;
+use ingather_contract::call::Call;
+use ingather_contract::output::Generation;
+use ingather_model::balance::Balance;
+use ingather_model::ids::ConnectionId;
+use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries;
 use ingather_store::documents;

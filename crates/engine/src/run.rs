@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::ids::{ContainerId, Digest};
-use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::model::lifecycle::outcome::{FailureCode, FailureKind, GuardState};
-use ingather_connector::model::limits;
+use ingather_contract::call::Call;
+use ingather_model::balance::Balance;
+use ingather_model::ids::{ContainerId, Digest};
+use ingather_model::job::{Definition, RunKind};
+use ingather_model::lifecycle::outcome::{FailureCode, FailureKind, GuardState};
+use ingather_model::limits;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;

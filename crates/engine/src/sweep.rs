@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_connector::model::balance;
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::ids::ContainerId;
-use ingather_connector::model::key::DocumentKey;
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
-use ingather_connector::model::limits;
-use ingather_connector::model::scope::{Absence, BlindSpot};
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
+use ingather_model::balance;
+use ingather_model::guard::Guard;
+use ingather_model::ids::ContainerId;
+use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
+use ingather_model::scope::{Absence, BlindSpot};
 use ingather_store::documents::{self, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, runs};

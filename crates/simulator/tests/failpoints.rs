@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
+use ingather_model::ids::JobId;
 use ingather_simulator::play::{self, Seeds, wrong, wrong_in_other_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
-use ingather_testkit::model::ids::JobId;
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;

@@ -19,6 +19,8 @@ pub struct Job {
     pub name: String,
     /// Its repository connection.
     pub repository: ConnectionId,
+    /// The connector of that connection; none when the store has lost it.
+    pub connector: Option<String>,
     /// Canonical root or URL: by it `sync` finds the job again.
     pub root: String,
     /// Where it is in its life.
@@ -49,6 +51,7 @@ fn read(row: &Row<'_>) -> Result<Job> {
         revision: row.int(7)?,
         reader: row.opt_text(8)?,
         error: row.opt_text(9)?,
+        connector: row.opt_text(10)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use ingather_connector::call::Clock;
+use ingather_contract::call::Clock;
 
 /// Clones show the same time.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ingather_connector::call::Cancel;
+use ingather_contract::call::Cancel;
 
 /// Places by name; `write` stands for every transaction.
 pub const POINTS: &[&str] = &[

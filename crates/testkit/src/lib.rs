@@ -18,5 +18,3 @@ pub mod script_transform;
 pub mod stores;
 pub mod suites;
 pub mod world;
-
-pub use ingather_connector::model;

@@ -1,8 +1,8 @@
 //! Kinds of outputs in memory, by what they are able to do.
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{AsOpened, OutputCapabilities, OutputContext, OutputKind, OutputSnapshot};
-use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_contract::output::{AsOpened, OutputCapabilities, OutputContext, OutputKind, OutputSnapshot};
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_model::fault::Fault;
 
 use crate::memory_output::open;
 

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{
+use ingather_contract::call::Call;
+use ingather_contract::output::{
     Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Says, Statement,
 };
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ContainerId, Digest};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ingather_connector::model::access::{Acl, Tokens};
-use ingather_connector::model::ids::AclId;
-use ingather_connector::output::{JobContainer, Says};
+use ingather_contract::output::{JobContainer, Says};
+use ingather_model::access::{Acl, Tokens};
+use ingather_model::ids::AclId;
 
 use crate::memory_output::Entry;
 

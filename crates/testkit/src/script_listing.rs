@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{ContainerReport, Group, Item, Listing, Page};
+use ingather_contract::repository::{ContainerReport, Group, Item, Listing, Page};
+use ingather_model::fault::Fault;
+use ingather_model::scope::{BlindSpot, Scope};
 
 use crate::script_repository::{File, Source, access_stamp, content_stamp, folder_stamp};
 

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_contract::repository::{
     ContainerReport, Listing, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
     RepositoryKind,
 };
-use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_model::access::Acl;
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
 
 use crate::crash::Crash;
 use crate::script_listing;

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::{Component, Record};
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::settings::{NoSettings, schema_of};
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::access::Acl;
+use ingather_model::document::{Component, Record};
+use ingather_model::fault::{Fault, Reason};
 
 /// `{"decline": word, "broken": word, "mark": text, "parts": "keep" | "drop", "access": "everybody"}`, each optional; for parts see [`parted`].
 pub static TRANSFORM: TransformKind = TransformKind {

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use ingather_connector::access_filter::Reference;
-use ingather_connector::model::access::{Tokens, UNIX_EVERYONE};
-use ingather_connector::model::decision::NOBODY;
-use ingather_connector::model::ids::JobId;
+use ingather_contract::access_filter::Reference;
 use ingather_engine::access_filter;
+use ingather_model::access::{Tokens, UNIX_EVERYONE};
+use ingather_model::decision::NOBODY;
+use ingather_model::ids::JobId;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, deliveries, doctor, documents, jobs};
 

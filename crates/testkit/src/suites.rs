@@ -12,7 +12,7 @@ pub use transform::{transform, transform_breaches};
 
 use std::sync::Arc;
 
-use ingather_connector::call::{Call, Cancel};
+use ingather_contract::call::{Call, Cancel};
 
 use crate::clock::HandClock;
 

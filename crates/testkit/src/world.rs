@@ -6,16 +6,16 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ingather_connector::access_filter::Reference;
-use ingather_connector::call::{Cancel, Clock as _};
-use ingather_connector::model::access::Tokens;
-use ingather_connector::model::ids::{ConnectionId, JobId};
-use ingather_connector::model::job::{Definition, RunKind};
-use ingather_connector::registry::Registry;
-use ingather_connector::repository::HostContext;
+use ingather_contract::access_filter::Reference;
+use ingather_contract::call::{Cancel, Clock as _};
+use ingather_contract::registry::Registry;
+use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
 use ingather_engine::{Engine, EngineError, Mode, Options, Refusal, Report, access_filter, outputs};
+use ingather_model::access::Tokens;
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::job::{Definition, RunKind};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
@@ -295,7 +295,7 @@ impl World {
     /// What the engine says.
     pub fn run(&self, job: &str, options: Options) -> Result<Report, EngineError> {
         let job = self.known(job)?;
-        self.watched(|engine| engine.run(&job, REPOSITORY.name, options, Arc::new(Progress::default())))
+        self.watched(|engine| engine.run(&job, options, Arc::new(Progress::default())))
     }
 
     /// Confirms what a run holds; none: the last run.
@@ -305,7 +305,7 @@ impl World {
     pub fn confirm(&self, job: &str, run: Option<i64>) -> Result<Removed, EngineError> {
         let job = self.known(job)?;
         let run = run.unwrap_or(job.run);
-        self.watched(|engine| engine.confirm(&job, REPOSITORY.name, run, Arc::new(Progress::default())))
+        self.watched(|engine| engine.confirm(&job, run, Arc::new(Progress::default())))
     }
 
     /// Deletes a job.
@@ -314,7 +314,7 @@ impl World {
     /// What the engine says.
     pub fn delete(&self, job: &str) -> Result<Removed, EngineError> {
         let job = self.known(job)?;
-        self.watched(|engine| engine.delete(&job, REPOSITORY.name, Arc::new(Progress::default())))
+        self.watched(|engine| engine.delete(&job, Arc::new(Progress::default())))
     }
 
     fn known(&self, job: &str) -> Result<Job, EngineError> {

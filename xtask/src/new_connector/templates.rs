@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::scope::Scope;
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_model::access::Acl;
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::scope::Scope;
+use ingather_contract::repository::{
     Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities, RepositoryKind, HostContext,
 };
-use ingather_connector::settings;
+use ingather_contract::settings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -165,10 +165,10 @@ pub(super) const TRANSFORM: &str = r###"//! The `__name__` transform: cuts title
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::settings;
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::call::Call;
+use ingather_model::fault::Fault;
+use ingather_contract::settings;
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -207,9 +207,9 @@ impl Transform for __Type__ {
 
 #[cfg(test)]
 mod tests {
-    use ingather_connector::call::Cancel;
-    use ingather_connector::model::document::{Parts, Record};
-    use ingather_connector::transform::Audience;
+    use ingather_contract::call::Cancel;
+    use ingather_model::document::{Parts, Record};
+    use ingather_contract::transform::Audience;
     use ingather_testkit::clock::HandClock;
     use ingather_testkit::suites;
 
@@ -250,13 +250,13 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use garde::Validate;
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{
+use ingather_contract::call::Call;
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ContainerId, Digest};
+use ingather_contract::output::{
     AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
-use ingather_connector::settings;
+use ingather_contract::settings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -376,11 +376,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_connector::authority::{Answer, Authority, AuthorityKind};
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Tokens;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::settings;
+use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::call::Call;
+use ingather_model::access::Tokens;
+use ingather_model::fault::Fault;
+use ingather_contract::settings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ingather_connector::registry::Registry;
 use ingather_connectors::ALL;
+use ingather_contract::registry::Registry;
 use serde_json::Value;
 
 use crate::settings;

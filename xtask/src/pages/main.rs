@@ -8,11 +8,11 @@ mod settings;
 type Page = (&'static str, fn() -> String);
 
 /// Pages with a fixed place. A table that wants a page has a function that returns Markdown, and one line here; tables
-/// of the model are reached as `ingather_connector::model`.
+/// of the model are reached as `ingather_model`.
 const PAGES: &[Page] = &[
     ("docs/generated/connectors.md", connectors::overview),
     ("docs/generated/doctor.md", doctor),
-    ("docs/generated/lifecycle.md", ingather_connector::model::lifecycle::markdown),
+    ("docs/generated/lifecycle.md", ingather_model::lifecycle::markdown),
 ];
 
 /// What the doctor finds in the inventory, from the table that it goes by.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ingather_connector::described::{Described, described};
+use ingather_contract::described::{Described, described};
 use serde_json::Value;
 
 /// The settings that a schema describes, as Markdown.

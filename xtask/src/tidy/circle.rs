@@ -7,7 +7,7 @@ use super::{Finding, World, finding};
 use crate::scan;
 
 /// Crates whose files are looked at.
-const CRATES: &[&str] = &["crates/connector", "crates/engine", "crates/extract", "crates/model"];
+const CRATES: &[&str] = &["crates/contract", "crates/engine", "crates/extract", "crates/model"];
 /// Re-exports that lead to each other before one is given up.
 const EXPORTS_MAX: usize = 8;
 

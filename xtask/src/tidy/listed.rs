@@ -40,7 +40,13 @@ pub(super) fn suites(world: &World) -> Vec<Finding> {
     let named = lib.split('&').filter_map(|item| {
         let path = item.split([',', ']', '\n', ' ']).next()?;
         let (modules, role) = path.rsplit_once("::")?;
-        Some((format!("{FOLDER}{}", modules.replace("::", "/")), role))
+        let modules = modules.replace("::", "/");
+        // One that is a crate of its own stands in its first file.
+        let place = match modules.strip_prefix("ingather_") {
+            Some(name) => format!("crates/{name}/src"),
+            None => format!("{FOLDER}{modules}"),
+        };
+        Some((place, role))
     });
     let unchecked = named.filter(|(place, role)| {
         let call = format!("suites::{}(", role.to_lowercase());
@@ -111,11 +117,11 @@ mod tests {
         let call = "suites::transform(&TRANSFORM, s);";
         let files = [
             ("crates/connectors/src/lib.rs", lib),
-            ("crates/connectors/src/stages/a.rs", call),
-            ("crates/connectors/src/stages/b.rs", ""),
+            ("crates/connectors/src/transforms/a.rs", call),
+            ("crates/connectors/src/transforms/b.rs", ""),
         ];
         let findings = found(suites, &files);
         assert_eq!(findings.len(), 1);
-        assert_eq!(findings[0].path, "crates/connectors/src/stages/b.rs");
+        assert_eq!(findings[0].path, "crates/connectors/src/transforms/b.rs");
     }
 }

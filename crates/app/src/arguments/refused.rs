@@ -295,7 +295,7 @@ impl Told<'_> {
     fn not_text(&self) -> String {
         let raw: Vec<String> = (self.words.iter().map(OsString::as_os_str))
             .filter(|word| word.to_str().is_none())
-            .map(|word: &OsStr| format!("`{}`", ingather_connector::model::names::escape(word.as_bytes())))
+            .map(|word: &OsStr| format!("`{}`", ingather_model::names::escape(word.as_bytes())))
             .collect();
         let is = if raw.len() == 1 { "is" } else { "are" };
         format!(

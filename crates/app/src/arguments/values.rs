@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use ingather_connector::model::names;
+use ingather_model::names;
 
 /// A whole number from 0 to `MAX`.
 pub(super) fn up_to<const MAX: u32>(text: &str) -> Result<u32, String> {
@@ -33,7 +33,7 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
 
 /// Bytes, with or without a unit.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    let bytes = ingather_connectors::bytes(text).filter(|bytes| *bytes > 0);
+    let bytes = ingather_kit::literal::bytes(text).filter(|bytes| *bytes > 0);
     bytes.ok_or_else(|| "it must be a size such as 4096, 500kB, 20MB or 1GiB".to_owned())
 }
 

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{Generation, OutputContext};
-use ingather_connectors::index;
+use ingather_contract::output::{Generation, OutputContext};
 use ingather_engine::outputs::misfit;
+use ingather_model::fault::Fault;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, leases};
 
@@ -101,7 +100,7 @@ fn fill(reader: &Reader, data: &DataDirectory, folder: &Path) -> Result<Option<G
     archive::make_folder(folder)?;
     let index = match data.keeps_the_store() {
         true => in_step(reader, &data.path, folder)?,
-        false => index::snapshot(&data.path, &folder.join(INDEX))?,
+        false => ingather_index::snapshot(&data.path, &folder.join(INDEX))?,
     };
     let settings = folder.join("settings.json");
     std::fs::write(&settings, export::declaration(reader)?)
@@ -113,7 +112,7 @@ fn fill(reader: &Reader, data: &DataDirectory, folder: &Path) -> Result<Option<G
 fn in_step(reader: &Reader, data: &Path, into: &Path) -> Result<Option<Generation>> {
     for _ in 0..ATTEMPTS_MAX {
         let file = into.join("store.db");
-        let copied = reader.copy(&file, |sql| match index::snapshot(data, &into.join(INDEX)) {
+        let copied = reader.copy(&file, |sql| match ingather_index::snapshot(data, &into.join(INDEX)) {
             Ok(Some(index)) => Ok(fits(sql, &index)?.then_some(Some(index))),
             Ok(None) => Ok(Some(None)),
             Err(fault) => Err(StoreError::Refused(fault.to_string())),

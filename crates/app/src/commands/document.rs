@@ -2,16 +2,16 @@
 
 use std::ffi::OsStr;
 
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::lifecycle::outcome::FailureKind;
 use ingather_engine::inspect::explain::Explanation;
+use ingather_model::fault::Reason;
+use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_store::Reader;
 use ingather_store::documents::{self, Listed};
 use ingather_store::jobs::{self, Job};
 use serde_json::json;
 
+use super::job_named;
 use super::lookup::Lookup;
-use super::{job_named, repository_kind};
 use crate::arguments::{Document, DocumentState, Global};
 use crate::data::DataDirectory;
 use crate::exit::{self, Result};
@@ -69,10 +69,9 @@ fn list_left_out(
     job: &Job,
     mut left: u32,
 ) -> Result<u8> {
-    let kind = repository_kind(reader, job)?;
     let engine = wiring::engine(global, data, reader.clone(), None, &wiring::journals(&job.definition));
     let mut more = false;
-    engine.left_out(job, &kind, &mut |skipped| {
+    engine.left_out(job, &mut |skipped| {
         more = left == 0;
         if !more {
             left -= 1;
@@ -137,10 +136,9 @@ fn tell(global: &Global, job: &str, row: &Listed) {
 fn explain(global: &Global, data: &DataDirectory, job: &str, document: &OsStr) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, job)?;
-    let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, data, reader, None, &wiring::journals(&job.definition));
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;
-    let told = engine.explain(&job, &kind, &lookup.text)?;
+    let told = engine.explain(&job, &lookup.text)?;
     let file = lookup.file(&engine.reader.read(jobs::list)?);
     if global.json {
         show::json(&as_json(&job.name, &told, file.as_deref()));

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ingather_connector::model::{limits, names};
 use ingather_extract::{Extracted, Options, Pool, Request, pictures, worker};
+use ingather_model::{limits, names};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::lifecycle::job::State;
-use ingather_connector::model::lifecycle::outcome::{GuardState, RunOutcome};
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
 use ingather_engine::progress::Progress;
+use ingather_model::balance::Balance;
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_store::jobs::{self, Job as Stored};
 use ingather_store::runs::{self, KnownBlindSpot, Run};
 use ingather_store::{Reader, deliveries, documents};
 use serde_json::json;
 
-use super::{job_named, repository_kind};
+use super::job_named;
 use crate::arguments::{Global, Job};
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
@@ -180,12 +180,11 @@ fn list_runs(global: &Global, reader: &Reader, name: &str, limit: usize) -> Resu
 fn held(global: &Global, data: &DataDirectory, name: &str, limit: usize) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, data, reader, None, &[]);
     let (total, mut names) = engine.held(&job, 0, limit)?;
     names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     // A source that cannot be asked now hides no list.
-    let repository = engine.repository(&kind, &job.definition).ok();
+    let repository = engine.repository(&job).ok();
     for held in &names {
         let presence = repository.as_ref().map(|repository| repository.probe(&wiring::call(), &held.name));
         let (code, cause) = cause(presence.unwrap_or(Presence::Unknown));
@@ -225,12 +224,11 @@ fn cause(presence: Presence) -> (&'static str, &'static str) {
 fn confirm(global: &Global, data: &DataDirectory, name: &str, run: i64) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
     let writing = data.write(&format!("confirm of {name}"), wiring::now())?;
     let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
     let progress = Arc::new(Progress::default());
     let _watch = show::progress::Watch::start(global, progress.clone());
-    let removed = engine.confirm(&job, &kind, run, progress)?;
+    let removed = engine.confirm(&job, run, progress)?;
     drop(_watch);
     told(global, name, &removed);
     if engine.cancel.cancelled() {
@@ -264,7 +262,6 @@ fn stay(shared: u64) -> String {
 fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes: bool) -> Result<u8> {
     let reader = data.existing()?;
     let job = job_named(&reader, name)?;
-    let kind = repository_kind(&reader, &job)?;
     let total = reader.read(|sql| documents::total(sql, job.id))?;
     let shared = reader.read(|sql| deliveries::kept_by_others(sql, job.id))?;
     let outputs = job.definition.outputs.join(", ");
@@ -294,7 +291,7 @@ fn delete(global: &Global, data: &DataDirectory, name: &str, dry_run: bool, yes:
     let engine = wiring::engine(global, data, writing.store.reader().clone(), Some(&writing), &[]);
     let progress = Arc::new(Progress::default());
     let watch = show::progress::Watch::start(global, progress.clone());
-    let removed = engine.delete(&job, &kind, progress);
+    let removed = engine.delete(&job, progress);
     drop(watch);
     let removed = removed?;
     told(global, name, &removed);

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ingather_connector::model::names;
 use ingather_engine::Engine;
 use ingather_engine::inspect::Leads;
+use ingather_model::names;
 use ingather_store::jobs::Job;
 
 use crate::arguments::values;

@@ -9,8 +9,8 @@ pub(super) use differences::differences;
 use std::io::Read as _;
 use std::path::Path;
 
-use ingather_connector::model::job::Stage;
-use ingather_connector::model::limits;
+use ingather_model::job::Stage;
+use ingather_model::limits;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Stage>> {
     let given: Given = serde_json::from_value(value).map_err(|error| {
         wrong(format!(
             "{}; each stage is `transform` with `settings`, in a list `stages`",
-            ingather_connector::settings::in_words(&error.to_string())
+            ingather_contract::settings::in_words(&error.to_string())
         ))
     })?;
     if given.stages.len() > limits::STAGES_MAX {

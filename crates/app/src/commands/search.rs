@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use ingather_connector::access_filter::AccessFilter;
-use ingather_connector::model::access::Tokens;
-use ingather_connectors::index::{
-    Correction, Facets, Hit, SearchRequest, SearchResults, Searcher, Sort, WordScore,
-};
+use ingather_contract::access_filter::AccessFilter;
 use ingather_engine::access_filter;
 use ingather_engine::outputs::{Misfit, misfit};
+use ingather_index::{Correction, Facets, Hit, SearchRequest, SearchResults, Searcher, Sort, WordScore};
+use ingather_model::access::Tokens;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Reader, runs};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::job::RunKind;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Options, outputs};
+use ingather_model::job::RunKind;
 
 mod dry_run;
 mod patterns;
@@ -73,7 +73,7 @@ pub(crate) fn run(global: &Global, mut sync: Sync) -> Result<u8> {
     let engine = wiring::engine(global, &data, reader, Some(&writing), &wiring::journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = show::progress::Watch::start(global, progress.clone());
-    let report = engine.run(&job, FILES.0, options(&sync, Mode::Write), progress);
+    let report = engine.run(&job, options(&sync, Mode::Write), progress);
     drop(watch);
     let report = report?;
     tell(global, &job, &report);

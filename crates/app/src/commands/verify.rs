@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::job::RunKind;
 use ingather_engine::inspect::verify::{Difference, Verified};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options};
+use ingather_model::job::RunKind;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::{Reader, jobs};
 use serde_json::json;
 
-use super::repository_kind;
 use crate::arguments::Global;
 use crate::data::{DataDirectory, Writing};
 use crate::exit::{self, Failure, Result};
@@ -114,11 +113,10 @@ fn send(
     global: &Global,
     data: &DataDirectory,
     writing: &Writing,
-    id: ingather_connector::model::ids::JobId,
+    id: ingather_model::ids::JobId,
 ) -> Result<bool> {
     let reader = writing.store.reader();
     let Some(job) = reader.read(|sql| jobs::get(sql, id))? else { return Ok(true) };
-    let kind = repository_kind(reader, &job)?;
     let engine =
         wiring::engine(global, data, reader.clone(), Some(writing), &wiring::journals(&job.definition));
     let options = Options {
@@ -128,7 +126,7 @@ fn send(
         accepts_devices: false,
         rereads: false,
     };
-    let report = engine.run(&job, &kind, options, Arc::new(Progress::default()))?;
+    let report = engine.run(&job, options, Arc::new(Progress::default()))?;
     let waits = reader.read(|sql| ingather_store::queue::waiting(sql, job.id))?.len();
     if waits > 0 {
         show::stderr(&format!(

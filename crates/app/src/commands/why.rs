@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-use ingather_connector::authority::Answer;
-use ingather_connector::model::access::Tokens;
+use ingather_contract::authority::Answer;
 use ingather_engine::inspect::why::Access;
+use ingather_model::access::Tokens;
 use ingather_store::jobs;
 use serde_json::json;
 

@@ -68,7 +68,7 @@ mod tests {
     fn a_name_made_visible_is_the_same_name() {
         let name = "rtl-\u{202E}\u{9b}txt.exe";
         let shown = visible(name);
-        let read = ingather_connector::model::names::unescape(&shown).unwrap();
+        let read = ingather_model::names::unescape(&shown).unwrap();
         assert_eq!(read, name.as_bytes());
     }
 

@@ -1,12 +1,11 @@
 //! What each job needs: a source that can be reached, a run that ended well, and a person where one is needed.
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::job::ContentBy;
-use ingather_connector::model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
-use ingather_connector::model::limits;
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps::{self, Overlap};
-use ingather_store::connections;
+use ingather_model::balance::Balance;
+use ingather_model::job::ContentBy;
+use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
+use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::runs::{self, Run};
@@ -25,9 +24,7 @@ const BLIND_MAX: usize = 3;
 /// The source of a job, and how its last runs ended.
 pub(crate) fn of_job(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Vec<Look>> {
     let mut looks = Vec::new();
-    let repository = engine.reader.read(|sql| connections::get(sql, job.repository))?;
-    let kind = repository.map(|connection| connection.kind).unwrap_or_default();
-    let repository = engine.repository(&kind, &job.definition).map_err(|error| error.to_string());
+    let repository = engine.repository(job).map_err(|error| error.to_string());
     let reached = repository
         .as_ref()
         .map_err(Clone::clone)

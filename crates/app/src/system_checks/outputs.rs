@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::output::OutputContext;
+use ingather_contract::output::OutputContext;
 use ingather_engine::Engine;
 use ingather_engine::outputs::{self, Misfit, misfit};
+use ingather_model::fault::Fault;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::Job;
 

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use ingather_connector::model::job::RunKind;
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
+use ingather_model::job::RunKind;
+use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::db::Value as Parameter;
 use ingather_store::deliveries::Answered;
 use ingather_store::{Durability, Store, Target, queries};

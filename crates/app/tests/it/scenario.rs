@@ -26,7 +26,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, PathBuf};
 
-use ingather_connector::model::names;
+use ingather_model::names;
 use serde_json::{Value, json};
 
 use crate::files;

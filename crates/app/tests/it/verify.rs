@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{Change, Op, Output, OutputContext};
+use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::output::{Change, Op, Output, OutputContext};
+use ingather_model::document::Record;
+use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_store::db::Value as Parameter;
 use ingather_store::{Durability, Reader, Sql, Store, Target, queries};
 use serde_json::Value;

@@ -3,8 +3,8 @@
 use std::hash::Hasher as _;
 use std::os::fd::{AsFd, AsRawFd};
 
-use ingather_connector::model::access::{Acl, Entry, UNIX_EVERYONE, unix_group, unix_user};
-use ingather_connector::model::limits;
+use ingather_model::access::{Acl, Entry, UNIX_EVERYONE, unix_group, unix_user};
+use ingather_model::limits;
 use rustix::io::Errno;
 use siphasher::sip::SipHasher13;
 
@@ -179,7 +179,7 @@ pub(super) fn acl(facts: &Facts, posix: &PosixAcl, right: Right) -> Acl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingather_connector::model::access::Tokens;
+    use ingather_model::access::Tokens;
     use proptest::prelude::*;
 
     fn facts(mode: u32) -> Facts {

@@ -1,19 +1,20 @@
 //! Answers to people who ask about one name: the verdict of the rules and of the kernel, in words.
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::names;
-use ingather_connector::repository::{Named, Standing};
+use ingather_contract::call::Call;
+use ingather_contract::repository::{Named, Standing};
+use ingather_kit::file_uri;
+use ingather_model::fault::Reason;
+use ingather_model::names;
 use rustix::io::Errno;
 
 use super::root::{self, Stop};
-use super::{Source, read, uri};
+use super::{Source, read};
 
 /// The document that `text` names: below the root, by its absolute path, or by its URI.
 pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
     let refuse = |sentence: String| Err(Reason::new("key", sentence));
     let path = match text.strip_prefix("file://") {
-        Some(_) => match uri::path_of(text) {
+        Some(_) => match file_uri::path_of(text) {
             Some(path) => path.into(),
             None => return refuse(format!("`{text}` is no URI of a file")),
         },

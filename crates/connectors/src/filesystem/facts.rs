@@ -3,8 +3,8 @@
 use std::hash::Hasher as _;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
 use rustix::fs::{AtFlags, FileType, Stat, Statx, StatxFlags};
 use siphasher::sip::SipHasher13;
 

@@ -8,12 +8,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
-use ingather_connector::model::names;
-use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{ContainerReport, Group, Skipped};
+use ingather_contract::repository::{ContainerReport, Group, Skipped};
+use ingather_model::access::Acl;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
+use ingather_model::names;
+use ingather_model::scope::{BlindSpot, Scope};
 use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
 use siphasher::sip::SipHasher13;

@@ -10,11 +10,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::{limits, names};
-use ingather_connector::repository::ContainerReport;
+use ingather_contract::repository::ContainerReport;
+use ingather_model::access::Acl;
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::{limits, names};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;

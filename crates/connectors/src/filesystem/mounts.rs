@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::sync::OnceLock;
 
-use ingather_connector::model::key::Stamp;
+use ingather_model::key::Stamp;
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use siphasher::sip::SipHasher13;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::model::key::parent_bytes;
-use ingather_connector::model::limits;
+use ingather_model::key::parent_bytes;
+use ingather_model::limits;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::facts::Facts;

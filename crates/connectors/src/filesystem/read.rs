@@ -4,19 +4,20 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::{limits, names};
-use ingather_connector::repository::{Observed, ReadContent};
+use ingather_contract::call::Call;
+use ingather_contract::repository::{Observed, ReadContent};
+use ingather_kit::file_uri;
+use ingather_model::access::Acl;
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::{limits, names};
 
 use rustix::fs::FileType;
 
 use super::acls::{self, PosixAcl};
 use super::facts::{Facts, millis};
-use super::{Judged, Source, Taken, root, uri};
+use super::{Judged, Source, Taken, root};
 
 /// Looks at the document `key` without its content.
 pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
@@ -118,7 +119,7 @@ fn begin(source: &Source, key: &str, facts: &Facts, born: Option<i64>) -> Record
     let owner = source.owners.name(facts.uid);
     let path = source.path(key);
     let mut record = Record {
-        uri: uri::of_path(&path),
+        uri: file_uri::of_path(&path),
         title: name.clone(),
         path: names::escape(&path).into_owned(),
         size: Some(facts.size),

@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::names;
-use ingather_connector::repository::ContainerReport;
+use ingather_contract::repository::ContainerReport;
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::names;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 

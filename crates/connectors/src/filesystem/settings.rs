@@ -1,11 +1,11 @@
 //! The settings of a filesystem source: which folder or file, and what of it.
 
 use garde::Validate;
-use ingather_connector::model::limits;
+use ingather_model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::literal;
+use ingather_kit::literal;
 
 /// What a job takes from a mounted disk.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, Validate)]

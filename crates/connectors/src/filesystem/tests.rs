@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use ingather_connector::call::{Call, Cancel, Clock};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::names;
-use ingather_connector::model::scope::{BlindSpot, Scope};
-use ingather_connector::repository::{ContainerReport, HostContext, Item, Observed, Page, Repository};
+use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::repository::{ContainerReport, HostContext, Item, Observed, Page, Repository};
+use ingather_model::fault::Fault;
+use ingather_model::names;
+use ingather_model::scope::{BlindSpot, Scope};
 
 /// A time at which nothing that a test makes is racy: year 2100.
 pub(super) const LATER: i64 = 4_102_444_800_000;
@@ -75,7 +75,7 @@ impl Listed {
     fn add(&mut self, page: Page) {
         self.pages += 1;
         let size = page.groups.iter().map(|group| group.items.len()).sum::<usize>() + page.skipped.len();
-        assert!(size <= ingather_connector::model::limits::PAGE_ITEMS_MAX, "{size} entries in one page");
+        assert!(size <= ingather_model::limits::PAGE_ITEMS_MAX, "{size} entries in one page");
         for container in page.containers {
             if let Some(parent) = &container.parent {
                 assert!(

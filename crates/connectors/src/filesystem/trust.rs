@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::model::{balance, names};
+use ingather_model::{balance, names};
 
 use super::facts::Facts;
 use super::{kinds, mounts};

@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender};
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::repository::{Listing, Page};
+use ingather_contract::call::Call;
+use ingather_contract::repository::{Listing, Page};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 
 use super::Source;
 use super::folder::{Lister, Node};

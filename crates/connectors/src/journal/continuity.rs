@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use ingather_connector::model::limits;
-use ingather_connector::output::Continuity;
+use ingather_contract::output::Continuity;
+use ingather_model::limits;
 use serde::Deserialize;
 
 use super::lines;

@@ -1,10 +1,10 @@
 //! The lines of a journal, format 2: what `docs/manual/journal.md` describes, and its JSON Schema.
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{AclId, ContainerId};
-use ingather_connector::output::{Change, JobContainer, Op, Says, Statement};
+use ingather_contract::output::{Change, JobContainer, Op, Says, Statement};
+use ingather_model::access::Acl;
+use ingather_model::balance::Balance;
+use ingather_model::document::Record;
+use ingather_model::ids::{AclId, ContainerId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 
-use ingather_connector::call::Cancel;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::limits;
+use ingather_contract::call::Cancel;
+use ingather_model::access::Acl;
+use ingather_model::balance::Balance;
+use ingather_model::fault::Fault;
+use ingather_model::ids::Digest;
+use ingather_model::limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! What a journal writes, refuses, and stands at.
 
 use super::*;
-use ingather_connector::call::{Cancel, Clock};
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{AclId, ContainerId};
-use ingather_connector::output::{JobContainer, Op, Says};
+use ingather_contract::call::{Cancel, Clock};
+use ingather_contract::output::{JobContainer, Op, Says};
+use ingather_model::access::Acl;
+use ingather_model::balance::Balance;
+use ingather_model::document::Record;
+use ingather_model::ids::{AclId, ContainerId};
 use ingather_testkit::suites::{self, OutputSample};
 use serde_json::json;
 use std::sync::Arc;

@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::ContainerId;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
-use ingather_connector::repository::ContainerReport;
+use ingather_contract::repository::ContainerReport;
+use ingather_model::fault::Fault;
+use ingather_model::ids::ContainerId;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError};
 

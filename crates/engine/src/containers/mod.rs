@@ -3,15 +3,15 @@
 pub(crate) mod looks;
 pub(crate) mod openings;
 
-use ingather_connector::model::limits;
+use ingather_model::limits;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::scope::Coverage;
-use ingather_connector::repository::ContainerReport;
+use ingather_contract::repository::ContainerReport;
+use ingather_model::access::Acl;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
+use ingather_model::key::Stamp;
+use ingather_model::scope::Coverage;
 use ingather_store::containers::{self, PendingAcl};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, documents};

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ingather_connector::model::ids::ContainerId;
-use ingather_connector::model::key::DocumentKey;
-use ingather_connector::model::limits;
-use ingather_connector::model::scope::{BlindSpot, Coverage, Scope};
+use ingather_model::ids::ContainerId;
+use ingather_model::key::DocumentKey;
+use ingather_model::limits;
+use ingather_model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, Store, StoreError};

@@ -7,14 +7,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ConnectionId, Digest, JobId};
-use ingather_connector::model::job::Keep;
-use ingather_connector::model::key::Hasher;
-use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
-use ingather_connector::output::{Change, Op, OutputCapabilities};
-use ingather_connector::repository::Repository;
+use ingather_contract::call::Call;
+use ingather_contract::output::{Change, Op, OutputCapabilities};
+use ingather_contract::repository::Repository;
+use ingather_model::fault::Fault;
+use ingather_model::ids::{ConnectionId, Digest, JobId};
+use ingather_model::job::Keep;
+use ingather_model::key::Hasher;
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};

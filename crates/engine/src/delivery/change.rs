@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Found, NOBODY};
-use ingather_connector::model::document::{Record, component_uri};
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::model::key::Hasher;
+use ingather_model::decision::{Found, NOBODY};
+use ingather_model::document::{Record, component_uri};
+use ingather_model::ids::{AclId, ContainerId, Digest};
+use ingather_model::key::Hasher;
 use ingather_store::failpoints::{Failpoint, failpoint};
 
 use crate::visit::outcome::{Outcome, PendingVisit};

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use ingather_connector::model::decision::NOBODY;
-use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
-use ingather_connector::model::limits;
-use ingather_connector::output::{Change, JobContainer, Op, Says, Statement};
+use ingather_contract::output::{Change, JobContainer, Op, Says, Statement};
+use ingather_model::decision::NOBODY;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
+use ingather_model::limits;
 use ingather_store::containers::{self, PendingAcl, Ruled};
 use ingather_store::definitions::{self, Defined, Pending, Subject};
 use ingather_store::failpoints::{Failpoint, failpoint};

@@ -1,9 +1,9 @@
 //! Changes that are on their way to an output: written as intents, not confirmed.
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest};
-use ingather_connector::model::key::Hasher;
-use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest};
+use ingather_model::key::Hasher;
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::{self, Defined};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::{Sql, StoreError};

@@ -1,7 +1,7 @@
 //! Whether an output is the one that the inventory speaks of (design 4.7, decision 0011).
 
-use ingather_connector::model::limits;
-use ingather_connector::output::Generation;
+use ingather_contract::output::Generation;
+use ingather_model::limits;
 use ingather_store::connections::Connection;
 use ingather_store::failpoints::{Failpoint, failpoint};
 
@@ -78,7 +78,7 @@ pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
 
 #[cfg(test)]
 mod tests {
-    use ingather_connector::model::ids::ConnectionId;
+    use ingather_model::ids::ConnectionId;
 
     use super::*;
 

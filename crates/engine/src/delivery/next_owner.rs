@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
-use ingather_connector::output::{Change, Op, OutputCapabilities};
+use ingather_contract::output::{Change, Op, OutputCapabilities};
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};

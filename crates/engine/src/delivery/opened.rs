@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::ConnectionId;
-use ingather_connector::output::{Generation, LOST, Output, OutputCapabilities, Says, Statement};
+use ingather_contract::call::Call;
+use ingather_contract::output::{Generation, LOST, Output, OutputCapabilities, Says, Statement};
+use ingather_model::fault::Fault;
+use ingather_model::ids::ConnectionId;
 use ingather_store::definitions::{self, Defined};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, connections};

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::limits;
-use ingather_connector::output::{Continuity, Generation};
+use ingather_contract::output::{Continuity, Generation};
+use ingather_model::ids::Digest;
+use ingather_model::limits;
 use ingather_store::connections::{self, Connection};
 use ingather_store::definitions::{self, Defined, Subject};
 use ingather_store::failpoints::{Failpoint, failpoint};

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use ingather_connector::model::ids::{ConnectionId, Digest};
-use ingather_connector::model::limits;
-use ingather_connector::output::OutputCapabilities;
+use ingather_contract::output::OutputCapabilities;
+use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::limits;
 use ingather_store::connections::Connection;
 
 use super::batch::Destination;

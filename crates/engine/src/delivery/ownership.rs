@@ -1,7 +1,7 @@
 //! Who has the entry of an address that several documents claim (design 4.7, decision 0012).
 
-use ingather_connector::model::ids::{ConnectionId, Digest};
-use ingather_connector::output::OutputCapabilities;
+use ingather_contract::output::OutputCapabilities;
+use ingather_model::ids::{ConnectionId, Digest};
 use ingather_store::connections::{self, Role};
 use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::failpoints::{Failpoint, failpoint};

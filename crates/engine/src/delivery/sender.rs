@@ -4,8 +4,8 @@ mod told;
 
 use std::time::Duration;
 
-use ingather_connector::model::limits;
-use ingather_connector::output::Generation;
+use ingather_contract::output::Generation;
+use ingather_model::limits;
 use ingather_store::definitions::Defined;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, connections};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::ConnectionId;
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
-use ingather_connector::output::{LOST, Says};
+use ingather_contract::call::Call;
+use ingather_contract::output::{LOST, Says};
+use ingather_model::balance::Balance;
+use ingather_model::fault::Fault;
+use ingather_model::ids::ConnectionId;
+use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Store, StoreError, connections, definitions};
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use ingather_connector::model::ids::{ConnectionId, Digest};
+use ingather_model::ids::{ConnectionId, Digest};
 
 /// Folder in the data directory.
 const FOLDER: &str = "openings";

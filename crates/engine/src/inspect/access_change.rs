@@ -1,6 +1,6 @@
 //! How the access of a document differs from when it was read last.
 
-use ingather_connector::model::access::{Acl, Entry};
+use ingather_model::access::{Acl, Entry};
 
 use super::imposed::Imposed;
 

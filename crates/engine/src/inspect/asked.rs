@@ -1,11 +1,9 @@
 //! What a person asks about by a name: a document, or something in one.
 
-use std::sync::Arc;
-
-use ingather_connector::model::document::{INSIDE, component_of, component_uri};
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::merge::Known;
-use ingather_connector::repository::{Named, Repository};
+use ingather_contract::repository::{Named, Repository};
+use ingather_model::document::{INSIDE, component_of, component_uri};
+use ingather_model::fault::Reason;
+use ingather_model::merge::Known;
 use ingather_store::jobs::Job;
 use ingather_store::{deliveries, documents};
 
@@ -135,16 +133,11 @@ impl Engine {
 
     /// What `text` names of a job, when the store knows it.
     pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Asked>> {
-        match self.source_of(job)? {
-            Some(source) => self.asked(job, source.as_ref(), text),
-            None => Ok(None),
+        match self.repository(job) {
+            // A job whose source cannot even be named knows nothing by any name.
+            Err(_) => Ok(None),
+            Ok(source) => self.asked(job, source.as_ref(), text),
         }
-    }
-
-    /// The source of a job; none when it cannot even be named: such a job knows nothing by any name.
-    fn source_of(&self, job: &Job) -> Result<Option<Arc<dyn Repository>>> {
-        let connection = self.reader.read(|sql| ingather_store::connections::get(sql, job.repository))?;
-        Ok(connection.and_then(|connection| self.repository(&connection.kind, &job.definition).ok()))
     }
 
     /// How far `text` leads in a job.
@@ -152,7 +145,7 @@ impl Engine {
     /// # Errors
     /// What the store says.
     pub fn leads(&self, job: &Job, text: &str) -> Result<Leads> {
-        let Some(source) = self.source_of(job)? else { return Ok(Leads::Nowhere) };
+        let Ok(source) = self.repository(job) else { return Ok(Leads::Nowhere) };
         if self.asked(job, source.as_ref(), text)?.is_some() {
             return Ok(Leads::Known);
         }

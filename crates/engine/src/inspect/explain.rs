@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::{EXTRACTION, INSIDE, component_uri};
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::AclId;
-use ingather_connector::model::limits;
-use ingather_connector::repository::{Named, Repository, Standing};
+use ingather_contract::repository::{Named, Repository, Standing};
+use ingather_model::access::Acl;
+use ingather_model::document::{EXTRACTION, INSIDE, component_uri};
+use ingather_model::fault::Reason;
+use ingather_model::ids::AclId;
+use ingather_model::limits;
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, KnownBlindSpot};
@@ -61,14 +61,14 @@ impl Engine {
     ///
     /// # Errors
     /// What the store says, or a source whose settings cannot be used.
-    pub fn explain(&self, job: &Job, kind: &str, text: &str) -> Result<Explanation> {
-        let repository = self.repository(kind, &job.definition)?;
+    pub fn explain(&self, job: &Job, text: &str) -> Result<Explanation> {
+        let repository = self.repository(job)?;
         let asked = match self.asked(job, repository.as_ref(), text)? {
             Some(asked) => asked,
             None => match self.missing(job, repository.as_ref(), text)? {
                 Ok(Target { named, part: None }) => Asked { named, component: None },
                 Ok(Target { named, part: Some(part) }) => {
-                    return self.explain_missing(job, kind, repository.as_ref(), &named, &part);
+                    return self.explain_missing(job, repository.as_ref(), &named, &part);
                 }
                 Err(reason) => return self.foreign(job, text, reason),
             },
@@ -167,14 +167,13 @@ impl Engine {
     fn explain_missing(
         &self,
         job: &Job,
-        kind: &str,
         source: &dyn Repository,
         named: &Named,
         part: &str,
     ) -> Result<Explanation> {
         let pipeline = Pipeline::open(&job.definition, &self.registry)?;
         let course = self.send(source, &pipeline, &job.definition.stages, &named.key, Some(part));
-        let told = self.explain(job, kind, &named.key)?;
+        let told = self.explain(job, &named.key)?;
         let uri = component_uri(&source.uri(&named.key), part);
         Ok(Explanation {
             document: format!("{}{INSIDE}{part}", named.key),

@@ -1,9 +1,9 @@
 //! What is known of one document, and what its cause is judged by.
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::merge::Known;
-use ingather_connector::repository::Standing;
+use ingather_contract::repository::Standing;
+use ingather_model::access::Acl;
+use ingather_model::ids::Digest;
+use ingather_model::merge::Known;
 use ingather_store::explain::{Facts, Sent};
 use ingather_store::jobs::Job;
 use ingather_store::runs::{KnownBlindSpot, Run};

@@ -1,7 +1,7 @@
 //! What the stages of a job say about who may see its documents, in the place of the source or before it.
 
-use ingather_connector::model::access::{Acl, Entry, Tokens};
-use ingather_connector::model::job::Stage;
+use ingather_model::access::{Acl, Entry, Tokens};
+use ingather_model::job::Stage;
 
 use crate::visit::pipeline::Pipeline;
 

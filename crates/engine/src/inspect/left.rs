@@ -1,6 +1,6 @@
 //! What a source has and a job leaves out for what it is, told by a listing of its own that writes nothing.
 
-use ingather_connector::repository::Skipped;
+use ingather_contract::repository::Skipped;
 use ingather_store::jobs::Job;
 
 use crate::engine::Engine;
@@ -11,10 +11,10 @@ impl Engine {
     ///
     /// # Errors
     /// `Refused` when the source cannot be listed.
-    pub fn left_out(&self, job: &Job, kind: &str, tell: &mut dyn FnMut(Skipped) -> bool) -> Result<()> {
-        let repository = self.repository(kind, &job.definition)?;
+    pub fn left_out(&self, job: &Job, tell: &mut dyn FnMut(Skipped) -> bool) -> Result<()> {
+        let repository = self.repository(job)?;
         let call = self.call();
-        let failed = |fault: ingather_connector::model::fault::Fault| {
+        let failed = |fault: ingather_model::fault::Fault| {
             EngineError::refused(
                 Refusal::Source,
                 format!("the source of job {} cannot be listed: {fault}", job.name),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use ingather_connector::model::limits;
+use ingather_model::limits;
 
 use crate::error::{EngineError, Refusal, Result};
 

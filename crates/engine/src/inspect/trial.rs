@@ -1,12 +1,12 @@
 //! What each stage of a pipeline makes of one document, tried on the document as it is now; nothing is written.
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::{Component, INSIDE, Parts, Record, component_uri};
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::job::{Definition, Stage};
-use ingather_connector::model::limits;
-use ingather_connector::repository::Repository;
-use ingather_connector::transform::{Audience, Verdict};
+use ingather_contract::repository::Repository;
+use ingather_contract::transform::{Audience, Verdict};
+use ingather_model::access::Acl;
+use ingather_model::document::{Component, INSIDE, Parts, Record, component_uri};
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::{Definition, Stage};
+use ingather_model::limits;
 use ingather_store::jobs::Job;
 
 use super::asked::Target;
@@ -111,9 +111,9 @@ impl Engine {
     /// # Errors
     /// Stages or a source that cannot be opened, a document that is not there or cannot be read, or nothing of that name
     /// in it.
-    pub fn try_stages(&self, job: &Job, kind: &str, stages: &[Stage], text: &str) -> Result<Trial> {
+    pub fn try_stages(&self, job: &Job, stages: &[Stage], text: &str) -> Result<Trial> {
         let definition = Definition { stages: stages.to_vec(), ..job.definition.clone() };
-        let repository = self.repository(kind, &definition)?;
+        let repository = self.repository(job)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let refused = |reason: Reason| EngineError::refused(Refusal::NoSuchDocument, reason.message);
         let Target { named, part } = match self.at_source(repository.as_ref(), text) {

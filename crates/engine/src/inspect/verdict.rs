@@ -1,11 +1,11 @@
 //! The sentences of an explanation: which fact decides, and how it is said.
 
-use ingather_connector::model::balance::counted;
-use ingather_connector::model::document::EXTRACTION;
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::lifecycle::job::State;
-use ingather_connector::model::lifecycle::outcome::{DeliveryOutcome, FailureKind, VisitReason};
-use ingather_connector::repository::Standing;
+use ingather_contract::repository::Standing;
+use ingather_model::balance::counted;
+use ingather_model::document::EXTRACTION;
+use ingather_model::fault::Reason;
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::{DeliveryOutcome, FailureKind, VisitReason};
 use ingather_store::explain::{Failure, Sent};
 use ingather_store::jobs::Job;
 use ingather_store::queue;

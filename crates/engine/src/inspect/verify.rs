@@ -1,9 +1,9 @@
 //! What an output really holds, beside what the delivery log says that it holds (design 4.17): one pass over both.
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::JobId;
-use ingather_connector::model::limits;
-use ingather_connector::output::{OutputContext, OutputSnapshot};
+use ingather_contract::output::{OutputContext, OutputSnapshot};
+use ingather_model::fault::Fault;
+use ingather_model::ids::JobId;
+use ingather_model::limits;
 use ingather_store::connections::{self, Connection};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;

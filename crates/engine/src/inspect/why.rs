@@ -1,12 +1,12 @@
 //! Whether a user may see a document, and what decides: each layer of access with the entry that matched.
 
-use ingather_connector::model::limits;
+use ingather_model::limits;
 use std::collections::HashMap;
 
-use ingather_connector::access_filter::Reference;
-use ingather_connector::model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::ids::{AclId, ContainerId};
+use ingather_contract::access_filter::Reference;
+use ingather_model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
+use ingather_model::fault::Reason;
+use ingather_model::ids::{AclId, ContainerId};
 use ingather_store::connections::{self, Role};
 use ingather_store::containers::{self, Container};
 use ingather_store::jobs::{self, Job};
@@ -67,10 +67,10 @@ impl Engine {
             return Ok(answers);
         }
         for job in &jobs {
-            let Some(connection) = self.reader.read(|sql| connections::get(sql, job.repository))? else {
+            if job.connector.is_none() {
                 continue;
-            };
-            let told = self.explain(job, &connection.kind, text)?;
+            }
+            let told = self.explain(job, text)?;
             answers.push(hidden(job, told.document, told.cause, user));
         }
         // A job whose source does not reach so far has nothing to say when another one has.
@@ -92,12 +92,9 @@ impl Engine {
         let name = &asked.shown();
         let connection = self.reader.read(|sql| connections::find(sql, Role::Output, output))?;
         let sent = row.sent.iter().find(|sent| Some(sent.output) == connection.as_ref().map(|c| c.id));
-        let (repository, kind) =
-            (self.reader.read(|sql| connections::get(sql, job.repository))?, String::new());
-        let kind = repository.map_or(kind, |connection| connection.kind);
         let held = sent.filter(|sent| sent.state.confirmed.is_some_and(|held| held.is_some()));
         let Some(sent) = held else {
-            let told = self.explain(job, &kind, name)?;
+            let told = self.explain(job, name)?;
             return Ok(hidden(job, name.to_owned(), told.cause, user));
         };
         let nobody = Tokens::anonymous();
@@ -107,7 +104,7 @@ impl Engine {
             sent.address,
             Reference { job: Some(job.id), acl_id: row.known.acl_id, container: row.known.container },
         );
-        let now = self.repository(&kind, &job.definition)?.look(&self.call(), &asked.named.key).ok();
+        let now = self.repository(job)?.look(&self.call(), &asked.named.key).ok();
         let (_, imposed) = self.shown_to(job, Acl::open());
         let now = now.map(|now| self.shown_to(job, now.acl).0);
         let since =

@@ -5,11 +5,11 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ingather_connector::model::access::{Acl, UNIX_EVERYONE};
-use ingather_connector::model::ids::{AclId, ContainerId};
-use ingather_connector::model::limits;
-use ingather_connector::repository::ContainerReport;
-use ingather_connector::transform::Audience;
+use ingather_contract::repository::ContainerReport;
+use ingather_contract::transform::Audience;
+use ingather_model::access::{Acl, UNIX_EVERYONE};
+use ingather_model::ids::{AclId, ContainerId};
+use ingather_model::limits;
 
 /// The acls above documents, by container, as a run has met them: different acls only, in no order, since all must admit.
 /// Containers that differ in nothing share them.
@@ -99,8 +99,8 @@ fn plain(acl: &Acl) -> Acl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingather_connector::model::access::{Entry, unix_group, unix_user};
-    use ingather_connector::model::key::Stamp;
+    use ingather_model::access::{Entry, unix_group, unix_user};
+    use ingather_model::key::Stamp;
 
     fn mode(owner: u32, group: u32, bits: [bool; 3]) -> Acl {
         let entry = |who, allow| Entry { who, allow };

@@ -1,11 +1,11 @@
 //! A visit from its claim to the transaction that completes it: one outcome per document and run.
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::fault::Reason;
-use ingather_connector::model::job::Keep;
-use ingather_connector::model::lifecycle::outcome::FailureKind;
-use ingather_connector::model::limits;
-use ingather_connector::model::retry::{self, Attempts, Next};
+use ingather_model::balance::Balance;
+use ingather_model::fault::Reason;
+use ingather_model::job::Keep;
+use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_model::limits;
+use ingather_model::retry::{self, Attempts, Next};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts};
 

@@ -9,13 +9,13 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::fault::{Fault, Reason};
-use ingather_connector::model::key::Stamp;
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_contract::repository::{
     ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, Standing,
 };
+use ingather_model::access::Acl;
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::key::Stamp;
 
 thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, NOBODY, decide};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::repository::Observed;
+use ingather_contract::repository::Observed;
+use ingather_model::decision::{Decision, NOBODY, decide};
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_store::deliveries;
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::failpoints::{Failpoint, failpoint};

@@ -5,10 +5,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::decision::NOBODY;
-use ingather_connector::model::ids::{ContainerId, Digest, DocumentId};
-use ingather_connector::model::limits;
+use ingather_model::access::Acl;
+use ingather_model::decision::NOBODY;
+use ingather_model::ids::{ContainerId, Digest, DocumentId};
+use ingather_model::limits;
 use ingather_store::documents::{self, DocumentUpdate, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;

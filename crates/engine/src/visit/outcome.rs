@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ingather_connector::model::fault::{Fault, Reason};
+use ingather_model::fault::{Fault, Reason};
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::extracts::Extract;
 

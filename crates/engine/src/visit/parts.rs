@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ingather_connector::model::decision::{Decision, DeliveryState, Found, NOBODY, decide};
-use ingather_connector::model::document::Record;
-use ingather_connector::model::ids::{ConnectionId, Digest};
-use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
+use ingather_model::decision::{Decision, DeliveryState, Found, NOBODY, decide};
+use ingather_model::document::Record;
+use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::deliveries::{self, Component, Delivery};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Reader, StoreError};

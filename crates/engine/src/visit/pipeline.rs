@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::Arc;
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::document::{Component, INSIDE, Parts, Record};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::job::Definition;
-use ingather_connector::registry::Registry;
-use ingather_connector::transform::{Audience, Item, Transform, Verdict};
+use ingather_contract::call::Call;
+use ingather_contract::registry::Registry;
+use ingather_contract::transform::{Audience, Item, Transform, Verdict};
+use ingather_model::access::Acl;
+use ingather_model::document::{Component, INSIDE, Parts, Record};
+use ingather_model::fault::Fault;
+use ingather_model::ids::Digest;
+use ingather_model::job::Definition;
 
 use crate::error::{EngineError, Refusal, Result};
 

@@ -1,10 +1,10 @@
 //! Outputs that are new or have lost what they held, filled from what a job keeps of its documents, where the source cannot be
 //! looked at (design 4.19): it is away, or a folder of it cannot be read.
 
-use ingather_connector::model::job::Keep;
-use ingather_connector::model::key::DocumentKey;
-use ingather_connector::model::limits;
-use ingather_connector::model::scope::Absence;
+use ingather_model::job::Keep;
+use ingather_model::key::DocumentKey;
+use ingather_model::limits;
+use ingather_model::scope::Absence;
 use ingather_store::documents::Stored;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, documents, extracts};

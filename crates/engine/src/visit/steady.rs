@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_connector::model::fault::{Exhausted, Fault, Reason};
-use ingather_connector::model::ids::ContainerId;
-use ingather_connector::model::lifecycle::outcome::FailureCode;
-use ingather_connector::model::limits;
+use ingather_model::fault::{Exhausted, Fault, Reason};
+use ingather_model::ids::ContainerId;
+use ingather_model::lifecycle::outcome::FailureCode;
+use ingather_model::limits;
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::failpoints::{Failpoint, failpoint};
 

@@ -1,11 +1,11 @@
 //! Whether the content of a document is what outputs hold, although something else about it changed: no change time that moved
 //! explains content away (design 4.18, decision 0014).
 
-use ingather_connector::model::decision::{DeliveryState, NOBODY};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, Digest};
-use ingather_connector::model::job::ContentBy;
-use ingather_connector::repository::Observed;
+use ingather_contract::repository::Observed;
+use ingather_model::decision::{DeliveryState, NOBODY};
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, Digest};
+use ingather_model::job::ContentBy;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::document::{Parts, Record};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::Digest;
-use ingather_connector::model::limits;
+use ingather_model::document::{Parts, Record};
+use ingather_model::fault::Fault;
+use ingather_model::ids::Digest;
+use ingather_model::limits;
 use ingather_store::documents::DocumentUpdate;
 
 use super::outcome::{Outcome, VisitArtifacts};

@@ -1,9 +1,9 @@
 //! Causes that a scripted source and output bring about: the first sentence of an explanation names each (design 4.13).
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_engine::inspect::explain::Explanation;
+use ingather_model::fault::Fault;
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_testkit::database::BOTH;
 use ingather_testkit::memory_output::{self, Effect, Trouble};
 use ingather_testkit::script_repository;
@@ -30,7 +30,7 @@ fn definition(world: &World) -> Definition {
 
 fn explain(world: &World, name: &str) -> Explanation {
     let job = world.find("docs").unwrap();
-    world.engine().explain(&job, "script", name).unwrap()
+    world.engine().explain(&job, name).unwrap()
 }
 
 #[track_caller]
@@ -57,10 +57,10 @@ fn what_stages_outputs_and_sources_say_is_named() {
         }
         names(&world, "good", "not_listed", &["never ran"]);
         let lasting = Fault::Passing {
-            reason: ingather_connector::model::fault::Reason::new("net", "the share does not answer"),
+            reason: ingather_model::fault::Reason::new("net", "the share does not answer"),
             retry_in_ms: Some(3_600_000),
             attempts_max: None,
-            when_exhausted: ingather_connector::model::fault::Exhausted::Keep,
+            when_exhausted: ingather_model::fault::Exhausted::Keep,
         };
         script_repository::locked(&world.source).file("later").fault = Some((lasting.clone(), 9));
         let shelf = world.shelves["one"].clone();

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::ids::{ConnectionId, Digest, DocumentId, JobId};
-use ingather_connector::model::job::{ContentBy, Definition, Keep};
-use ingather_connector::model::key::DocumentKey;
-use ingather_connector::model::lifecycle::outcome::FailureKind;
-use ingather_connector::model::lifecycle::{Since, document, job, rules};
+use ingather_model::guard::Guard;
+use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
+use ingather_model::job::{ContentBy, Definition, Keep};
+use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_model::lifecycle::{Since, document, job, rules};
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::documents::{self, DocumentUpdate, NewDocument};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};

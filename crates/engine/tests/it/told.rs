@@ -1,10 +1,10 @@
 //! An output that is told who may see, after an update of the program: what an earlier version has sent names no acls and
 //! containers.
 
-use ingather_connector::model::access::{Acl, Entry};
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{ContentBy, Definition, Keep};
 use ingather_engine::outputs;
+use ingather_model::access::{Acl, Entry};
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep};
 use ingather_store::{Durability, definitions};
 use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::memory_output::Calls;

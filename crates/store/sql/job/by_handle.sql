@@ -1,2 +1,4 @@
 -- One job.
-SELECT handle, name, repository, root, state, run, definition, revision, reader, error FROM job WHERE handle = $1
+SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
+  (SELECT kind FROM connection WHERE connection.handle = job.repository)
+FROM job WHERE handle = $1

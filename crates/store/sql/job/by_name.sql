@@ -1,2 +1,4 @@
 -- The job of that name.
-SELECT handle, name, repository, root, state, run, definition, revision, reader, error FROM job WHERE name = $1
+SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
+  (SELECT kind FROM connection WHERE connection.handle = job.repository)
+FROM job WHERE name = $1

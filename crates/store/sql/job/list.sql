@@ -1,2 +1,4 @@
 -- All jobs.
-SELECT handle, name, repository, root, state, run, definition, revision, reader, error FROM job ORDER BY name
+SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
+  (SELECT kind FROM connection WHERE connection.handle = job.repository)
+FROM job ORDER BY name

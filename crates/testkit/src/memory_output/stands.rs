@@ -1,6 +1,6 @@
 //! Where an output in memory stands, for whoever compares it with the inventory.
 
-use ingather_connector::output::Generation;
+use ingather_contract::output::Generation;
 
 use super::{Commit, Shelf};
 

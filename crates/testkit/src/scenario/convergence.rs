@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use ingather_connector::model::lifecycle::job::State;
+use ingather_model::lifecycle::job::State;
 use ingather_store::containers;
 
 use super::invariants::{USERS, tokens};

@@ -1,7 +1,7 @@
 //! What a scenario can ask about: answers of the engine, what the store knows, what outputs hold and were told.
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
+use ingather_model::balance::Balance;
+use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::runs;
 
 use super::{Answer, Play};

@@ -1,6 +1,6 @@
 //! Deeds that make things go wrong: outputs that misbehave, and places where a process dies, stops or is replaced.
 
-use ingather_connector::model::fault::{Exhausted, Fault, Reason};
+use ingather_model::fault::{Exhausted, Fault, Reason};
 
 use super::Play;
 use super::steps::number;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use ingather_connector::model::access::Tokens;
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::lifecycle::job::State;
+use ingather_model::access::Tokens;
+use ingather_model::guard::Guard;
+use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::{self, Job};
 
 use super::ledger::Claim;

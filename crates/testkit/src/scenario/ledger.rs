@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ingather_connector::model::ids::ConnectionId;
-use ingather_connector::model::lifecycle::job::State;
-use ingather_connector::model::lifecycle::outcome::GuardState;
+use ingather_model::ids::ConnectionId;
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::GuardState;
 use ingather_store::{deliveries, doctor, documents, jobs, runs};
 
 use super::Play;

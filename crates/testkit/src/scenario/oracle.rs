@@ -1,7 +1,7 @@
 //! The naive model: what outputs must hold and who may find it, from the source and the jobs as they are now.
 
-use ingather_connector::model::access::{Acl, Tokens};
-use ingather_connector::model::job::Stage;
+use ingather_model::access::{Acl, Tokens};
+use ingather_model::job::Stage;
 use ingather_store::jobs::Job;
 
 use crate::script_repository::{File, Source};

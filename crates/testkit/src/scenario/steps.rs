@@ -1,10 +1,10 @@
 //! Deeds of a scenario: they change the source, the outputs, the time, or ask the engine for something.
 
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::fault::{Exhausted, Fault, Reason};
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_engine::Mode;
+use ingather_model::access::Acl;
+use ingather_model::fault::{Exhausted, Fault, Reason};
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,6 @@
-//! What an authority promises (`crates/connector/src/authority.rs`).
+//! What an authority promises (`crates/contract/src/authority.rs`).
 
-use ingather_connector::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Answer, Authority, AuthorityKind};
 
 use super::{Breaches, call, must_be_none};
 

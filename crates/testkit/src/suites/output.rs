@@ -1,11 +1,11 @@
-//! What an output promises (`crates/connector/src/output.rs`).
+//! What an output promises (`crates/contract/src/output.rs`).
 
 use std::sync::Arc;
 
-use ingather_connector::model::document::Record;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{AclId, ContainerId, Digest};
-use ingather_connector::output::{Change, Op, Output, OutputContext, OutputEntry, OutputKind};
+use ingather_contract::output::{Change, Op, Output, OutputContext, OutputEntry, OutputKind};
+use ingather_model::document::Record;
+use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ContainerId, Digest};
 
 use super::{Breaches, call, must_be_none};
 

@@ -1,16 +1,16 @@
-//! What a repository promises (`crates/connector/src/repository.rs`).
+//! What a repository promises (`crates/contract/src/repository.rs`).
 
 use std::collections::{BTreeMap, HashSet};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::access::Acl;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
-use ingather_connector::model::scope::{Absence, Coverage, Scope};
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_contract::repository::{
     HostContext, Item, Observed, Page, Presence, Repository, RepositoryKind,
 };
+use ingather_model::access::Acl;
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
+use ingather_model::scope::{Absence, Coverage, Scope};
 
 use super::{Breaches, call, must_be_none};
 

@@ -1,12 +1,12 @@
-//! What a transform promises (`crates/connector/src/transform.rs`).
+//! What a transform promises (`crates/contract/src/transform.rs`).
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ingather_connector::model::document::{Parts, Record};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::transform::{Audience, Item, Transform, TransformKind, Verdict};
+use ingather_contract::transform::{Audience, Item, Transform, TransformKind, Verdict};
+use ingather_model::document::{Parts, Record};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 
 use super::{Breaches, call, must_be_none};
 

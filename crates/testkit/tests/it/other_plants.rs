@@ -4,12 +4,12 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ingather_connector::authority::{Answer, Authority, AuthorityKind};
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::limits;
-use ingather_connector::settings::{NoSettings, schema_of};
-use ingather_connector::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::call::Call;
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
 use ingather_testkit::suites::{AuthoritySample, authority_breaches, transform_breaches};
 
 #[derive(Clone, Copy, PartialEq)]

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::output::{
+use ingather_contract::call::Call;
+use ingather_contract::output::{
     AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
-use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_model::fault::Fault;
 use ingather_testkit::memory_kinds::{COMMITTING, MEMORY, PLAIN};
 use ingather_testkit::memory_output;
 use ingather_testkit::suites::{OutputSample, output_breaches};

@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use ingather_connector::call::Call;
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::scope::Scope;
-use ingather_connector::repository::{
+use ingather_contract::call::Call;
+use ingather_contract::repository::{
     HostContext, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities,
     RepositoryKind,
 };
-use ingather_connector::settings::{NoSettings, schema_of};
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_model::fault::Fault;
+use ingather_model::key::Stamp;
+use ingather_model::scope::Scope;
 use ingather_testkit::script_repository::{self, File, REPOSITORY};
 use ingather_testkit::suites::{Obstruction, RepositorySample, repository_breaches};
 

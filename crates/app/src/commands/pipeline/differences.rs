@@ -1,6 +1,6 @@
 //! What differs between two pipelines, in few words: a person who changed one setting wants to read that one.
 
-use ingather_connector::model::job::Stage;
+use ingather_model::job::Stage;
 use serde_json::{Map, Value};
 
 use crate::show::{self, secrets};

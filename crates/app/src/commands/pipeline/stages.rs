@@ -1,6 +1,6 @@
 //! `ingather pipeline stages`: what stages there are, and their settings.
 
-use ingather_connector::described::{Described, described};
+use ingather_contract::described::{Described, described};
 use serde_json::{Value, json};
 
 use super::{GivenStage, checked};

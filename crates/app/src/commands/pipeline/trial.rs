@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use ingather_connector::model::document::Record;
-use ingather_connector::model::job::Stage;
 use ingather_engine::inspect::trial::{Fate, Seen, SeenText, Trial};
+use ingather_model::document::Record;
+use ingather_model::job::Stage;
 use serde_json::{Value, json};
 
+use super::super::job_named;
 use super::super::lookup::Lookup;
-use super::super::{job_named, repository_kind};
 use super::read;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
@@ -25,11 +25,10 @@ pub(super) fn run(global: &Global, job: &str, document: &OsStr, file: Option<&Pa
     let data = DataDirectory::of(global)?;
     let reader = data.existing()?;
     let job = job_named(&reader, job)?;
-    let kind = repository_kind(&reader, &job)?;
     let engine = wiring::engine(global, &data, reader, None, &wiring::journals(&job.definition));
     let stages = given.unwrap_or_else(|| job.definition.stages.clone());
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), document)?;
-    let trial = engine.try_stages(&job, &kind, &stages, &lookup.text)?;
+    let trial = engine.try_stages(&job, &stages, &lookup.text)?;
     if global.json {
         show::json(&as_json(&job.name, &stages, &trial));
     } else {

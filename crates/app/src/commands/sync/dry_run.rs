@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::ids::{ConnectionId, JobId};
-use ingather_connector::model::lifecycle::job::State;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Report};
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job;
 use ingather_store::{Reader, Store, Target};
 
@@ -60,7 +60,7 @@ pub(super) fn dry_report(
     }
     let progress = Arc::new(Progress::default());
     let _watch = show::progress::Watch::start(global, progress.clone());
-    Ok(engine.run(&job, FILES.0, options(sync, Mode::DryRun), progress)?)
+    Ok(engine.run(&job, options(sync, Mode::DryRun), progress)?)
 }
 
 /// The job as the flags want it, stored or not.
@@ -69,6 +69,7 @@ fn pretended(wanted: &Wanted) -> Job {
         id: JobId(0),
         name: wanted.definition.name.clone(),
         repository: ConnectionId(0),
+        connector: Some(FILES.0.to_owned()),
         root: wanted.root.clone(),
         state: State::Resting,
         run: 0,

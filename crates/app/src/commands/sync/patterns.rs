@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ingather_connector::model::{limits, names};
+use ingather_model::{limits, names};
 
 use crate::archive::STANDARD;
 use crate::arguments::Sync;

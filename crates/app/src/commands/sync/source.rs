@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ingather_connector::model::names;
+use ingather_model::names;
 
 use crate::arguments::{Global, Sync};
 use crate::data::DataDirectory;

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::scope::Scope;
 use ingather_engine::inspect::overlaps;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Report};
+use ingather_model::balance::Balance;
+use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
 use serde_json::json;
 
-use super::FILES;
 use crate::arguments::Global;
 use crate::exit::{self, Result};
 use crate::{interrupt, show, wiring};
@@ -143,7 +142,7 @@ pub(super) fn offer(global: &Global, engine: &Engine, job: &Job, report: &Report
         return Ok(false);
     }
     let job = Job { run, ..job.clone() };
-    let removed = engine.confirm(&job, FILES.0, run, Arc::new(Progress::default()))?;
+    let removed = engine.confirm(&job, run, Arc::new(Progress::default()))?;
     show::stderr(&format!("{} removed", show::number(removed.deleted)));
     if engine.cancel.cancelled() {
         show::stderr(&format!("stopped; `ingather job confirm {} --run {run}` goes on", job.name));

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::guard::Guard;
-use ingather_connector::model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_engine::outputs;
+use ingather_model::fault::Fault;
+use ingather_model::guard::Guard;
+use ingather_model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Store, deliveries, documents};
@@ -259,7 +259,7 @@ pub(super) fn check(wanted: &Wanted) -> Result<()> {
     let kind = ingather_connectors::ALL
         .repository(FILES.0)
         .ok_or_else(|| Failure::unable("this program was built without the filesystem connector"))?;
-    let host = ingather_connector::repository::HostContext { own: Vec::new(), threads: 1 };
+    let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
     let repository =
         (kind.open)(&wanted.definition.source, &host).map_err(|fault| Failure::usage(fault.to_string()))?;
     if wanted.stored.is_none() {

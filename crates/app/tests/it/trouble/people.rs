@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use ingather_connector::model::job::RunKind;
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
+use ingather_model::job::RunKind;
+use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::{Durability, Store, Target, jobs, runs};
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -2,9 +2,9 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::names;
-use ingather_connector::repository::{Item, Skipped};
+use ingather_contract::repository::{Item, Skipped};
+use ingather_model::key::Stamp;
+use ingather_model::names;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 

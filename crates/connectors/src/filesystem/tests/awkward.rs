@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::{limits, names};
-use ingather_connector::repository::{Presence, Standing};
+use ingather_contract::repository::{Presence, Standing};
+use ingather_model::key::Stamp;
+use ingather_model::{limits, names};
 use rustix::fs::{Mode, OFlags};
 use serde_json::json;
 
@@ -344,7 +344,7 @@ fn what_the_kernel_makes_up_is_entered_only_when_it_is_the_source() {
     let (observed, bytes) = fetch(&*enters, "version").unwrap();
     assert_eq!(observed.record.size, Some(0));
     assert!(bytes.starts_with(b"Linux"), "a file that the kernel makes up has size 0 and content");
-    let everyone = [ingather_connector::model::access::UNIX_EVERYONE].into_iter().collect();
+    let everyone = [ingather_model::access::UNIX_EVERYONE].into_iter().collect();
     assert!(observed.acl.admits(&everyone), "no access lists there: the mode says everything");
 }
 

@@ -4,9 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 
-use ingather_connector::model::key::Stamp;
-use ingather_connector::model::limits;
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
+use ingather_model::key::Stamp;
+use ingather_model::limits;
 use rustix::fs::{AtFlags, Timespec, Timestamps};
 use serde_json::json;
 

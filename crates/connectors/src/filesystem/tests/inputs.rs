@@ -81,7 +81,7 @@ fn path() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(name, 1..5).prop_map(|names| names.join(&b'/'))
 }
 
-fn rules(settings: Value) -> Result<Rules, ingather_connector::model::fault::Fault> {
+fn rules(settings: Value) -> Result<Rules, ingather_model::fault::Fault> {
     let settings = serde_json::from_value(settings).expect("these settings have the right types");
     Rules::of(&settings)
 }

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use ingather_connector::model::access::may_see;
-use ingather_connector::repository::Presence;
+use ingather_contract::repository::Presence;
+use ingather_model::access::may_see;
 use ingather_testkit::suites::{self, Obstruction, RepositorySample};
 use rustix::fs::XattrFlags;
 

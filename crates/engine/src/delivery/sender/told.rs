@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use ingather_connector::model::decision::NOBODY;
-use ingather_connector::model::document::component_uri;
-use ingather_connector::model::ids::{ConnectionId, Digest};
-use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
-use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Op};
+use ingather_contract::output::{Change, Op};
+use ingather_model::decision::NOBODY;
+use ingather_model::document::component_uri;
+use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
+use ingather_model::limits;
 use ingather_store::definitions::{self, Defined, Subject};
 use ingather_store::deliveries::Delivery;
 use ingather_store::documents::Stored;

@@ -1,8 +1,8 @@
 //! The inventory of one output by address, and what an entry is to it.
 
-use ingather_connector::model::ids::{ConnectionId, Digest};
-use ingather_connector::model::lifecycle::outcome::DeliveryOutcome;
-use ingather_connector::model::limits;
+use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
+use ingather_model::limits;
 use ingather_store::Sql;
 use ingather_store::deliveries::{self, LogRow};
 

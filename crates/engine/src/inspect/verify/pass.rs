@@ -4,14 +4,14 @@ use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use ingather_connector::model::balance::Balance;
-use ingather_connector::model::document::{INSIDE, component_uri};
-use ingather_connector::model::fault::Fault;
-use ingather_connector::model::ids::{ConnectionId, JobId};
-use ingather_connector::model::lifecycle::outcome::RunOutcome;
-use ingather_connector::model::limits;
-use ingather_connector::output::{Change, Generation, Op, OutputSnapshot};
-use ingather_connector::repository::Repository;
+use ingather_contract::output::{Change, Generation, Op, OutputSnapshot};
+use ingather_contract::repository::Repository;
+use ingather_model::balance::Balance;
+use ingather_model::document::{INSIDE, component_uri};
+use ingather_model::fault::Fault;
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
 use ingather_store::connections::{self, Connection};
 use ingather_store::deliveries::{self, LogRow};
 use ingather_store::jobs::{self, Job};
@@ -185,7 +185,7 @@ impl<'e, 't> Pass<'e, 't> {
         }
     }
 
-    fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_connector::output::OutputEntry>> {
+    fn page(&mut self, after: Option<&str>) -> Result<Vec<ingather_contract::output::OutputEntry>> {
         let call = self.engine.call();
         if call.cancel.cancelled() {
             return Err(EngineError::refused(Refusal::Stopped, "stopped; nothing more was looked at"));
@@ -323,7 +323,7 @@ impl<'e, 't> Pass<'e, 't> {
                 uris.iter().find(|(document, output, _)| *document == row.document && *output == self.id());
             let mut id = match kept {
                 Some((.., uri)) => uri.clone(),
-                None => self.uri(sql, row, &name),
+                None => self.uri(row, &name),
             };
             let mut name = name;
             if let Some(component) = components.get(&(row.document, row.component)) {
@@ -341,14 +341,12 @@ impl<'e, 't> Pass<'e, 't> {
         Ok(())
     }
 
-    fn uri(&mut self, sql: &mut Sql<'_>, row: &LogRow, name: &str) -> String {
+    fn uri(&mut self, row: &LogRow, name: &str) -> String {
         let job = row.job.and_then(|id| self.jobs.get(&id.0));
         let Some(job) = job else { return name.to_owned() };
         if !self.repositories.contains_key(&job.id.0) {
-            let connection = connections::get(sql, job.repository);
-            let kind = connection.ok().flatten().map(|connection| connection.kind).unwrap_or_default();
             // A source that cannot even be named leaves the document's own name to tell.
-            if let Ok(repository) = self.engine.repository(&kind, &job.definition) {
+            if let Ok(repository) = self.engine.repository(job) {
                 self.repositories.insert(job.id.0, repository);
             }
         }

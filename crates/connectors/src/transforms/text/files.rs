@@ -1,0 +1,338 @@
+//! What is not plain text is read by confined processes of this program, which the program says how to start.
+
+use std::io::Read;
+use std::sync::OnceLock;
+
+use ingather_contract::transform::{Audience, Verdict};
+use ingather_extract::pictures::Sight;
+use ingather_extract::{Extracted, InForce, Loss, Pool, Request};
+use ingather_model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::limits;
+
+use ingather_kit::language;
+
+use super::{Container, FORM, Form, PartsAs, TextSettings};
+
+/// The readers of this process. A stage is opened with its settings only, and how processes are started is none.
+static READERS: OnceLock<Pool> = OnceLock::new();
+
+/// Says how files are read from now on; without it only plain text is. The first word counts.
+pub fn read_files_with(pool: Pool) {
+    // A second pool would be the same: both start this program.
+    let _ = READERS.set(pool);
+}
+
+/// What holds the processes that read files, once one of them was started.
+pub fn readers_in_force() -> Option<InForce> {
+    READERS.get()?.in_force()
+}
+
+/// Reads a document whose type is known by now; fills the record with what is in it, and `parts` with what are documents
+/// of their own.
+pub(super) fn read(
+    settings: &TextSettings,
+    sight: Option<&mut Sight<'_>>,
+    name: &str,
+    (record, audience): (&mut Record, &dyn Fn() -> Audience),
+    content: &mut dyn Read,
+    parts: &mut Parts,
+) -> Result<Verdict, Fault> {
+    let media = record.media_type.clone().unwrap_or_default();
+    let Some(pool) = READERS.get().filter(|_| ingather_extract::is_readable(&media)) else {
+        return Ok(Verdict::Pass);
+    };
+    let mut request = Request {
+        name: name.to_owned(),
+        declared: Some(media),
+        audience: audience().0,
+        ..Request::default()
+    };
+    request.options.hidden = !settings.skip_hidden;
+    request.options.boilerplate = !settings.skip_boilerplate;
+    request.options.parts = settings.parts != PartsAs::None;
+    request.options.markdown = settings.form == Form::Markdown;
+    request.options.passwords.clone_from(&settings.passwords);
+    if settings.parts == PartsAs::Entries {
+        request.limits.text_bytes = limits::PARTS_TEXT_BYTES_MAX;
+    }
+    request.options.pictures = sight.is_some();
+    let found = match sight {
+        Some(sight) => pool.extract_seeing(&request, content, &mut |picture| sight.look(picture)),
+        None => pool.extract(&request, content),
+    };
+    let found = found
+        .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
+    let Some(loss) = found.lost else {
+        let verdict = take((settings.parts, settings.container), record, found, parts);
+        if settings.form == Form::Markdown {
+            let all = parts.list.iter_mut().filter_map(|part| part.record.as_mut().ok());
+            for record in all.chain([record]).filter(|record| record.body.is_some()) {
+                record.fields.insert(FORM.to_owned(), vec!["markdown".to_owned()]);
+            }
+        }
+        return Ok(verdict);
+    };
+    // It is found by its name and fields, and by the reason; whatever was in it before stays.
+    let reason = found.reason.unwrap_or_default();
+    record.fields.insert(EXTRACTION.to_owned(), vec![reason.clone()]);
+    parts.incomplete = true;
+    Ok(Verdict::Unread(match loss {
+        Loss::ByItself => Fault::broken("extract", reason),
+        Loss::ByOthers => Fault::passing_soon("reader", reason, limits::READER_ATTEMPTS_MAX),
+    }))
+}
+
+/// Takes what was found into the record and the parts.
+pub(crate) fn take(
+    (parts_as, container): (PartsAs, Container),
+    record: &mut Record,
+    mut found: Extracted,
+    parts: &mut Parts,
+) -> Verdict {
+    let entries = parts_as == PartsAs::Entries;
+    let mut inside = Parts::default();
+    if entries && ingather_extract::holds_documents(&found.media_type) {
+        inside.incomplete = found.broken_off;
+        components("", &mut found, &mut inside);
+    }
+    let over = found.over_limit;
+    fill(record, found);
+    if entries && over {
+        // Half of a container would look like all of it (design parts CMP-6).
+        inside = Parts { list: Vec::new(), incomplete: true };
+        let reason =
+            "it has more parts, or expands to more, than are read (compound limit); none of them are entries";
+        record.fields.insert(EXTRACTION.to_owned(), vec![reason.to_owned()]);
+    }
+    let unread = inside.list.iter().find_map(|part| part.record.as_ref().err().map(|why| (&part.name, why)));
+    if let Some((name, why)) = unread {
+        record
+            .fields
+            .entry(EXTRACTION.to_owned())
+            .or_insert_with(|| vec![format!("{name}: {}", why.message)]);
+    }
+    if inside.incomplete {
+        let reason = "not all that is in it could be read; what was found before stays";
+        record.fields.entry(EXTRACTION.to_owned()).or_insert_with(|| vec![reason.to_owned()]);
+    }
+    let is_container = !inside.list.is_empty() || inside.incomplete;
+    parts.incomplete |= inside.incomplete;
+    parts.list.append(&mut inside.list);
+    if is_container { container.keep(record) } else { Verdict::Pass }
+}
+
+/// Takes the documents out that are in a container, and those in them; `outer` is the container's own name with what
+/// sets the names apart.
+fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
+    for mut found in std::mem::take(&mut container.parts) {
+        let name = format!("{outer}{}", found.name);
+        if found.media_type.is_empty() {
+            // It could not be had at all: what is known of it stays.
+            let reason = Reason::new("unreadable_part", found.reason.unwrap_or_default());
+            parts.list.push(Component { name, record: Err(reason) });
+            continue;
+        }
+        if ingather_extract::holds_documents(&found.media_type) {
+            parts.incomplete |= found.broken_off;
+            if is_wrapping(container, &found) {
+                components(outer, &mut found, parts);
+                continue;
+            }
+            let mut inner = Parts::default();
+            components(&format!("{name}{INSIDE}"), &mut found, &mut inner);
+            parts.incomplete |= inner.incomplete;
+            parts.list.push(component(name, found));
+            parts.list.append(&mut inner.list);
+        } else {
+            parts.list.push(component(name, found));
+        }
+    }
+}
+
+/// Whether a packed file holds nothing but an archive, as `a.tar.gz` does: both are one container to people.
+fn is_wrapping(packed: &Extracted, inner: &Extracted) -> bool {
+    let is_packed = ["application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"]
+        .contains(&packed.media_type.as_str());
+    is_packed && inner.media_type == "application/x-tar"
+}
+
+fn component(name: String, found: Extracted) -> Component {
+    let last = found.name.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut record = Record { title: last.clone(), ..Record::default() };
+    record.fields.insert("name".to_owned(), vec![last]);
+    fill(&mut record, found);
+    Component { name, record: Ok(record) }
+}
+
+/// Fills a record; the text of parts that are left in the document follows its own.
+fn fill(record: &mut Record, mut found: Extracted) {
+    let mut body = String::new();
+    append(&mut body, &found);
+    record.body = Some(body).filter(|body| !body.is_empty());
+    record.media_type = Some(found.media_type);
+    if let Some(title) = found.fields.remove("title").and_then(|titles| titles.into_iter().next()) {
+        let end = ingather_extract::decode::boundary(&title, limits::TITLE_BYTES_MAX);
+        title[..end].clone_into(&mut record.title);
+    }
+    if let Some(authors) = found.fields.remove("author") {
+        record.author = Some(authors.join(", "));
+    }
+    // The first that is one: templates leave empty ones, and the rest stays to be asked for as a field.
+    if record.language.is_none() {
+        let named = found.fields.get("language").into_iter().flatten();
+        record.language = named.filter_map(|text| language::named(text)).map(str::to_owned).next();
+    }
+    // Fields of the source, such as the name, stand before those that a document tells of itself.
+    for (name, values) in found.fields {
+        record.fields.entry(name).or_insert(values);
+    }
+    if let Some(reason) = found.reason {
+        record.fields.insert(EXTRACTION.to_owned(), vec![reason]);
+    }
+}
+
+fn append(body: &mut String, found: &Extracted) {
+    let left = limits::BODY_BYTES_MAX.saturating_sub(body.len() + 1);
+    let end = ingather_extract::decode::boundary(&found.text, left);
+    if !body.is_empty() && end > 0 {
+        body.push('\n');
+    }
+    body.push_str(&found.text[..end]);
+    found.parts.iter().for_each(|part| append(body, part));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(media: &str, name: &str, text: &str) -> Extracted {
+        let (name, media_type, text) = (name.to_owned(), media.to_owned(), text.to_owned());
+        Extracted { name, media_type, text, ..Extracted::default() }
+    }
+
+    fn taken(settings: serde_json::Value, found: Extracted) -> (Record, Parts, Verdict) {
+        let settings: TextSettings = serde_json::from_value(settings).unwrap();
+        let (mut record, mut parts) = (Record::default(), Parts::default());
+        let verdict = take((settings.parts, settings.container), &mut record, found, &mut parts);
+        (record, parts, verdict)
+    }
+
+    /// `a.txt`, a mail with an attachment, and a member that cannot be had, in an archive.
+    fn archive() -> Extracted {
+        let mut mail = read("message/rfc822", "in/mail.eml", "mail words");
+        mail.parts.push(read("application/pdf", "report.pdf", "report words"));
+        let mut archive = read("application/zip", "outer.zip", "names");
+        archive.parts.push(read("text/plain", "a.txt", "text words"));
+        archive.parts.push(mail);
+        archive.parts.push(Extracted {
+            name: "secret".to_owned(),
+            reason: Some("it is encrypted".to_owned()),
+            ..Extracted::default()
+        });
+        archive
+    }
+
+    #[test]
+    fn what_is_in_a_container_are_entries_of_their_own() {
+        let (record, parts, verdict) = taken(serde_json::json!({}), archive());
+        assert_eq!((verdict, record.body.as_deref()), (Verdict::Pass, Some("names")));
+        let texts: Vec<_> = parts
+            .list
+            .iter()
+            .map(|part| (part.name.as_str(), part.record.as_ref().ok().and_then(|r| r.body.as_deref())))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                ("a.txt", Some("text words")),
+                ("in/mail.eml", Some("mail words")),
+                ("in/mail.eml!/report.pdf", Some("report words")),
+                ("secret", None),
+            ]
+        );
+        assert_eq!(record.fields["extraction"], ["secret: it is encrypted"]);
+        assert!(!parts.incomplete);
+        assert_eq!(parts.list[2].record.as_ref().unwrap().title, "report.pdf");
+    }
+
+    #[test]
+    fn a_container_is_kept_without_its_text_or_not_at_all() {
+        let (record, parts, verdict) = taken(serde_json::json!({"container": "metadata_only"}), archive());
+        assert_eq!((record.body, parts.list.len(), verdict), (None, 4, Verdict::Pass));
+        let (_, parts, verdict) = taken(serde_json::json!({"container": "drop"}), archive());
+        assert_eq!((parts.list.len(), verdict), (4, Verdict::PartsOnly));
+        let (_, _, verdict) =
+            taken(serde_json::json!({"container": "drop"}), read("text/html", "a", "words"));
+        assert_eq!(verdict, Verdict::Pass, "it is no container");
+    }
+
+    #[test]
+    fn more_parts_than_allowed_make_none_and_take_none_away() {
+        let (record, parts, _) = taken(serde_json::json!({}), Extracted { over_limit: true, ..archive() });
+        assert_eq!((parts.list.len(), parts.incomplete), (0, true));
+        assert!(record.fields["extraction"][0].contains("compound limit"));
+    }
+
+    #[test]
+    fn a_container_that_broke_off_does_not_take_away_what_was_not_reached() {
+        let (_, parts, _) = taken(serde_json::json!({}), Extracted { broken_off: true, ..archive() });
+        assert_eq!((parts.list.len(), parts.incomplete), (4, true));
+    }
+
+    #[test]
+    fn a_packed_archive_is_one_container() {
+        let mut tar = read("application/x-tar", "a.tar", "");
+        tar.parts.push(read("text/plain", "b.txt", "words"));
+        let mut packed = read("application/gzip", "a.tar.gz", "");
+        packed.parts.push(tar);
+        let (_, parts, _) = taken(serde_json::json!({}), packed);
+        assert_eq!(parts.list.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["b.txt"]);
+    }
+
+    #[test]
+    fn what_is_embedded_in_a_report_is_part_of_its_text() {
+        let mut report = read("application/vnd.oasis.opendocument.text", "a.odt", "outer words");
+        report.parts.push(read("application/vnd.oasis.opendocument.spreadsheet", "table", "inner words"));
+        let (record, parts, _) = taken(serde_json::json!({}), report);
+        assert_eq!((record.body.as_deref(), parts.list.len()), (Some("outer words\ninner words"), 0));
+    }
+
+    #[test]
+    fn a_record_may_hold_the_text_of_parts() {
+        let part = Extracted { text: "inner words".to_owned(), ..Extracted::default() };
+        let mut found = Extracted {
+            text: "outer words".to_owned(),
+            media_type: "application/zip".to_owned(),
+            parts: vec![part],
+            reason: Some("cut".to_owned()),
+            ..Extracted::default()
+        };
+        for (name, value) in
+            [("title", "T"), ("author", "Ann"), ("name", "other"), ("subject", "s"), ("language", "de-CH")]
+        {
+            found.fields.insert(name.to_owned(), vec![value.to_owned()]);
+        }
+        let mut record = Record { title: "a.zip".to_owned(), ..Record::default() };
+        record.fields.insert("name".to_owned(), vec!["a.zip".to_owned()]);
+        let settings: TextSettings = serde_json::from_value(serde_json::json!({"parts": "text"})).unwrap();
+        take((settings.parts, settings.container), &mut record, found, &mut Parts::default());
+        assert_eq!(record.body.as_deref(), Some("outer words\ninner words"));
+        assert_eq!((record.title.as_str(), record.author.as_deref()), ("T", Some("Ann")));
+        assert_eq!(
+            (&record.fields["name"], &record.fields["subject"]),
+            (&vec!["a.zip".to_owned()], &vec!["s".to_owned()])
+        );
+        assert_eq!(record.fields["extraction"], ["cut"]);
+        assert_eq!(record.language.as_deref(), Some("de"), "what a document names is obeyed");
+    }
+
+    #[test]
+    fn bodies_stay_bounded_whatever_the_parts() {
+        let part = Extracted { text: "x".repeat(limits::BODY_BYTES_MAX / 2), ..Extracted::default() };
+        let found = Extracted { parts: vec![part.clone(), part.clone(), part], ..Extracted::default() };
+        let mut body = String::new();
+        append(&mut body, &found);
+        assert!(body.len() <= limits::BODY_BYTES_MAX);
+    }
+}

@@ -1,0 +1,18 @@
+//! The contracts that connectors sign. A connector is one file with one constant per role (see `repository`).
+//!
+//! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source · [`transform`] is a
+//! pipeline stage · [`output`] holds entries · [`authority`] knows users · [`registry`] is how the engine finds them.
+//!
+//! All calls block: a connector that speaks an asynchronous protocol runs its own runtime inside the call. Threads,
+//! retries, batching and persistence belong to the engine (`docs/decisions/0001-blocking-contracts.md`).
+#![warn(missing_docs)]
+
+pub mod access_filter;
+pub mod authority;
+pub mod call;
+pub mod described;
+pub mod output;
+pub mod registry;
+pub mod repository;
+pub mod settings;
+pub mod transform;

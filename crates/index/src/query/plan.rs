@@ -1,0 +1,299 @@
+//! What a query asks of each entry: what must hold, which words may be missing, and which words order the hits.
+
+use std::collections::HashMap;
+
+use ingather_model::fault::Fault;
+use ingather_model::limits;
+use tantivy::schema::Field;
+use tantivy::{Searcher, Term};
+
+use crate::query::build::{Builder, Forms, Highlights, is_one_unspaced};
+use crate::query::condition::Condition;
+use crate::query::stop_words;
+use crate::query::visible::{SCORED, Visible, scored};
+use crate::query::{Node, TextField};
+use crate::schema::Fields;
+use crate::search::rank::{Leaf, Rarity, Source, Wanted};
+use crate::search::spelling::Corrections;
+
+/// What is asked.
+pub(crate) struct Plan {
+    /// Words that order the hits.
+    pub(crate) leaves: Vec<Leaf>,
+    strict: Option<Condition>,
+    needs_bare: bool,
+    /// Whether words that say little were left out.
+    leaves_out: bool,
+    /// Whether phrases stand beside bare words.
+    pub(crate) has_phrases: bool,
+    /// What to highlight.
+    pub(crate) highlights: Highlights,
+    /// What a person may want to know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// How a query is read when it finds nothing as it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    /// Phrases beside bare words are bare words, too: nothing has them.
+    pub(crate) phrases_are_words: bool,
+    /// Words that say little count, too: nothing has any of the others.
+    pub(crate) keeps_small_words: bool,
+    /// What is searched instead of bare words that nothing has.
+    pub(crate) corrections: Corrections,
+}
+
+impl Plan {
+    /// What a query asks of the entries that somebody sees.
+    ///
+    /// # Errors
+    /// `Refused` with code `query` when it has too many parts.
+    pub(crate) fn of(
+        node: &Node,
+        (searcher, fields): (&Searcher, &Fields),
+        visible: &Visible,
+        reading: &Reading,
+    ) -> Result<Plan, Fault> {
+        let mut parts = Vec::new();
+        flatten(node, &mut parts);
+        let (mut bare, mut strict): (Vec<&Node>, Vec<&Node>) =
+            parts.into_iter().partition(|part| is_bare(part));
+        let has_phrases = !bare.is_empty() && strict.iter().any(|part| is_phrase(part));
+        if reading.phrases_are_words {
+            bare.extend(strict.extract_if(.., |part| is_phrase(part)));
+        }
+        if strict.iter().map(|part| size(part)).sum::<usize>() > limits::QUERY_CLAUSES_MAX {
+            let most = limits::QUERY_CLAUSES_MAX;
+            let message =
+                format!("the query has more than {most} parts beside its bare words; leave some out");
+            return Err(Fault::refused("query", message));
+        }
+        let builder = Builder::new(searcher, fields, &visible.tongues);
+        let mut planner = Planner {
+            builder,
+            fields: scored(fields),
+            leaves: Vec::new(),
+            known: HashMap::new(),
+            notes: Vec::new(),
+            leaves_out: false,
+        };
+        planner.bare(&bare, visible, reading);
+        let has_bare = !planner.leaves.is_empty();
+        let mut is_word_required = false;
+        for part in &strict {
+            planner.strict(part);
+            let is_word = matches!(part, Node::Must(_)) || is_phrase(part);
+            is_word_required |= is_word && planner.builder.build(part).is_some();
+        }
+        let strict = match planner.builder.all(strict.iter().copied()) {
+            // Signs by which nothing can be looked for find nothing; they do not turn into everything.
+            None if !has_bare => Some(Condition::Any(Vec::new())),
+            built => built,
+        };
+        Ok(Plan {
+            leaves: planner.leaves,
+            strict,
+            needs_bare: has_bare && !is_word_required,
+            leaves_out: planner.leaves_out,
+            has_phrases,
+            highlights: planner.builder.highlights,
+            notes: planner.notes,
+        })
+    }
+
+    /// Bare words that no visible entry has.
+    pub(crate) fn unknown<'p>(&'p self, rarity: &'p Rarity) -> impl Iterator<Item = &'p str> {
+        let leaves = self.leaves.iter().zip(&rarity.entries);
+        let unknown = leaves.filter(|(leaf, entries)| leaf.may_be_slip && **entries == 0);
+        unknown.map(|(leaf, _)| leaf.written.as_str())
+    }
+
+    /// Whether all that it asks of bare words is not there, and it left some out that say little.
+    pub(crate) fn needs_small_words(&self, rarity: &Rarity) -> bool {
+        let mut bare = self.leaves.iter().zip(&rarity.entries).filter(|(leaf, _)| leaf.is_bare);
+        self.leaves_out && bare.all(|(_, entries)| *entries == 0)
+    }
+
+    /// The same for ranking.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted { leaves: &self.leaves, strict: self.strict.as_ref(), needs_bare: self.needs_bare }
+    }
+}
+
+/// The parts of a query: parentheses around what stands next to each other, as in many a question, change nothing.
+fn flatten<'n>(node: &'n Node, parts: &mut Vec<&'n Node>) {
+    match node {
+        Node::And(inner) => inner.iter().for_each(|part| flatten(part, parts)),
+        other => parts.push(other),
+    }
+}
+
+fn is_bare(part: &Node) -> bool {
+    matches!(part, Node::Text { bare: true, .. } | Node::OneOf { bare: true, .. })
+}
+
+fn is_phrase(part: &Node) -> bool {
+    matches!(part, Node::Text { field: TextField::Anywhere, bare: false, .. })
+}
+
+/// Parts of a query.
+fn size(node: &Node) -> usize {
+    match node {
+        Node::And(parts) | Node::Or(parts) => parts.iter().map(size).sum(),
+        Node::Not(inner) | Node::Must(inner) => size(inner),
+        _ => 1,
+    }
+}
+
+/// The scored fields in which a field of the query is looked for; none: it only filters.
+fn containers(field: &TextField) -> Option<[bool; SCORED]> {
+    match field {
+        TextField::Anywhere => Some(EVERYWHERE),
+        TextField::Title => Some([true, false, false]),
+        TextField::Body => Some([false, true, false]),
+        TextField::Name => Some([false, false, true]),
+        _ => None,
+    }
+}
+
+struct Planner<'a> {
+    builder: Builder<'a>,
+    fields: [Field; SCORED],
+    leaves: Vec<Leaf>,
+    /// Where the leaf of a word stands, by what it looks for.
+    known: HashMap<Key, usize>,
+    notes: Vec<String>,
+    leaves_out: bool,
+}
+
+/// What a leaf looks for, the fields in which it does, and whether it is a bare word.
+type Key = (String, [bool; SCORED], bool);
+
+/// Words are looked for in all scored fields.
+const EVERYWHERE: [bool; SCORED] = [true; SCORED];
+
+fn terms_of<'t>(field: Field, texts: impl IntoIterator<Item = &'t String>) -> Vec<Term> {
+    texts.into_iter().map(|text| Term::from_field_text(field, text)).collect()
+}
+
+impl Planner<'_> {
+    fn bare(&mut self, parts: &[&Node], visible: &Visible, reading: &Reading) {
+        let mut words = Vec::new();
+        let mut beginnings = Vec::new();
+        let mut expanded = Vec::new();
+        for part in parts {
+            if let Node::OneOf { written, terms, .. } = part {
+                expanded.push((written, terms));
+            }
+            let Node::Text { text, prefix, .. } = part else { continue };
+            let mut forms = self.builder.forms(text);
+            if *prefix || is_one_unspaced(text) {
+                beginnings.extend(forms.pop());
+            }
+            words.append(&mut forms);
+        }
+        let written: Vec<String> = words.iter().map(|word| word.written.clone()).collect();
+        let left_out = match beginnings.is_empty() && expanded.is_empty() && !reading.keeps_small_words {
+            true => stop_words::among(&written, &visible.tongues),
+            false => vec![false; written.len()],
+        };
+        self.leaves_out = left_out.contains(&true);
+        let kept = words.into_iter().zip(left_out).filter(|(_, left_out)| !left_out);
+        for (word, _) in kept {
+            let used = reading.corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
+            let word = used.unwrap_or(word);
+            self.builder.highlights.terms.extend(word.stems.iter().cloned());
+            self.word(word, EVERYWHERE, true);
+        }
+        let most = limits::QUERY_CLAUSES_MAX;
+        if beginnings.len() > most {
+            beginnings.truncate(most);
+            self.notes.push(format!("only the first {most} beginnings of words are searched"));
+        }
+        for word in beginnings {
+            self.beginning(&TextField::Anywhere, word.plain, EVERYWHERE, true);
+        }
+        for (written, terms) in expanded {
+            self.builder.highlights.terms.extend(terms.iter().cloned());
+            self.one_of(written, terms, EVERYWHERE, true);
+        }
+        let most = limits::QUERY_WORDS_MAX;
+        if self.leaves.len() > most {
+            self.leaves.truncate(most);
+            self.known.clear();
+            self.notes.push(format!("only the first {most} different words are searched"));
+        }
+    }
+
+    /// Words of what must hold order the hits, too, whatever joins them.
+    fn strict(&mut self, node: &Node) {
+        match node {
+            Node::And(parts) | Node::Or(parts) => parts.iter().for_each(|part| self.strict(part)),
+            Node::Must(inner) => self.strict(inner),
+            Node::OneOf { field, written, terms, .. } => {
+                if let Some(containers) = containers(field) {
+                    self.one_of(written, terms, containers, false);
+                }
+            }
+            Node::All | Node::Not(_) | Node::Number { .. } | Node::Jobs(_) => {}
+            Node::JobName { .. } | Node::Like { .. } => {}
+            Node::Text { field, text, prefix, .. } => {
+                let Some(containers) = containers(field) else { return };
+                let mut forms = self.builder.forms(text);
+                let open = (*prefix || is_one_unspaced(text)).then(|| forms.pop()).flatten();
+                if let Some(word) = open.filter(|_| forms.is_empty()) {
+                    self.beginning(field, word.plain, containers, false);
+                }
+                forms.into_iter().for_each(|word| self.word(word, containers, false));
+            }
+        }
+    }
+
+    fn word(&mut self, word: Forms, containers: [bool; SCORED], is_bare: bool) {
+        if let Some(at) = self.known.get(&(word.plain.clone(), containers, is_bare)) {
+            self.leaves[*at].times += 1;
+            return;
+        }
+        let [title, body, name] = self.fields;
+        let stems = |field| terms_of(field, &word.stems);
+        // Names are compared by words, not by stems.
+        let mut terms = [stems(title), stems(body), vec![Term::from_field_text(name, &word.plain)]];
+        terms.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
+        let source = Source::Terms(terms);
+        self.leaf((word.plain, containers, is_bare), word.written, true, source);
+    }
+
+    fn leaf(&mut self, key: Key, written: String, may_be_slip: bool, source: Source) {
+        let (word, _, is_bare) = key.clone();
+        self.known.insert(key, self.leaves.len());
+        self.leaves.push(Leaf {
+            word,
+            written,
+            is_bare,
+            may_be_slip: is_bare && may_be_slip,
+            times: 1,
+            source,
+        });
+    }
+
+    /// All terms that one word stands for count as its forms.
+    fn one_of(&mut self, written: &str, terms: &[String], containers: [bool; SCORED], is_bare: bool) {
+        let key = (written.to_owned(), containers, is_bare);
+        if let Some(at) = self.known.get(&key) {
+            self.leaves[*at].times += 1;
+            return;
+        }
+        let mut all = self.fields.map(|field| terms_of(field, terms));
+        all.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
+        self.leaf(key, written.to_owned(), false, Source::Terms(all));
+    }
+
+    fn beginning(&mut self, field: &TextField, plain: String, containers: [bool; SCORED], is_bare: bool) {
+        let key = (format!("{plain}*"), containers, is_bare);
+        if let Some(at) = self.known.get(&key) {
+            self.leaves[*at].times += 1;
+        } else if let Some(query) = self.builder.text(field, &plain, true) {
+            self.leaf(key, plain, false, Source::Set(Condition::Query(query)));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Ranges of sizes and dates as people write them: `>10kb`, `2024-01..2024-03`, `7d`.
+
+use std::ops::Range;
+
+use ingather_kit::literal;
+
+/// Numbers that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberField {
+    /// Bytes.
+    Size,
+    /// Last change.
+    Modified,
+    /// Creation.
+    Created,
+}
+
+/// In which zone dates are asked, and what time it is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Zone {
+    /// Milliseconds from 1970 to now by a clock on the wall there.
+    pub now: i64,
+    /// Milliseconds since 1970 UTC when such a clock shows so many.
+    pub to_utc: fn(i64) -> i64,
+}
+
+impl Zone {
+    /// The zone of UTC.
+    pub const fn utc(now: i64) -> Zone {
+        Zone { now, to_utc: |wall| wall }
+    }
+
+    /// A date or moment, as milliseconds since 1970 UTC; one that ends in `Z` is UTC already.
+    fn date(&self, text: &str) -> Option<Range<i64>> {
+        let wall = literal::moment(text, self.now).or_else(|| literal::date(text))?;
+        let is_utc = text.ends_with(['Z', 'z']);
+        let utc = |at| if is_utc { at } else { (self.to_utc)(at) };
+        let from = utc(wall.start);
+        // A moment stays one also where clocks are turned back.
+        Some(from..if wall.end - wall.start == 1 { from + 1 } else { utc(wall.end) })
+    }
+}
+
+/// The first number of a range, and the first after it; none: the range is open there.
+pub(crate) type Bounds = (Option<i64>, Option<i64>);
+
+/// Reads a range.
+///
+/// # Errors
+/// What to write instead, when it is none.
+pub(crate) fn read(field: NumberField, text: &str, zone: &Zone) -> Result<Bounds, &'static str> {
+    let literal = |text: &str| match field {
+        NumberField::Size => literal::size(text),
+        NumberField::Modified | NumberField::Created => zone.date(text),
+    };
+    let form = match field {
+        NumberField::Size => "write a size such as `>10kb`, `<=2mb` or `1kb..2mb`",
+        _ => {
+            "write a date such as `2024`, `>2024-01`, `<=2024-01-31`, `2024-01..2024-03`, `2024-01-31T12:00`, \
+             `today` or `>7d`"
+        }
+    };
+    let read = |text: &str| literal(text).ok_or(form);
+    Ok(if let Some((first, last)) = text.split_once("..") {
+        let first = if first.is_empty() { None } else { Some(read(first)?.start) };
+        let last = if last.is_empty() { None } else { Some(read(last)?.end) };
+        if first.is_none() && last.is_none() {
+            return Err(form);
+        }
+        (first, last)
+    } else if let Some(rest) = text.strip_prefix(">=") {
+        (Some(read(rest)?.start), None)
+    } else if let Some(rest) = text.strip_prefix("<=") {
+        (None, Some(read(rest)?.end))
+    } else if let Some(rest) = text.strip_prefix('>') {
+        (Some(read(rest)?.end), None)
+    } else if let Some(rest) = text.strip_prefix('<') {
+        (None, Some(read(rest)?.start))
+    } else {
+        let range = read(text)?;
+        // One moment before now, such as `7d`, means since then.
+        let is_moment = range.end - range.start == 1 && field != NumberField::Size;
+        (Some(range.start), (!is_moment).then_some(range.end))
+    })
+}

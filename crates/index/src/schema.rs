@@ -1,0 +1,135 @@
+//! The fields of the index and their formats; raise [`FORMAT`] when one changes, and old indexes rebuild themselves.
+
+use tantivy::schema::{
+    BytesOptions, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
+    TextOptions,
+};
+
+use crate::tokenizers::{BY_TONGUE, PLAIN};
+
+/// Version of schema, terms and stored texts. What [`crate::rebuild`] reads must stay readable in all later ones:
+/// stored `body` and `kept`, and the numbers.
+pub(crate) const FORMAT: u32 = 3;
+
+/// Handles of the fields.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    /// The id, whole: the term by which entries are replaced, and the order of listings.
+    pub(crate) id: Field,
+    /// Words of the title by language.
+    pub(crate) title: Field,
+    /// Words of the body by language; stored.
+    pub(crate) body: Field,
+    /// What else of the record is kept, as JSON; stored only.
+    pub(crate) kept: Field,
+    /// Words of the last part of the path.
+    pub(crate) name: Field,
+    /// Words of the path below the root of the job.
+    pub(crate) path: Field,
+    /// What entries are ordered by when by title; a column only.
+    pub(crate) title_order: Field,
+    /// What they are ordered by when by path; a column only.
+    pub(crate) path_order: Field,
+    /// Words of the author.
+    pub(crate) author: Field,
+    /// Media type, whole; also a column, for facets.
+    pub(crate) media_type: Field,
+    /// Ending of the file name, whole, lower case.
+    pub(crate) ext: Field,
+    /// Language code, whole.
+    pub(crate) lang: Field,
+    /// Words of everything else, by name.
+    pub(crate) meta: Field,
+    /// Hash of the id.
+    pub(crate) address: Field,
+    /// Class; missing = nobody may see the entry.
+    pub(crate) acl_id: Field,
+    /// Place; missing = nobody may see the entry.
+    pub(crate) container: Field,
+    /// Digest of the version.
+    pub(crate) version: Field,
+    /// Sequence number of the change.
+    pub(crate) seq: Field,
+    /// Job that sent it.
+    pub(crate) job: Field,
+    /// Digest of the text, to find others that have the same.
+    pub(crate) text: Field,
+    /// Size, bytes.
+    pub(crate) size: Field,
+    /// Last change, milliseconds since 1970.
+    pub(crate) modified: Field,
+    /// Creation, milliseconds since 1970.
+    pub(crate) created: Field,
+}
+
+/// The fields that hold what is kept; every format has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptFields {
+    /// As in [`Fields::body`].
+    pub(crate) body: Field,
+    /// As in [`Fields::kept`].
+    pub(crate) kept: Field,
+}
+
+impl Fields {
+    /// Those that hold what is kept.
+    pub(crate) fn kept_fields(&self) -> KeptFields {
+        KeptFields { body: self.body, kept: self.kept }
+    }
+}
+
+impl KeptFields {
+    /// Those of an index of any format.
+    pub(crate) fn of(schema: &Schema) -> tantivy::Result<KeptFields> {
+        Ok(KeptFields { body: schema.get_field("body")?, kept: schema.get_field("kept")? })
+    }
+}
+
+fn whole() -> TextOptions {
+    TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_index_option(IndexRecordOption::Basic)
+            .set_fieldnorms(false),
+    )
+}
+
+fn words(tokenizer: &str) -> TextFieldIndexing {
+    TextFieldIndexing::default()
+        .set_tokenizer(tokenizer)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+}
+
+/// The schema of [`FORMAT`] with its handles.
+pub(crate) fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let text = |tokenizer| TextOptions::default().set_indexing_options(words(tokenizer));
+    let order = || TextOptions::default().set_fast("raw");
+    let column = NumericOptions::default().set_fast();
+    let fields = Fields {
+        id: builder.add_text_field("id", whole()),
+        title: builder.add_text_field("title", text(BY_TONGUE)),
+        body: builder.add_text_field("body", text(BY_TONGUE).set_stored()),
+        kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
+        name: builder.add_text_field("name", text(PLAIN)),
+        path: builder.add_text_field("path", text(PLAIN)),
+        title_order: builder.add_text_field("title_order", order()),
+        path_order: builder.add_text_field("path_order", order()),
+        author: builder.add_text_field("author", text(PLAIN)),
+        media_type: builder.add_text_field("type", whole().set_fast("raw")),
+        ext: builder.add_text_field("ext", whole()),
+        lang: builder.add_text_field("lang", whole()),
+        meta: builder.add_json_field("meta", JsonObjectOptions::default().set_indexing_options(words(PLAIN))),
+        address: builder.add_i64_field("address", column.clone()),
+        acl_id: builder.add_i64_field("class", column.clone()),
+        container: builder.add_i64_field("place", column.clone()),
+        version: builder.add_i64_field("version", column.clone()),
+        seq: builder.add_i64_field("seq", column.clone()),
+        job: builder.add_i64_field("job", column.clone()),
+        text: builder.add_i64_field("text", column.clone().set_indexed()),
+        size: builder.add_u64_field("size", column.clone()),
+        modified: builder.add_i64_field("modified", column.clone()),
+        created: builder.add_i64_field("created", column),
+    };
+    (builder.build(), fields)
+}

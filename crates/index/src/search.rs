@@ -1,0 +1,452 @@
+//! Searching: the queries of people, answered from the last commit, while a writer works or not.
+
+pub(crate) mod best;
+pub(crate) mod copies;
+pub(crate) mod explain;
+pub(crate) mod facets;
+pub(crate) mod keys;
+pub(crate) mod rank;
+pub(crate) mod snippet;
+pub(crate) mod sort;
+pub(crate) mod spelling;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use ingather_contract::access_filter::AccessFilter;
+use ingather_contract::output::Generation;
+use ingather_model::fault::Fault;
+use ingather_model::limits;
+use tantivy::schema::Value;
+use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument};
+
+use crate::committed::Snapshot;
+use crate::damage;
+use crate::directory::{self, CommitMetadata, IndexDirectory};
+use crate::entry::{Columns, Stored};
+use crate::query;
+use crate::query::build::Highlights;
+use crate::query::plan::{Plan, Reading};
+use crate::query::resolve::Resolver;
+use crate::query::unanswered::Unanswered;
+use crate::query::visible::Visible;
+use crate::schema::{FORMAT, Fields, schema};
+use crate::search::rank::{Page, Ranked, Ranking, Rarity};
+use crate::search::spelling::Speller;
+
+/// Commits that may come in between before an index counts as opened as it is.
+const ATTEMPTS_MAX: usize = 100;
+
+pub use crate::query::ranges::Zone;
+pub use crate::search::explain::WordScore;
+pub use crate::search::facets::{Facet, Facets};
+pub use crate::search::sort::{Sort, SortBy};
+pub use crate::search::spelling::Correction;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct SearchRequest<'a> {
+    /// In the query language of the manual; `*` finds everything.
+    pub query: &'a str,
+    /// What the user may see; shared, because it can be large.
+    pub access_filter: Arc<AccessFilter>,
+    /// Most hits to return; 0 only counts.
+    pub limit: usize,
+    /// Hits to leave out before.
+    pub offset: usize,
+    /// Order; none: the best first.
+    pub sort: Option<Sort>,
+    /// Whether to count by media type and by job.
+    pub facets: bool,
+    /// Whether to tell what makes up each score.
+    pub explain: bool,
+    /// Whether of hits with the same text only the best is shown; counts are of all of them.
+    pub folds: bool,
+    /// In which zone dates are asked.
+    pub zone: Zone,
+    /// Jobs that a query can name, by handle. What is told of them depends on those alone of which the user may see an
+    /// entry.
+    pub jobs: &'a [(i64, String)],
+}
+
+impl<'a> SearchRequest<'a> {
+    /// The ten best hits of a query, with dates in UTC.
+    pub fn new(query: &'a str, access_filter: Arc<AccessFilter>) -> SearchRequest<'a> {
+        SearchRequest {
+            query,
+            access_filter,
+            limit: 10,
+            offset: 0,
+            sort: None,
+            facets: false,
+            explain: false,
+            folds: false,
+            zone: Zone::utc(0),
+            jobs: &[],
+        }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResults {
+    /// The page that was asked for.
+    pub hits: Vec<Hit>,
+    /// How many entries match and may be seen, in both parts.
+    pub total: usize,
+    /// How many of them have all bare words of the query: they come first.
+    pub complete: usize,
+    /// How the query was understood, where that may surprise; a sentence each.
+    pub notes: Vec<String>,
+    /// Words that no visible entry has, and what was searched instead.
+    pub corrections: Vec<Correction>,
+    /// Counts of all of them, when asked for.
+    pub facets: Option<Facets>,
+}
+
+/// One entry that matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Handle of the job that sent it.
+    pub job: i64,
+    /// Name of that job when it was sent.
+    pub job_name: String,
+    /// Name of the document in its job.
+    pub document: String,
+    /// Name of the component, such as `inner/mail.eml!/report.pdf`; empty for the document itself.
+    pub component: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// Title, or the file name when it has none.
+    pub title: String,
+    /// How well it matches.
+    pub score: f32,
+    /// Whether it has all bare words of the query.
+    pub has_all_words: bool,
+    /// What each word adds to the score, when asked for.
+    pub explanation: Vec<WordScore>,
+    /// How many others with the same text the user may see, hits or not.
+    pub copies: usize,
+    /// The hit before it that has the same text: its URI, with the component behind `#`.
+    pub copy_of: Option<String>,
+    /// A piece of the body around what matched.
+    pub snippet: Snippet,
+    /// Media type.
+    pub media_type: Option<String>,
+    /// Language code of the body.
+    pub language: Option<String>,
+    /// Author.
+    pub author: Option<String>,
+    /// Last change, milliseconds since 1970 UTC.
+    pub modified: Option<i64>,
+    /// Size, bytes.
+    pub size: Option<u64>,
+    /// Path below the source's root.
+    pub path: String,
+}
+
+/// A piece of text; `highlights` are byte ranges of it, in order and apart from each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text, on one line.
+    pub text: String,
+    /// What matched.
+    pub highlights: Vec<std::ops::Range<usize>>,
+}
+
+impl SearchResults {
+    /// The query with its corrected words in quotes, which searches for exactly them; none when nothing was corrected.
+    pub fn literal(&self, query: &str) -> Option<String> {
+        (!self.corrections.is_empty()).then(|| spelling::literal(query, &self.corrections))
+    }
+}
+
+impl Snippet {
+    /// The text with `before` and `after` around what matched.
+    pub fn marked(&self, before: &str, after: &str) -> String {
+        let mut out = String::with_capacity(self.text.len() + 16);
+        let mut at = 0;
+        for range in &self.highlights {
+            out.extend([&self.text[at..range.start], before, &self.text[range.clone()], after]);
+            at = range.end;
+        }
+        out.push_str(&self.text[at..]);
+        out
+    }
+}
+
+/// The index, opened for search; never waits for a writer and is never in its way.
+pub struct Searcher {
+    home: IndexDirectory,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    payload: CommitMetadata,
+    /// What the last users saw of this commit.
+    visible: Mutex<Vec<Arc<Visible>>>,
+}
+
+impl Searcher {
+    /// Opens the index in a data directory that belongs to this store; none when there is none yet.
+    ///
+    /// # Errors
+    /// `Refused` or `Broken` with what to do when it is another store's, of another format, damaged or cannot be read.
+    pub fn open(data: &Path, store: &str) -> Result<Option<Searcher>, Fault> {
+        let home = IndexDirectory::of(data);
+        if !home.exists() {
+            return Ok(None);
+        }
+        damage::guarded(&home.path, || {
+            for _ in 0..ATTEMPTS_MAX {
+                let (index, payload) = home.open_to_look()?;
+                let opened = Searcher::attempt(&home, index.clone(), payload.clone(), store);
+                // A commit that comes in between takes files away, and shows entries that the one before does not speak of.
+                if directory::payload(&index, &home.path)? == payload {
+                    return opened.map(Some);
+                }
+            }
+            let sentence =
+                format!("{} is committed to faster than it can be opened; try again", home.path.display());
+            Err(Fault::passing("index_busy", sentence))
+        })
+    }
+
+    fn attempt(
+        home: &IndexDirectory,
+        index: Index,
+        payload: CommitMetadata,
+        store: &str,
+    ) -> Result<Searcher, Fault> {
+        if payload.store != store {
+            return Err(home.foreign());
+        }
+        if payload.format < FORMAT {
+            let message = format!(
+                "the search index {} is of an older format; the next `ingather sync` or `ingather serve` rebuilds it",
+                home.path.display()
+            );
+            return Err(Fault::refused(crate::OLDER, message));
+        }
+        let fault = |error| damage::fault(error, &home.path);
+        let reader: IndexReader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
+        let fields = schema().1;
+        Ok(Searcher { home: home.clone(), index, reader, fields, payload, visible: Mutex::default() })
+    }
+
+    /// The commit that is seen, for lookups.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.reader)
+    }
+
+    /// Its fields.
+    pub(crate) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// Sees what was committed meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Searcher::open`]; also when the index was deleted.
+    pub fn reload(&mut self) -> Result<(), Fault> {
+        let path = self.home.path.clone();
+        damage::guarded(&path, || self.see_again())
+    }
+
+    fn see_again(&mut self) -> Result<(), Fault> {
+        let payload = directory::payload(&self.index, &self.home.path)?;
+        if payload.identity != self.payload.identity || payload.format != self.payload.format {
+            let data = self.home.path.parent().unwrap_or(&self.home.path).to_owned();
+            let gone = || {
+                Fault::refused("index_gone", "the search index was deleted; the next sync makes a new one")
+            };
+            *self = Searcher::open(&data, &self.payload.store)?.ok_or_else(gone)?;
+            return Ok(());
+        }
+        if payload == self.payload {
+            return Ok(());
+        }
+        self.reader.reload().map_err(|error| self.fault(error))?;
+        self.visible = Mutex::default();
+        self.payload = payload;
+        Ok(())
+    }
+
+    /// Which index this is, and which commit is seen; what is seen may already be a little newer.
+    pub fn identity_and_generation(&self) -> Generation {
+        self.payload.generation()
+    }
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// `Refused` with code `query` and a sentence that names the container when the query cannot be understood.
+    pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
+        damage::guarded(&self.home.path, || self.answer(request))
+    }
+
+    fn answer(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
+        let last = request.offset.saturating_add(request.limit);
+        if last > limits::SEARCH_HITS_MAX {
+            let message =
+                format!("a search reaches the first {} hits; narrow the query", limits::SEARCH_HITS_MAX);
+            return Err(Fault::refused("query", message));
+        }
+        let query::Parsed { node, mut notes } = query::parse(request.query, request.zone)?;
+        let searcher = self.reader.searcher();
+        let visible = self.visible(&searcher, request)?;
+        let page = Page {
+            offset: request.offset,
+            limit: request.limit,
+            order: request.sort,
+            facets: request.facets,
+            folds: request.folds,
+        };
+        let fault = |error| self.fault(error);
+        let resolver =
+            Resolver { searcher: &searcher, fields: &self.fields, visible: &visible, jobs: request.jobs };
+        let node = resolver.resolve(node, &mut notes).map_err(|error| error.fault(&self.home.path))?;
+        let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
+        let mut asked = view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.home.path))?;
+        if asked.ranked.total == 0 && asked.plan.has_phrases {
+            let reading = Reading { phrases_are_words: true, ..asked.reading };
+            asked = view.ask(&node, reading).map_err(|error| error.fault(&self.home.path))?;
+            notes.push(
+                "nothing has the words in quotes next to each other, so that they are searched as words"
+                    .to_owned(),
+            );
+        }
+        let Asked { reading, plan, rarity, ranked } = asked;
+        let mut columns = HashMap::new();
+        let mut hits = Vec::with_capacity(ranked.hits.len());
+        for ranked in ranked.hits {
+            let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
+            if let Some(text) = ranked.text {
+                let same = copies::count(&searcher, self.fields.text, &visible, text).map_err(fault)?;
+                hit.copies = same.saturating_sub(1);
+            }
+            if let Some(first) = ranked.copy_of {
+                let first: TantivyDocument = searcher.doc(first).map_err(fault)?;
+                hit.copy_of = Some(Stored::of(&first, self.fields.kept_fields())?.kept.id.into_owned());
+            }
+            if request.explain {
+                let words = explain::explain(&searcher, &visible, &plan.leaves, &rarity, ranked.at);
+                hit.explanation = words.map_err(fault)?;
+            }
+            hits.push(hit);
+        }
+        notes.extend(plan.notes);
+        let (total, complete, facets) = (ranked.total, ranked.complete, ranked.facets);
+        let corrections = reading.corrections.into_iter().map(|(typed, used)| Correction { typed, used });
+        Ok(SearchResults { hits, total, complete, notes, corrections: corrections.collect(), facets })
+    }
+
+    /// What the user sees, which is kept for the next search of the same user.
+    fn visible(
+        &self,
+        searcher: &tantivy::Searcher,
+        request: &SearchRequest<'_>,
+    ) -> Result<Arc<Visible>, Fault> {
+        let mut kept = self.visible.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| known.is_of(&request.access_filter)) {
+            return Ok(Arc::clone(known));
+        }
+        let access_filter = Arc::clone(&request.access_filter);
+        let new = Visible::of(searcher, &self.fields, access_filter).map_err(|error| self.fault(error))?;
+        let new = Arc::new(new);
+        if kept.len() >= limits::SEARCH_USERS_KEPT {
+            kept.remove(0);
+        }
+        kept.push(Arc::clone(&new));
+        Ok(new)
+    }
+
+    fn hit(
+        &self,
+        searcher: &tantivy::Searcher,
+        columns: &mut HashMap<u32, Columns>,
+        Ranked { at, score, is_complete, .. }: Ranked,
+        highlights: &Highlights,
+    ) -> Result<Hit, Fault> {
+        let fault = |error| self.fault(error);
+        let document: TantivyDocument = searcher.doc(at).map_err(fault)?;
+        let kept = Stored::of(&document, self.fields.kept_fields())?.kept;
+        let columns = match columns.entry(at.segment_ord) {
+            std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(Columns::open(searcher.segment_reader(at.segment_ord)).map_err(fault)?)
+            }
+        };
+        let numbers = columns.numbers(at.doc_id);
+        let body = document.get_first(self.fields.body);
+        Ok(Hit {
+            job: numbers.job,
+            job_name: kept.job_name.to_string(),
+            component: kept.component(),
+            uri: kept.uri().to_owned(),
+            title: kept.shown_title().to_owned(),
+            score,
+            has_all_words: is_complete,
+            explanation: Vec::new(),
+            copies: 0,
+            copy_of: None,
+            snippet: snippet::of(
+                body.as_ref().and_then(|body| body.as_str()).unwrap_or_default(),
+                highlights,
+            ),
+            modified: numbers.modified,
+            size: numbers.size,
+            document: kept.document.into_owned(),
+            media_type: kept.media_type.map(Into::into),
+            language: kept.language.map(Into::into),
+            author: kept.author.map(Into::into),
+            path: kept.path.into_owned(),
+        })
+    }
+
+    fn fault(&self, error: tantivy::TantivyError) -> Fault {
+        damage::fault(error, &self.home.path)
+    }
+}
+
+/// A commit as one user asks it.
+struct View<'a> {
+    searcher: &'a tantivy::Searcher,
+    fields: &'a Fields,
+    visible: &'a Visible,
+    page: &'a Page,
+}
+
+/// What came of a query.
+struct Asked {
+    reading: Reading,
+    plan: Plan,
+    rarity: Rarity,
+    ranked: Ranking,
+}
+
+impl View<'_> {
+    /// Asks a query, with what is nearest in the place of bare words that nothing has.
+    fn ask(&self, node: &query::Node, mut reading: Reading) -> Result<Asked, Unanswered> {
+        let View { searcher, fields, visible, page } = *self;
+        let mut plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+        let mut rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+        // What stands in quotes is meant as it is.
+        if reading.corrections.is_empty() && !reading.phrases_are_words {
+            let speller = Speller { searcher, fields, visible };
+            reading.corrections = spelling::corrections(&speller, plan.unknown(&rarity))?;
+            if !reading.corrections.is_empty() {
+                plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+                rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+            }
+        }
+        if plan.needs_small_words(&rarity) {
+            reading.keeps_small_words = true;
+            plan = Plan::of(node, (searcher, fields), visible, &reading)?;
+            rarity = Rarity::of(searcher, visible, &plan.leaves)?;
+        }
+        let ranked = rank::rank(searcher, visible, &plan.wanted(), &rarity, page)?;
+        Ok(Asked { reading, plan, rarity, ranked })
+    }
+}

@@ -1,0 +1,445 @@
+//! Orders the entries that match: those with all bare words first, then by score, then by address.
+//!
+//! The score is BM25F: all forms of a word count as one term, its occurrences in title, text and name are weighed and summed
+//! before they saturate, and its rarity is that among the entries which the user may see. Entries are met window by window,
+//! so that memory does not grow with the index.
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::BlockSegmentPostings;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
+
+use crate::query::bits::Bits;
+use crate::query::condition::Condition;
+use crate::query::visible::{SCORED, Visible};
+use crate::search::best::{Best, Container};
+use crate::search::copies;
+use crate::search::facets::{self, Facets, SegmentCounts};
+use crate::search::keys::{Key, Keys, Order};
+
+/// Occurrences of a word beyond about so many hardly count. This and the next two were measured by `cargo x search-quality`;
+/// twice and half of each change its mean by less than 0.01.
+const SATURATION: f32 = 1.5;
+/// How much the words of title, text and name count.
+const WEIGHTS: [f32; SCORED] = [1.5, 1.0, 1.5];
+/// How much it takes from an occurrence that its field is long.
+const LENGTH: f32 = 0.65;
+/// Entries of one window; a multiple of 64.
+const WINDOW: u32 = 1 << 14;
+
+/// A word that entries are ordered by.
+pub(crate) struct Leaf {
+    /// The word, folded; with `*` for all that begin so.
+    pub(crate) word: String,
+    /// As it was written, in lower case.
+    pub(crate) written: String,
+    /// Entries that have it may be hits because of it, and those that have all such ones come first.
+    pub(crate) is_bare: bool,
+    /// Whether it may be a slip: a bare word as it was typed.
+    pub(crate) may_be_slip: bool,
+    /// How often it was asked for.
+    pub(crate) times: u32,
+    /// Where it is.
+    pub(crate) source: Source,
+}
+
+/// Where a word is.
+pub(crate) enum Source {
+    /// In these terms of each scored field.
+    Terms([Vec<Term>; SCORED]),
+    /// Where this holds: once.
+    Set(Condition),
+}
+
+/// What is to be found.
+pub(crate) struct Wanted<'a> {
+    /// Words that entries are ordered by.
+    pub(crate) leaves: &'a [Leaf],
+    /// What every hit must satisfy.
+    pub(crate) strict: Option<&'a Condition>,
+    /// Whether a hit must have at least one of the bare words.
+    pub(crate) needs_bare: bool,
+}
+
+/// One hit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ranked {
+    /// Where it is.
+    pub(crate) at: DocAddress,
+    /// Its score.
+    pub(crate) score: f32,
+    /// Whether it has all bare words.
+    pub(crate) is_complete: bool,
+    /// Digest of its text.
+    pub(crate) text: Option<i64>,
+    /// The hit before it that has the same text.
+    pub(crate) copy_of: Option<DocAddress>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Ranking {
+    /// The page that was asked for.
+    pub(crate) hits: Vec<Ranked>,
+    /// All hits.
+    pub(crate) total: usize,
+    /// Those with all bare words.
+    pub(crate) complete: usize,
+    /// Counts of all hits.
+    pub(crate) facets: Option<Facets>,
+}
+
+/// Which hits are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page {
+    /// Hits to leave out before.
+    pub(crate) offset: usize,
+    /// Most hits.
+    pub(crate) limit: usize,
+    /// Order within both parts.
+    pub(crate) order: Order,
+    /// Whether to count by media type and job.
+    pub(crate) facets: bool,
+    /// Whether of hits with the same text only the best counts for the page.
+    pub(crate) folds: bool,
+}
+
+/// How often a word is, and what that is worth.
+pub(crate) struct Rarity {
+    /// Visible entries that have it, by leaf.
+    pub(crate) entries: Vec<u64>,
+    /// Entries of prefixes, by leaf and segment; empty for words.
+    sets: Vec<Vec<Bits>>,
+}
+
+impl Rarity {
+    /// Counts the visible entries that have each word.
+    pub(crate) fn of(searcher: &Searcher, visible: &Visible, leaves: &[Leaf]) -> tantivy::Result<Rarity> {
+        let mut rarity = Rarity { entries: vec![0; leaves.len()], sets: Vec::with_capacity(leaves.len()) };
+        for leaf in leaves {
+            rarity.sets.push(match &leaf.source {
+                Source::Set(set) => set.matching(searcher, visible)?,
+                Source::Terms(_) => Vec::new(),
+            });
+        }
+        for (ordinal, (segment, seen)) in searcher.segment_readers().iter().zip(&visible.segments).enumerate()
+        {
+            let mut scratch = Bits::none(segment.max_doc());
+            for (at, leaf) in leaves.iter().enumerate() {
+                rarity.entries[at] += match &leaf.source {
+                    Source::Set(_) => rarity.sets[at][ordinal].count(),
+                    Source::Terms(terms) => count(segment, terms, seen, &mut scratch)?,
+                };
+            }
+        }
+        Ok(rarity)
+    }
+
+    /// Whether an entry is among those of a prefix.
+    pub(crate) fn has(&self, at: usize, entry: DocAddress) -> bool {
+        self.sets[at].get(entry.segment_ord as usize).is_some_and(|set| set.contains(entry.doc_id))
+    }
+
+    /// What having the word is worth.
+    pub(crate) fn weight(&self, at: usize, visible: &Visible) -> f32 {
+        let (all, have) = (visible.count as f64, self.entries[at] as f64);
+        (1.0 + (all - have + 0.5) / (have + 0.5)).ln() as f32
+    }
+}
+
+/// Visible entries of one segment that have one of the terms.
+fn count(
+    segment: &SegmentReader,
+    terms: &[Vec<Term>; SCORED],
+    seen: &Bits,
+    scratch: &mut Bits,
+) -> tantivy::Result<u64> {
+    let mut lists = postings(segment, terms, IndexRecordOption::Basic)?;
+    if let [(_, only)] = lists.as_mut_slice() {
+        let mut count = 0;
+        while !only.docs().is_empty() {
+            count += only.docs().iter().filter(|doc| seen.contains(**doc)).count() as u64;
+            only.advance();
+        }
+        return Ok(count);
+    }
+    if lists.is_empty() {
+        return Ok(0);
+    }
+    for (_, list) in &mut lists {
+        while !list.docs().is_empty() {
+            list.docs().iter().for_each(|doc| scratch.insert(*doc));
+            list.advance();
+        }
+    }
+    scratch.keep(seen);
+    let count = scratch.count();
+    scratch.clear();
+    Ok(count)
+}
+
+/// The lists of all terms that one segment has, with the field of each.
+fn postings(
+    segment: &SegmentReader,
+    terms: &[Vec<Term>; SCORED],
+    option: IndexRecordOption,
+) -> tantivy::Result<Vec<(usize, BlockSegmentPostings)>> {
+    let mut lists = Vec::new();
+    for (field, terms) in terms.iter().enumerate() {
+        let Some(first) = terms.first() else { continue };
+        let index = segment.inverted_index(first.field())?;
+        for term in terms {
+            lists.extend(index.read_block_postings(term, option)?.map(|list| (field, list)));
+        }
+    }
+    Ok(lists)
+}
+
+/// Finds the hits and orders them.
+pub(crate) fn rank(
+    searcher: &Searcher,
+    visible: &Visible,
+    wanted: &Wanted<'_>,
+    rarity: &Rarity,
+    page: &Page,
+) -> tantivy::Result<Ranking> {
+    let strict = wanted.strict.map(|strict| strict.matching(searcher, visible)).transpose()?;
+    let most = page.offset.saturating_add(page.limit);
+    let mut best: Best<Key> = Best::new(most, page.folds);
+    let mut ranking = Ranking::default();
+    let norms = |field| (0..=u8::MAX).map(|norm| factor(field, norm, visible)).collect();
+    let factors: Vec<Vec<f32>> = (0..SCORED).map(norms).collect();
+    let mut counted = Vec::new();
+    for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
+        let mut one = Segment {
+            ordinal: ordinal as u32,
+            matched: strict.as_ref().map_or(&visible.segments[ordinal], |strict| &strict[ordinal]),
+            words: words(segment, ordinal, visible, wanted.leaves, rarity, &factors)?,
+            bare: wanted.leaves.iter().filter(|leaf| leaf.is_bare).count() as u16,
+            needs_bare: wanted.needs_bare,
+            keys: Keys::open(segment, page.order)?,
+            facets: if page.facets { Some(SegmentCounts::open(segment)?) } else { None },
+        };
+        let mut own = Best::new(most, page.folds);
+        one.run(segment.max_doc(), &mut own, &mut ranking);
+        for Container { key, address, hit } in own.sorted() {
+            let key = one.keys.across(hit.at.doc_id, key)?;
+            if best.takes(hit.is_complete, &key) {
+                best.add(Container { key, address, hit });
+            }
+        }
+        counted.extend(one.facets);
+    }
+    ranking.hits = best.sorted().map(|container| container.hit).collect();
+    copies::tell(&mut ranking.hits);
+    ranking.hits.drain(..page.offset.min(ranking.hits.len()));
+    ranking.facets = page.facets.then(|| facets::sum(counted)).transpose()?;
+    Ok(ranking)
+}
+
+/// One word in one segment.
+struct Word<'a> {
+    lists: Vec<List<'a>>,
+    set: Option<&'a Bits>,
+    /// What having it often enough adds to a score.
+    weight: f32,
+    is_bare: bool,
+}
+
+/// The entries of one term, read up to somewhere.
+struct List<'a> {
+    postings: BlockSegmentPostings,
+    at: usize,
+    norms: Option<FieldNormReader>,
+    /// What one occurrence counts, by the length of the field.
+    factors: &'a [f32],
+}
+
+fn words<'a>(
+    segment: &SegmentReader,
+    ordinal: usize,
+    visible: &Visible,
+    leaves: &[Leaf],
+    rarity: &'a Rarity,
+    factors: &'a [Vec<f32>],
+) -> tantivy::Result<Vec<Word<'a>>> {
+    let mut words = Vec::new();
+    for (at, leaf) in leaves.iter().enumerate().filter(|(at, _)| rarity.entries[*at] > 0) {
+        let weight = rarity.weight(at, visible) * leaf.times as f32;
+        let mut word =
+            Word { lists: Vec::new(), set: rarity.sets[at].get(ordinal), weight, is_bare: leaf.is_bare };
+        if let Source::Terms(terms) = &leaf.source {
+            for (field, postings) in postings(segment, terms, IndexRecordOption::WithFreqs)? {
+                let norms = match terms[field].first() {
+                    Some(term) => segment.fieldnorms_readers().get_field(term.field())?,
+                    None => None,
+                };
+                word.lists.push(List { postings, at: 0, norms, factors: &factors[field] });
+            }
+        }
+        words.push(word);
+    }
+    Ok(words)
+}
+
+/// What one occurrence in a field of that length counts.
+pub(crate) fn factor(field: usize, norm: u8, visible: &Visible) -> f32 {
+    let share = FieldNormReader::id_to_fieldnorm(norm) as f32 / visible.lengths[field];
+    WEIGHTS[field] / (1.0 - LENGTH + LENGTH * share)
+}
+
+/// What weighed occurrences of a word add to a score.
+pub(crate) fn saturated(occurrences: f32) -> f32 {
+    occurrences / (SATURATION + occurrences)
+}
+
+impl List<'_> {
+    /// The next entry.
+    fn doc(&self) -> u32 {
+        self.postings.docs().get(self.at).copied().unwrap_or(TERMINATED)
+    }
+
+    /// Tells the entries from `base` on and before `end` with what their occurrences count.
+    fn read(&mut self, base: u32, end: u32, mut tell: impl FnMut(u32, f32)) {
+        loop {
+            let docs = self.postings.docs();
+            if docs.is_empty() {
+                return;
+            }
+            let freqs = self.postings.freqs();
+            while let Some(doc) = docs.get(self.at).copied() {
+                if doc >= end {
+                    return;
+                }
+                if doc >= base {
+                    let norm = self.norms.as_ref().map_or(0, |norms| norms.fieldnorm_id(doc));
+                    tell(doc, freqs[self.at] as f32 * self.factors[usize::from(norm)]);
+                }
+                self.at += 1;
+            }
+            self.postings.advance();
+            self.at = 0;
+        }
+    }
+}
+
+/// One segment while its hits are found.
+struct Segment<'a> {
+    ordinal: u32,
+    matched: &'a Bits,
+    words: Vec<Word<'a>>,
+    bare: u16,
+    needs_bare: bool,
+    keys: Keys,
+    facets: Option<SegmentCounts>,
+}
+
+/// What is known of the entries of one window.
+struct Window {
+    /// Weighed occurrences of the word that is being read.
+    occurrences: Vec<f32>,
+    /// Entries that have it.
+    having: Vec<u32>,
+    scores: Vec<f32>,
+    /// Bare words that an entry has.
+    bare: Vec<u16>,
+    /// Entries that have a bare word.
+    met: Vec<u32>,
+}
+
+impl Segment<'_> {
+    fn run(&mut self, entries: u32, best: &mut Best<u128>, ranking: &mut Ranking) {
+        let size = WINDOW.min(entries.next_multiple_of(64)) as usize;
+        let mut window = Window {
+            occurrences: vec![0.0; size],
+            having: Vec::new(),
+            scores: vec![0.0; size],
+            bare: vec![0; size],
+            met: Vec::new(),
+        };
+        let mut base = 0;
+        while base < entries {
+            if self.needs_bare && self.words.iter().all(|word| word.set.is_none()) {
+                let lists = self.words.iter().filter(|word| word.is_bare).flat_map(|word| &word.lists);
+                let next = lists.map(List::doc).min().unwrap_or(TERMINATED);
+                base = base.max(next - next % WINDOW);
+                if base >= entries {
+                    break;
+                }
+            }
+            let end = base.saturating_add(WINDOW).min(entries);
+            let mut words = std::mem::take(&mut self.words);
+            words.iter_mut().for_each(|word| window.add(word, base, end, self.matched));
+            self.words = words;
+            self.collect(base, &mut window, best, ranking);
+            window.scores.fill(0.0);
+            window.bare.fill(0);
+            window.met.clear();
+            base = base.saturating_add(WINDOW);
+        }
+    }
+
+    fn collect(&mut self, base: u32, window: &mut Window, best: &mut Best<u128>, ranking: &mut Ranking) {
+        let matched = self.matched;
+        if self.needs_bare {
+            let met = std::mem::take(&mut window.met);
+            met.iter().for_each(|doc| self.hit(*doc, base, window, best, ranking));
+            window.met = met;
+        } else {
+            matched
+                .within(base, base.saturating_add(WINDOW))
+                .for_each(|doc| self.hit(doc, base, window, best, ranking));
+        }
+    }
+
+    fn hit(&mut self, doc: u32, base: u32, window: &Window, best: &mut Best<u128>, ranking: &mut Ranking) {
+        let at = (doc - base) as usize;
+        let is_complete = window.bare[at] == self.bare;
+        ranking.total += 1;
+        ranking.complete += usize::from(is_complete);
+        if let Some(facets) = &mut self.facets {
+            facets.count(doc);
+        }
+        let score = window.scores[at];
+        let key = self.keys.key(doc, score);
+        if best.takes(is_complete, &key) {
+            let (at, text) = (DocAddress::new(self.ordinal, doc), self.keys.text(doc));
+            let hit = Ranked { at, score, is_complete, text, copy_of: None };
+            best.add(Container { key, address: self.keys.address(doc), hit });
+        }
+    }
+}
+
+impl Window {
+    /// Adds what one word is worth to the entries from `base` to `end` that match.
+    fn add(&mut self, word: &mut Word<'_>, base: u32, end: u32, matched: &Bits) {
+        let Window { occurrences, having, scores, bare, met } = self;
+        for list in &mut word.lists {
+            list.read(base, end, |doc, counts| {
+                if matched.contains(doc) {
+                    let container = &mut occurrences[(doc - base) as usize];
+                    if *container == 0.0 {
+                        having.push(doc);
+                    }
+                    *container += counts;
+                }
+            });
+        }
+        let set = word.set.into_iter().flat_map(|set| set.within(base, base.saturating_add(WINDOW)));
+        for doc in set.filter(|doc| matched.contains(*doc)) {
+            occurrences[(doc - base) as usize] = 1.0;
+            having.push(doc);
+        }
+        for doc in having.drain(..) {
+            let at = (doc - base) as usize;
+            scores[at] += word.weight * saturated(occurrences[at]);
+            occurrences[at] = 0.0;
+            if word.is_bare {
+                if bare[at] == 0 {
+                    met.push(doc);
+                }
+                bare[at] += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Corrects words that no visible entry has: to the nearest and then most frequent word of the visible entries, one or two
+//! edits away. Words that only hidden entries have are never proposed, and do not stand in the way of others.
+
+use std::collections::BTreeMap;
+
+use ingather_model::limits;
+use tantivy::postings::TermInfo;
+use tantivy::query::FuzzyTermQuery;
+use tantivy::schema::{IndexRecordOption, Value};
+use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
+
+use crate::entry::Stored;
+use crate::query::build::{Builder, Forms};
+use crate::query::edits::edits;
+use crate::query::visible::{Visible, scored};
+use crate::schema::Fields;
+use crate::stemming::Stemming;
+use crate::tokenizers;
+
+use ingather_kit::language::{beginning, is_unspaced};
+
+/// Shorter words are not corrected, letters, and nothing is corrected to them: everything is near to them.
+const LETTERS_MIN: usize = 4;
+/// Words from this length on may have two slips, letters.
+const LETTERS_TWO_SLIPS: usize = 6;
+/// Text of an entry that is looked through for how a word is written there, bytes.
+const LOOKED_BYTES: usize = 256 << 10;
+
+/// A word that was replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// As it was asked for, in lower case.
+    pub typed: String,
+    /// What was searched instead.
+    pub used: String,
+}
+
+/// What is searched instead of words, by the word as it was written.
+pub(crate) type Corrections = BTreeMap<String, String>;
+
+/// Where a term is, by segment.
+type Occurrences = Vec<(usize, usize, TermInfo)>;
+
+/// Finds corrections among what one user sees.
+pub(crate) struct Speller<'a> {
+    pub(crate) searcher: &'a Searcher,
+    pub(crate) fields: &'a Fields,
+    pub(crate) visible: &'a Visible,
+}
+
+/// A term that visible entries have.
+struct Candidate {
+    term: String,
+    /// The one of them with the smallest address.
+    example: DocAddress,
+}
+
+impl Speller<'_> {
+    /// What to search instead of a word that no visible entry has, if there is something near.
+    pub(crate) fn correct(&self, word: &Forms) -> tantivy::Result<Option<String>> {
+        let letters = word.plain.chars().count();
+        let odd = |c: char| c.is_numeric() || is_unspaced(c);
+        if letters < LETTERS_MIN || word.plain.contains(odd) {
+            return Ok(None);
+        }
+        let most = if letters < LETTERS_TWO_SLIPS { 1 } else { 2 };
+        for distance in 1..=most {
+            let mut near: BTreeMap<usize, Vec<(String, Occurrences)>> = BTreeMap::new();
+            let terms = self.terms(word, distance)?.into_iter();
+            for (term, occurrences) in terms.filter(|(term, _)| term.chars().count() >= LETTERS_MIN) {
+                let slips = word.stems.iter().map(|form| edits(form, &term)).min().unwrap_or(usize::MAX);
+                near.entry(slips).or_default().push((term, occurrences));
+            }
+            for terms in near.into_values() {
+                if let Some(best) = self.most_frequent(terms)? {
+                    return self.written(&best).map(|written| Some(written.unwrap_or(best.term)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// All terms of the scored fields within so many edits of a form of the word.
+    fn terms(&self, word: &Forms, distance: u8) -> tantivy::Result<BTreeMap<String, Occurrences>> {
+        let mut found: BTreeMap<String, Occurrences> = BTreeMap::new();
+        for form in &word.stems {
+            let near = FuzzyTermQuery::new(Term::from_field_text(self.fields.body, form), distance, true);
+            let automaton = near.automaton()?;
+            for (ordinal, segment) in self.searcher.segment_readers().iter().enumerate() {
+                for (field_at, field) in scored(self.fields).into_iter().enumerate() {
+                    let index = segment.inverted_index(field)?;
+                    let mut terms = index.terms().search(&automaton).into_stream()?;
+                    while terms.advance() {
+                        let occurrences =
+                            found.entry(String::from_utf8_lossy(terms.key()).into_owned()).or_default();
+                        let known =
+                            occurrences.iter().any(|(at, field, _)| (*at, *field) == (ordinal, field_at));
+                        if !known {
+                            occurrences.push((ordinal, field_at, terms.value().clone()));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The one that most visible entries have; of equals, the first by letters.
+    fn most_frequent(&self, terms: Vec<(String, Occurrences)>) -> tantivy::Result<Option<Candidate>> {
+        let mut best: Option<(u64, String, Occurrences)> = None;
+        for (term, occurrences) in terms {
+            let mut entries = 0;
+            self.each(&occurrences, |_, _| entries += 1)?;
+            if entries > best.as_ref().map_or(0, |(most, ..)| *most) {
+                best = Some((entries, term, occurrences));
+            }
+        }
+        let Some((_, term, occurrences)) = best else { return Ok(None) };
+        let segments = self.searcher.segment_readers().iter();
+        let addresses = segments
+            .map(|segment| segment.fast_fields().column_opt::<i64>("address"))
+            .collect::<tantivy::Result<Vec<_>>>()?;
+        let mut example = None;
+        self.each(&occurrences, |ordinal, doc| {
+            let address = addresses[ordinal].as_ref().and_then(|addresses| addresses.first(doc));
+            if example.is_none_or(|(least, _)| address < least) {
+                example = Some((address, DocAddress::new(ordinal as u32, doc)));
+            }
+        })?;
+        Ok(example.map(|(_, example)| Candidate { term, example }))
+    }
+
+    /// Tells the visible entries of a term, segment by segment.
+    fn each(&self, occurrences: &Occurrences, mut tell: impl FnMut(usize, u32)) -> tantivy::Result<()> {
+        for (ordinal, field_at, info) in occurrences {
+            let index = self
+                .searcher
+                .segment_reader(*ordinal as u32)
+                .inverted_index(scored(self.fields)[*field_at])?;
+            let mut postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+            while !postings.docs().is_empty() {
+                let seen =
+                    postings.docs().iter().filter(|doc| self.visible.segments[*ordinal].contains(**doc));
+                seen.for_each(|doc| tell(*ordinal, *doc));
+                postings.advance();
+            }
+        }
+        Ok(())
+    }
+
+    /// How the example writes the word whose term was found.
+    fn written(&self, found: &Candidate) -> tantivy::Result<Option<String>> {
+        let document: TantivyDocument = self.searcher.doc(found.example)?;
+        let body = document.get_first(self.fields.body);
+        let body = body.as_ref().and_then(|body| body.as_str()).unwrap_or_default();
+        let kept = Stored::of(&document, self.fields.kept_fields()).ok();
+        let (title, name) =
+            kept.as_ref().map_or(("", ""), |stored| (&*stored.kept.title, stored.kept.name()));
+        let tongue = kept
+            .as_ref()
+            .and_then(|stored| stored.kept.language.as_deref())
+            .map_or(Stemming::PLAIN, Stemming::of_code);
+        let texts = [
+            (title, tongue),
+            (beginning(body, LOOKED_BYTES), Stemming::of_marked(body)),
+            (name, Stemming::PLAIN),
+        ];
+        Ok(texts.into_iter().find_map(|(text, tongue)| {
+            let mut analyzer = tokenizers::for_queries(tongue);
+            let mut stream = analyzer.token_stream(text);
+            while stream.advance() {
+                let token = stream.token();
+                if token.text == found.term {
+                    return Some(text[token.offset_from..token.offset_to].to_lowercase());
+                }
+            }
+            None
+        }))
+    }
+}
+
+/// The query with its corrected words in quotes, which searches for exactly them.
+pub(crate) fn literal(query: &str, corrections: &[Correction]) -> String {
+    let exact = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let lower = bare.to_lowercase();
+        match corrections.iter().any(|correction| correction.typed == lower) {
+            true => format!("\"{bare}\""),
+            false => word.to_owned(),
+        }
+    };
+    query.split_whitespace().map(exact).collect::<Vec<_>>().join(" ")
+}
+
+/// Corrections of bare words that no visible entry has, by the word as it was written.
+pub(crate) fn corrections<'w>(
+    speller: &Speller<'_>,
+    unknown: impl Iterator<Item = &'w str>,
+) -> tantivy::Result<Corrections> {
+    let mut builder = Builder::new(speller.searcher, speller.fields, &speller.visible.tongues);
+    let mut corrections = Corrections::new();
+    for typed in unknown.take(limits::QUERY_CORRECTIONS_MAX) {
+        for forms in builder.forms(typed) {
+            if let Some(used) = speller.correct(&forms)? {
+                corrections.insert(typed.to_owned(), used);
+            }
+        }
+    }
+    Ok(corrections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_literal_query_has_what_was_corrected_in_quotes() {
+        let corrections = [Correction { typed: "zeplin".to_owned(), used: "zeppelin".to_owned() }];
+        assert_eq!(literal("a  Zeplin, b", &corrections), "a \"Zeplin\" b");
+    }
+}

@@ -1,0 +1,314 @@
+//! How text becomes terms: words, pairs of characters where words have no spaces, stems by language, accents folded.
+
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+    TokenizerManager,
+};
+
+use ingather_kit::language::{beginning, is_unspaced};
+
+use crate::stemming::Stemming;
+
+/// Name of the tokenizer of names, paths and metadata: words as they are, folded.
+pub(crate) const PLAIN: &str = "ingather_plain";
+/// Name of the tokenizer of titles and bodies: the first character of the text tells the language.
+pub(crate) const BY_TONGUE: &str = "ingather_tongue";
+/// Longer words are not text; they are not indexed, bytes.
+const WORD_BYTES_MAX: usize = 128;
+/// Beginning of a text that it is ordered by, bytes.
+const ORDER_BYTES_MAX: usize = 1_024;
+
+/// Registers our tokenizers under their names.
+pub(crate) fn register(manager: &TokenizerManager) {
+    manager.register(PLAIN, analyzer(Stemming::PLAIN, true));
+    manager.register(BY_TONGUE, TextAnalyzer::from(ByTongue::new()));
+}
+
+/// The analyzer of queries in one language.
+pub(crate) fn for_queries(tongue: Stemming) -> TextAnalyzer {
+    analyzer(tongue, false)
+}
+
+fn analyzer(tongue: Stemming, run_ends: bool) -> TextAnalyzer {
+    let words = TextAnalyzer::builder(Words { token: Token::default(), run_ends });
+    match tongue.stemmer() {
+        None => words.filter(AsciiFoldingFilter).build(),
+        Some(language) => words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build(),
+    }
+}
+
+/// The terms of `text` with their positions, as the analyzer makes them.
+pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(usize, String)> {
+    let mut terms = Vec::new();
+    let mut stream = analyzer.token_stream(text);
+    while stream.advance() {
+        let token = stream.token();
+        terms.push((token.position, token.text.clone()));
+    }
+    terms
+}
+
+/// What a text is ordered by among others: the same letters, whatever their case and accents.
+pub(crate) fn for_order(text: &str) -> String {
+    let text = beginning(text, ORDER_BYTES_MAX);
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let plain: String = text.chars().filter(|c| !is_combining(*c)).flat_map(char::to_lowercase).collect();
+    let mut folding = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build();
+    terms(&mut folding, &plain).pop().map(|(_, folded)| folded).unwrap_or_default()
+}
+
+/// Chooses the analyzer by the mark that [`Stemming::mark`] put before the text.
+#[derive(Clone)]
+struct ByTongue(Vec<TextAnalyzer>);
+
+impl ByTongue {
+    fn new() -> ByTongue {
+        ByTongue(Stemming::all().map(|tongue| analyzer(tongue, true)).collect())
+    }
+}
+
+impl Tokenizer for ByTongue {
+    type TokenStream<'a> = BoxTokenStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> BoxTokenStream<'a> {
+        self.0[Stemming::of_marked(text).index()].token_stream(text)
+    }
+}
+
+/// Splits into lower-case words; runs of characters of scripts without spaces become overlapping pairs.
+#[derive(Clone)]
+pub(crate) struct Words {
+    token: Token,
+    /// Whether the last character of a run is a term too, so that a search for it alone finds it: in the index, yes; in
+    /// a query, no, since that would ask for the run's end.
+    run_ends: bool,
+}
+
+/// The words of one text.
+pub(crate) struct WordStream<'a> {
+    text: &'a str,
+    at: usize,
+    /// The character at `at` is already part of the pair before.
+    covered: bool,
+    run_ends: bool,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        self.token.reset();
+        WordStream { text, at: 0, covered: false, run_ends: self.run_ends, token: &mut self.token }
+    }
+}
+
+impl WordStream<'_> {
+    fn emit(&mut self, from: usize, to: usize, ascii: bool) {
+        let word = &self.text[from..to];
+        self.token.offset_from = from;
+        self.token.offset_to = to;
+        self.token.position = self.token.position.wrapping_add(1);
+        self.token.text.clear();
+        if ascii {
+            self.token.text.push_str(word);
+            self.token.text.make_ascii_lowercase();
+        } else {
+            let kept = word.chars().filter(|c| !is_combining(*c));
+            self.token.text.extend(kept.flat_map(char::to_lowercase));
+        }
+    }
+
+    /// End of the word that begins at `from`, and whether it is plain ASCII.
+    fn word_end(&self, from: usize) -> (usize, bool) {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        while at < bytes.len() && bytes[at].is_ascii_alphanumeric() {
+            at += 1;
+        }
+        if at >= bytes.len() || bytes[at].is_ascii() {
+            return (at, true);
+        }
+        for (offset, c) in self.text[at..].char_indices() {
+            if is_unspaced(c) || !(c.is_alphanumeric() || is_combining(c)) {
+                return (at + offset, offset == 0);
+            }
+        }
+        (bytes.len(), false)
+    }
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() {
+            let from = self.at;
+            let byte = bytes[from];
+            if byte.is_ascii() && !byte.is_ascii_alphanumeric() {
+                self.at += 1;
+                self.covered = false;
+                continue;
+            }
+            let Some(first) = self.text[from..].chars().next() else { return false };
+            if is_unspaced(first) {
+                let next = from + first.len_utf8();
+                let second = self.text[next..].chars().next().filter(|c| is_unspaced(*c));
+                let covered = std::mem::replace(&mut self.covered, second.is_some());
+                self.at = next;
+                match second {
+                    Some(second) => self.emit(from, next + second.len_utf8(), false),
+                    None if covered && !self.run_ends => continue,
+                    None => self.emit(from, next, false),
+                }
+                return true;
+            }
+            self.covered = false;
+            if !first.is_alphanumeric() {
+                self.at = from + first.len_utf8();
+                continue;
+            }
+            let (to, ascii) = self.word_end(from);
+            self.at = to;
+            if to - from <= WORD_BYTES_MAX {
+                self.emit(from, to, ascii);
+                return true;
+            }
+            self.token.position = self.token.position.wrapping_add(1);
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+/// The next word from `from` on in a script that puts spaces between words, as [`Words`] cuts them.
+pub(crate) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_part = |c: char| (c.is_alphanumeric() || is_combining(c)) && !is_unspaced(c);
+    let mut at = from;
+    loop {
+        let first = *bytes.get(at)?;
+        if first.is_ascii_alphanumeric() {
+            break;
+        }
+        if first.is_ascii() {
+            at += 1;
+            continue;
+        }
+        let character = text[at..].chars().next()?;
+        if is_part(character) && !is_combining(character) {
+            break;
+        }
+        at += character.len_utf8();
+    }
+    let begins = at;
+    while at < bytes.len() {
+        if bytes[at].is_ascii() {
+            if !bytes[at].is_ascii_alphanumeric() {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        match text[at..].chars().next() {
+            Some(character) if is_part(character) => at += character.len_utf8(),
+            _ => break,
+        }
+    }
+    Some(begins..at)
+}
+
+/// Accents and other marks that follow their letter.
+fn is_combining(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        terms(&mut for_queries(Stemming::PLAIN), text).into_iter().map(|(_, term)| term).collect()
+    }
+
+    #[test]
+    fn words_are_lower_case_and_folded() {
+        assert_eq!(
+            words("Ein Übel-Wort, naïve e\u{301}te\u{301} X1"),
+            ["ein", "ubel", "wort", "naive", "ete", "x1"]
+        );
+        assert_eq!(words("  --  "), Vec::<String>::new());
+        assert_eq!(words("Straße"), ["strasse"]);
+    }
+
+    #[test]
+    fn texts_are_ordered_by_their_letters() {
+        let mut titles = ["Zebra", "über", "Uhr", "apfel", "E\u{301}te\u{301}", "Äpfel"];
+        titles.sort_by_key(|title| for_order(title));
+        assert_eq!(titles, ["apfel", "Äpfel", "E\u{301}te\u{301}", "über", "Uhr", "Zebra"]);
+        assert_eq!(for_order(&"ü".repeat(1_000)).len(), 512, "cut between letters, each then one byte");
+    }
+
+    #[test]
+    fn runs_without_spaces_become_pairs() {
+        assert_eq!(words("東京都 a"), ["東京", "京都", "a"]);
+        assert_eq!(words("x東y京"), ["x", "東", "y", "京"]);
+        assert_eq!(words("日本語text中"), ["日本", "本語", "text", "中"]);
+        assert_eq!(words("東 京"), ["東", "京"]);
+    }
+
+    #[test]
+    fn the_index_also_knows_the_end_of_a_run() {
+        let ends = terms(&mut analyzer(Stemming::PLAIN, true), "東京 a");
+        assert_eq!(ends, [(0, "東京".to_owned()), (1, "京".to_owned()), (2, "a".to_owned())]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,東京ｱ\u{e01}ж-]{0,30}") {
+            let mut analyzer = for_queries(Stemming::PLAIN);
+            let mut stream = analyzer.token_stream(&text);
+            let mut told = Vec::new();
+            while stream.advance() {
+                let range = stream.token().offset_from..stream.token().offset_to;
+                if !text[range.clone()].starts_with(is_unspaced) {
+                    told.push(range);
+                }
+            }
+            let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+            while let Some(word) = next_spaced(&text, found.last().map_or(0, |last| last.end)) {
+                found.push(word);
+            }
+            proptest::prop_assert_eq!(found, told);
+        }
+    }
+
+    #[test]
+    fn a_giant_word_leaves_a_gap_and_no_term() {
+        let text = format!("a {} b", "x".repeat(200));
+        assert_eq!(
+            terms(&mut for_queries(Stemming::PLAIN), &text),
+            [(0, "a".to_owned()), (2, "b".to_owned())]
+        );
+    }
+
+    #[test]
+    fn offsets_point_into_the_text() {
+        let text = "\u{1}Grüße an 東京都!";
+        let mut analyzer = for_queries(Stemming::PLAIN);
+        let mut stream = analyzer.token_stream(text);
+        let mut found = Vec::new();
+        while stream.advance() {
+            found.push(&text[stream.token().offset_from..stream.token().offset_to]);
+        }
+        assert_eq!(found, ["Grüße", "an", "東京", "京都"]);
+    }
+}
