@@ -371,8 +371,8 @@ fn texts(folder: &Path, into: &mut String) {
 fn the_manual_quotes_the_sentences_of_the_program() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut texts_of_program = String::new();
-    for name in ["app", "engine", "connector", "connectors", "store", "model"] {
-        texts(&crates.join(name).join("src"), &mut texts_of_program);
+    for part in std::fs::read_dir(crates).unwrap().map(Result::unwrap) {
+        texts(&part.path().join("src"), &mut texts_of_program);
     }
     let page = crates.parent().unwrap().join("docs/manual/troubleshooting.md");
     let page = std::fs::read_to_string(page).unwrap();
