@@ -1,7 +1,7 @@
 //! What waits between the threads of a run: documents for workers, and the word to stop. All bounded.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ingather_model::ids::{ContainerId, Digest};
@@ -36,15 +36,17 @@ pub(crate) struct WorkItem {
     pub(crate) identity: i64,
     /// The versions are those that this run has met it with; else they are those of the inventory.
     pub(crate) is_listed: bool,
+    /// The claim that it was taken with; none before.
+    pub(crate) claim: Option<Arc<Claim>>,
 }
 
 #[derive(Default)]
 struct State {
     urgent: VecDeque<WorkItem>,
     ready: VecDeque<WorkItem>,
-    /// Claimed documents whose visits are not complete: a worker has them, or an output has not confirmed them.
-    in_flight: usize,
-    /// Those of them that a worker has: the changes that they lead to are not handed over yet.
+    /// Claims whose visits are not all complete: a worker has them, or an output has not confirmed them.
+    claims: usize,
+    /// Claimed documents that a worker has: the changes that they lead to are not handed over yet.
     visiting: usize,
     listing_done: bool,
     closed: bool,
@@ -58,16 +60,47 @@ impl State {
     }
 }
 
-/// Shared by the threads of one run.
 #[derive(Default)]
-pub(crate) struct Dispatcher {
+struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
 
+/// Documents that were claimed together. The claim is over when the last item that was taken with it is dropped: its visit is complete,
+/// put off or given up by then. Counting by ownership, and not by calls, leaves no way out that forgets to count.
+pub(crate) struct Claim(Arc<Shared>);
+
+impl std::fmt::Debug for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Claim")
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.claims -= 1;
+        if state.claims == 0 {
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+/// Shared by the threads of one run.
+#[derive(Default)]
+pub(crate) struct Dispatcher {
+    shared: Arc<Shared>,
+}
+
 impl Dispatcher {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A claim of items that no worker takes out of the queue.
+    pub(crate) fn open_claim(&self) -> Arc<Claim> {
+        self.lock().claims += 1;
+        Arc::new(Claim(self.shared.clone()))
     }
 
     /// Hands documents to the workers; waits while too many wait already. Access changes go ahead of all others.
@@ -75,7 +108,7 @@ impl Dispatcher {
         let mut state = self.lock();
         for item in items {
             while !state.closed && state.urgent.len() + state.ready.len() >= limits::READY_MAX {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             if state.closed {
                 return;
@@ -85,10 +118,10 @@ impl Dispatcher {
                 _ => state.ready.push_back(item),
             }
         }
-        self.changed.notify_all();
+        self.shared.changed.notify_all();
     }
 
-    /// Takes documents to visit; none when the run is over or stops. The caller gives each back with [`Dispatcher::complete`].
+    /// Takes documents to visit; none when the run is over or stops.
     pub(crate) fn claim(&self) -> Option<Vec<WorkItem>> {
         let mut state = self.lock();
         loop {
@@ -101,12 +134,16 @@ impl Dispatcher {
             if urgent + ready > 0 {
                 let mut items: Vec<WorkItem> = state.urgent.drain(..urgent).collect();
                 items.extend(state.ready.drain(..ready));
-                state.in_flight += items.len();
+                state.claims += 1;
                 state.visiting += items.len();
-                self.changed.notify_all();
+                let claim = Arc::new(Claim(self.shared.clone()));
+                items.iter_mut().for_each(|item| item.claim = Some(claim.clone()));
+                self.shared.changed.notify_all();
+                // Its last item may be dropped by whoever takes them, which locks the state.
+                drop(state);
                 return Some(items);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -117,19 +154,10 @@ impl Dispatcher {
         state.nothing_comes()
     }
 
-    /// Visits of so many documents are complete, or put off.
-    pub(crate) fn complete(&self, documents: usize) {
-        let mut state = self.lock();
-        state.in_flight -= documents;
-        if state.in_flight == 0 {
-            self.changed.notify_all();
-        }
-    }
-
     /// The lister has named everything that it will name.
     pub(crate) fn listing_done(&self) {
         self.lock().listing_done = true;
-        self.changed.notify_all();
+        self.shared.changed.notify_all();
     }
 
     /// Whether nothing is being made that an output should wait for.
@@ -141,28 +169,35 @@ impl Dispatcher {
     pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
         let state = self.lock();
         let busy = |state: &mut State| {
-            let idle = state.listing_done
-                && state.in_flight == 0
-                && state.urgent.is_empty()
-                && state.ready.is_empty();
+            let idle =
+                state.listing_done && state.claims == 0 && state.urgent.is_empty() && state.ready.is_empty();
             !(state.closed || idle)
         };
-        let (state, timeout) =
-            self.changed.wait_timeout_while(state, longest, busy).unwrap_or_else(PoisonError::into_inner);
+        let (state, timeout) = self
+            .shared
+            .changed
+            .wait_timeout_while(state, longest, busy)
+            .unwrap_or_else(PoisonError::into_inner);
         drop(state);
         !timeout.timed_out()
+    }
+
+    /// Waits until the visits of all claims are complete, put off or given up.
+    pub(crate) fn wait_complete(&self) {
+        let state = self.lock();
+        drop(self.shared.changed.wait_while(state, |state| state.claims > 0));
     }
 
     /// Waits, at most `longest`, for the end of the run.
     pub(crate) fn pause(&self, longest: Duration) {
         let state = self.lock();
-        drop(self.changed.wait_timeout_while(state, longest, |state| !state.closed));
+        drop(self.shared.changed.wait_timeout_while(state, longest, |state| !state.closed));
     }
 
     /// Ends the run: whoever waits goes on.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
-        self.changed.notify_all();
+        self.shared.changed.notify_all();
     }
 
     /// Whether the run stops.
@@ -175,7 +210,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.closed = true;
         state.error.get_or_insert(error);
-        self.changed.notify_all();
+        self.shared.changed.notify_all();
     }
 
     /// The error that ended the run.

@@ -1,7 +1,7 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use ingather_contract::call::{Call, Cancel, Clock};
 use ingather_contract::registry::Registry;
@@ -10,23 +10,28 @@ use ingather_model::balance::Balance;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::scope::BlindSpot;
-use ingather_store::connections::{self, Role};
+use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::containers::{Acls, Containers};
-use crate::delivery::batch::Author;
-use crate::delivery::output_queue::OutputQueue;
-use crate::delivery::sender::Sender;
-use crate::delivery::telling;
+use crate::delivery::author::Author;
+use crate::delivery::job_output::JobOutput;
+use crate::delivery::output_pool::{OutputPool, OutputUse};
+use crate::delivery::output_user::OutputUser;
+use crate::delivery::sender::refer;
+use crate::delivery::writer::Writer;
 use crate::dispatcher::Dispatcher;
-use crate::drain::{drain, renew};
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
+use crate::lock::lock;
 use crate::outputs;
 use crate::progress::Progress;
-use crate::run::{ClosesOnPanic, Known, Run, begin, failing, join, lock, start};
+use crate::run::drain::{drain, renew};
+use crate::run::known::Known;
+use crate::run::state::RunState;
+use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
 use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
 use crate::visit::contained::contained;
@@ -50,6 +55,8 @@ pub struct Engine {
     pub data: PathBuf,
     /// What a repository must know of this machine.
     pub host: HostContext,
+    /// The outputs that are open now.
+    pub outputs: OutputPool,
 }
 
 /// Whether a run writes.
@@ -132,11 +139,12 @@ impl Engine {
     pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();
         let writes = options.mode == Mode::Write;
-        let run = self.prepare(job, options, progress)?;
+        // The outputs stay open until the run has ended.
+        let (run, _uses) = self.prepare(job, options, progress)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
         crate::visit::extracts::forget_unwanted(&run)?;
-        for queue in &run.outputs {
-            queue.output().iter_mut().for_each(|opened| {
+        for queue in run.queues() {
+            queue.opened().iter_mut().for_each(|opened| {
                 opened.begin(&run.author.job_name, Some(run.number), options.kind.as_str());
             });
         }
@@ -157,7 +165,7 @@ impl Engine {
                 _ if error.is_some() => RunOutcome::Failed,
                 _ => RunOutcome::Done,
             };
-            if let Err(failed) = telling::tell_end(&run, outcome) {
+            if let Err(failed) = tell_end(&run, outcome) {
                 error.get_or_insert_with(|| failed.to_string());
             }
             let outcome =
@@ -181,12 +189,17 @@ impl Engine {
         })
     }
 
-    fn prepare(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Run> {
+    fn prepare(
+        &self,
+        job: &Job,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<(Arc<Run>, Vec<OutputUse>)> {
         let definition = job.definition.clone();
         let repository = self.repository(job)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
-        let outputs = self.open_outputs(job, &definition, &pipeline, writer.is_some())?;
+        let (outputs, uses) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
         let now = self.clock.now();
         let number = match writer {
             Some((store, lease)) => begin(store, lease, job, options.kind, now)?,
@@ -198,7 +211,8 @@ impl Engine {
         let (acls, containers) = self.reader.read(|sql| {
             Ok((Acls::load(sql, job.repository)?, Containers::load(sql, job.repository, job.id)?))
         })?;
-        Ok(Run {
+        let capabilities = self.repository_kind(job)?.capabilities;
+        let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
             reader: self.reader.clone(),
@@ -208,16 +222,9 @@ impl Engine {
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
-            looks: self.repository_kind(job)?.capabilities.looks,
-            author: Author {
-                job: job.id,
-                job_name: job.name.as_str().into(),
-                repository,
-                hasher: self.reader.hasher(),
-                keep: job.definition.keep,
-            },
+            looks: capabilities.looks,
+            author: self.author(job, repository)?,
             pipeline,
-            outputs,
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
@@ -241,17 +248,52 @@ impl Engine {
             balance: Mutex::default(),
             aborted: Mutex::default(),
             lost_lease: std::sync::atomic::AtomicBool::new(false),
-        })
+        };
+        let run = Arc::new(Run { state: Arc::new(state), outputs });
+        let user: Weak<dyn OutputUser> = Arc::downgrade(&run) as Weak<dyn OutputUser>;
+        uses.iter().for_each(|output| output.join(user.clone()));
+        Ok((run, uses))
+    }
+
+    /// In whose name changes of a job are sent.
+    pub(crate) fn author(&self, job: &Job, repository: Arc<dyn Repository>) -> Result<Arc<Author>> {
+        Ok(Arc::new(Author {
+            job: job.id,
+            job_name: job.name.as_str().into(),
+            repository,
+            hasher: self.reader.hasher(),
+            keep: job.definition.keep,
+            unique_uris: self.repository_kind(job)?.capabilities.unique_uris,
+        }))
+    }
+
+    /// Who writes.
+    ///
+    /// # Errors
+    /// `ReadOnly` where the store is open for reading only.
+    pub(crate) fn writing(&self) -> Result<Writer> {
+        let (store, lease) = self
+            .writer
+            .as_ref()
+            .ok_or_else(|| EngineError::refused(Refusal::ReadOnly, "the store is open for reading only"))?;
+        Ok(Writer { store: store.clone(), lease: lease.clone(), call: self.call() })
+    }
+
+    /// The output of a connection, open in this process.
+    pub(crate) fn open_output(&self, connection: &Connection) -> Result<OutputUse> {
+        let writer = self.writing()?;
+        let to = (&writer.store, &writer.lease);
+        let open = || outputs::open(to, &self.registry, &self.data, connection, &writer.call);
+        self.outputs.get(&writer, connection, open)
     }
 
     fn open_outputs(
         &self,
-        job: &Job,
         definition: &Definition,
         pipeline: &Pipeline,
         writes: bool,
-    ) -> Result<Vec<OutputQueue>> {
-        let mut queues = Vec::new();
+    ) -> Result<(Vec<JobOutput>, Vec<OutputUse>)> {
+        let (mut outputs, mut uses) = (Vec::new(), Vec::new());
         for name in &definition.outputs {
             let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let connection = match (found, &self.writer) {
@@ -267,31 +309,19 @@ impl Engine {
                     format!("output {name}: this program has no connector `{}`", connection.kind),
                 )
             })?;
-            let opened = match &self.writer {
-                Some((store, lease)) if writes => Some(outputs::open(
-                    (store, lease),
-                    &self.registry,
-                    &self.data,
-                    &connection,
-                    &self.call(),
-                )?),
-                _ => None,
-            };
             let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
-            let shared = self.shared(job, name)?;
-            queues.push(OutputQueue::new(&connection, kind.capabilities, settings, shared, opened));
+            let queue = match writes {
+                true => {
+                    let used = self.open_output(&connection)?;
+                    let queue = used.queue();
+                    uses.push(used);
+                    Some(queue)
+                }
+                false => None,
+            };
+            outputs.push(JobOutput { id: connection.id, capabilities: kind.capabilities, settings, queue });
         }
-        Ok(queues)
-    }
-
-    /// Whether documents other than this job's own may claim the same addresses of an output.
-    pub(crate) fn shared(&self, job: &Job, output: &str) -> Result<bool> {
-        let jobs = self.reader.read(jobs::list)?;
-        Ok(jobs.iter().any(|other| {
-            other.id != job.id
-                && (other.definition.outputs.iter().any(|name| name == output)
-                    || other.definition.retired.iter().any(|name| name == output))
-        }))
+        Ok((outputs, uses))
     }
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.
@@ -299,12 +329,6 @@ impl Engine {
         let workers = self.host.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
-            let senders: Vec<_> = run
-                .outputs
-                .iter()
-                .filter(|_| run.store.is_some())
-                .filter_map(|queue| start(scope, run, || failing(run, || Sender::new(run, queue).work())))
-                .collect();
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|_| {
                     start(scope, run, || {
@@ -318,12 +342,15 @@ impl Engine {
                 })
                 .collect();
             let renewing = start(scope, run, || renew(run));
+            for queue in run.queues() {
+                failing(run, || refer(run, queue));
+            }
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
             failing(run, || lister.list());
             failing(run, || refill::refill(run, &lister.result));
             run.dispatcher.listing_done();
-            run.outputs.iter().for_each(OutputQueue::notify);
+            run.notify_outputs();
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
             let mut judged = None;
@@ -336,15 +363,12 @@ impl Engine {
                     Ok(())
                 });
             }
-            run.dispatcher.close();
-            run.outputs.iter().for_each(OutputQueue::notify);
+            run.close();
             for visitor in visitors {
                 join(visitor);
             }
-            run.outputs.iter().for_each(OutputQueue::close);
-            for sender in senders {
-                join(sender);
-            }
+            // What was handed over is still delivered, also where the run stops.
+            run.dispatcher.wait_complete();
             renewing.map(join);
             match run.dispatcher.take_error() {
                 Some(error) => Err(error),
@@ -379,13 +403,7 @@ impl Engine {
         }
         if let Some(judged) = judged {
             let mut remover = self.remover(run)?;
-            let swept = sweep::sweep(run, &result, judged, remover.as_mut());
-            for (id, target) in remover.into_iter().flat_map(|remover| remover.targets) {
-                if let Some(queue) = run.outputs.iter().find(|queue| queue.id == id) {
-                    queue.give_back(target.opened);
-                }
-            }
-            result.blind.extend(swept?);
+            result.blind.extend(sweep::sweep(run, &result, judged, remover.as_mut())?);
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);

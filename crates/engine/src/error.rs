@@ -4,7 +4,7 @@ use ingather_model::fault::Fault;
 use ingather_store::StoreError;
 
 /// What stopped the work. Exit codes of the command line go by its kind, and not by its sentence.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store.
     #[error(transparent)]

@@ -1,24 +1,22 @@
 //! Jobs as people ask for them: confirm what is held, delete all that a job brought; and what a run takes out of outputs.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use ingather_contract::repository::Presence;
 use ingather_model::balance::counted;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
-use ingather_store::connections::{self, Role};
+use ingather_store::connections::{self, Connection, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, StoreError, deliveries, documents, queue, runs};
 
-use crate::delivery::batch::Author;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::id_set;
-use crate::outputs;
+use crate::lock::lock;
 use crate::progress::Progress;
-use crate::remove::{Removed, Remover, Target};
-use crate::run::{Run, lock};
+use crate::remove::{Removed, Remover};
+use crate::run::Run;
 
 /// A removal that waits for a confirmation.
 #[derive(Clone, Debug)]
@@ -94,7 +92,7 @@ impl Engine {
             let absent: Vec<i64> = names
                 .iter()
                 .filter(|(_, name)| {
-                    let presence = remover.author.repository.probe(&remover.call, name);
+                    let presence = remover.author.repository.probe(&remover.writer.call, name);
                     matches!(presence, Presence::Absent | Presence::Excluded)
                 })
                 .map(|(id, _)| *id)
@@ -104,8 +102,8 @@ impl Engine {
             removed.kept += (ids.len() - absent.len()) as u64;
         }
         if !self.cancel.cancelled() {
-            remover.store.write(Durability::Synced, |sql| {
-                remover.lease.fence(sql)?;
+            remover.writer.store.write(Durability::Synced, |sql| {
+                remover.writer.lease.fence(sql)?;
                 runs::count_removed(sql, job.id, number, removed.deleted)?;
                 runs::release(sql, job.id, number, GuardState::Confirmed)
             })?;
@@ -120,14 +118,14 @@ impl Engine {
     /// When an output that holds something cannot be opened.
     pub fn delete(&self, job: &Job, progress: Arc<Progress>) -> Result<Removed> {
         let mut remover = self.remover_for(job, progress, None)?;
-        remover.store.write(Durability::Synced, |sql| {
-            remover.lease.fence(sql)?;
+        remover.writer.store.write(Durability::Synced, |sql| {
+            remover.writer.lease.fence(sql)?;
             jobs::delete(sql, job.id)
         })?;
         let removed = remover.remove_all()?;
         if removed.kept == 0 && !self.cancel.cancelled() {
-            remover.store.write(Durability::Synced, |sql| {
-                remover.lease.fence(sql)?;
+            remover.writer.store.write(Durability::Synced, |sql| {
+                remover.writer.lease.fence(sql)?;
                 jobs::forget(sql, job.id)
             })?;
         }
@@ -137,30 +135,14 @@ impl Engine {
 
     /// A remover with every output that may hold something of the job. `run`: what is confirmed; none: the job is deleted.
     fn remover_for(&self, job: &Job, progress: Arc<Progress>, run: Option<i64>) -> Result<Remover> {
-        let (store, lease) = self
-            .writer
-            .as_ref()
-            .ok_or_else(|| EngineError::refused(Refusal::ReadOnly, "the store is open for reading only"))?;
-        let mut remover = Remover {
-            store: store.clone(),
-            lease: lease.clone(),
-            call: self.call(),
-            author: Author {
-                job: job.id,
-                job_name: job.name.as_str().into(),
-                repository: self.repository(job)?,
-                hasher: self.reader.hasher(),
-                keep: job.definition.keep,
-            },
-            progress,
-            targets: HashMap::new(),
-        };
+        let author = self.author(job, self.repository(job)?)?;
+        let mut remover = Remover::new(self.writing()?, author, progress);
         for name in job.definition.outputs.iter().chain(&job.definition.retired) {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let Some(connection) = connection else { continue };
             let held = self.reader.read(|sql| deliveries::of_output(sql, connection.id, job.id, 0, 1))?;
             let work = if run.is_some() { "confirm" } else { "delete" };
-            match self.add_target(&mut remover, &connection, job, run, work) {
+            match self.add_target(&mut remover, &connection, run, work) {
                 // An output that holds nothing of the job need not be there. When it is, opening it tells whether it
                 // fits the delivery log: it may hold what an inventory of an earlier day does not know.
                 Err(EngineError::Output { .. } | EngineError::Refused { .. }) if held.is_empty() => {}
@@ -170,24 +152,17 @@ impl Engine {
         Ok(remover)
     }
 
-    /// The outputs of a run, taken over for removals once nothing is delivered any more.
+    /// What removes documents once the visits of a run are over.
     pub(crate) fn remover(&self, run: &Run) -> Result<Option<Remover>> {
-        let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(None) };
-        let mut targets = HashMap::new();
-        for queue in &run.outputs {
-            if let Some(opened) = queue.take_output() {
-                let target = Target { name: queue.name.clone(), shared: queue.shared, opened };
-                targets.insert(queue.id, target);
+        if run.store.is_none() {
+            return Ok(None);
+        }
+        let mut remover = Remover::new(self.writing()?, run.author.clone(), run.progress.clone());
+        for output in &run.outputs {
+            if let Some(connection) = self.reader.read(|sql| connections::get(sql, output.id))? {
+                remover.add(self.open_output(&connection)?);
             }
         }
-        let mut remover = Remover {
-            store: store.clone(),
-            lease: lease.clone(),
-            call: run.call.clone(),
-            author: run.author.clone(),
-            progress: run.progress.clone(),
-            targets,
-        };
         self.leave_retired(run, &mut remover)?;
         Ok(Some(remover))
     }
@@ -203,7 +178,7 @@ impl Engine {
             else {
                 continue;
             };
-            self.add_target(remover, &connection, &run.job, Some(run.number), "full")?;
+            self.add_target(remover, &connection, Some(run.number), "full")?;
             let left = remover.leave_output(connection.id)?;
             if left.nameless > 0 {
                 run.complain(&format!(
@@ -224,35 +199,26 @@ impl Engine {
             }
             remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.balance))?;
         }
-        remover.store.write(Durability::Synced, |sql| {
+        remover.writer.store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             jobs::define(sql, run.job.id, &definition)
         })?;
         Ok(())
     }
 
-    pub(crate) fn add_target(
+    fn add_target(
         &self,
         remover: &mut Remover,
-        connection: &connections::Connection,
-        job: &Job,
+        connection: &Connection,
         run: Option<i64>,
         work: &'static str,
     ) -> Result<()> {
-        if remover.targets.contains_key(&connection.id) {
+        if remover.outputs.contains_key(&connection.id) {
             return Ok(());
         }
-        let mut opened = outputs::open(
-            (&remover.store, &remover.lease),
-            &self.registry,
-            &self.data,
-            connection,
-            &remover.call,
-        )?;
-        opened.begin(&remover.author.job_name, run, work);
-        let shared = self.shared(job, &connection.name)?;
-        let target = Target { name: connection.name.clone(), shared, opened };
-        remover.targets.insert(connection.id, target);
+        let output = self.open_output(connection)?;
+        output.opened().iter_mut().for_each(|opened| opened.begin(&remover.author.job_name, run, work));
+        remover.add(output);
         Ok(())
     }
 }

@@ -270,6 +270,7 @@ impl<'r> Lister<'r> {
             access: new.access,
             identity: new.identity,
             is_listed: true,
+            claim: None,
         }));
         Ok(())
     }
@@ -412,6 +413,7 @@ impl<'r> Lister<'r> {
                 access: item.listed.access,
                 identity: item.item.identity,
                 is_listed: true,
+                claim: None,
             });
         }
     }

@@ -19,8 +19,9 @@ use crate::containers::openings;
 use crate::error::Result;
 use crate::id_set;
 use crate::lister::ListingResult;
+use crate::lock::lock;
 use crate::remove::{Removed, Remover};
-use crate::run::{Run, lock};
+use crate::run::Run;
 
 /// What the sweep found, before anything is removed.
 #[derive(Default)]

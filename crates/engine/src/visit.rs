@@ -31,7 +31,7 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
 use crate::delivery::change::{ChangeKind, DecidedChange, Origin, Part, QueuedChange, access_digest};
-use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::job_output::JobOutput;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
@@ -54,7 +54,6 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
     for item in items {
         if run.stops() {
             // It stays in the store as it was; the next run goes on.
-            run.dispatcher.complete(1);
             continue;
         }
         let deliveries = deliveries.remove(&item.id).unwrap_or_default();
@@ -73,15 +72,14 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
     // No change of access waits for the content of another document.
     for visitor in reading {
         if run.stops() {
-            run.dispatcher.complete(1);
             continue;
         }
         second_look.take(visitor.read_and_send()?)?;
     }
     second_look.look()?;
-    complete(run, second_look.quiet.iter().collect())?;
+    complete(second_look.quiet.iter())?;
     if run.dispatcher.handed_over(claimed) {
-        run.outputs.iter().for_each(OutputQueue::notify);
+        run.notify_outputs();
     }
     Ok(())
 }
@@ -304,7 +302,7 @@ impl<'r> Visitor<'r> {
 
     fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
         let without_times = self.run.definition.compare_content;
-        let digest = |output: &OutputQueue| record.digest(content, output.settings, without_times);
+        let digest = |output: &JobOutput| record.digest(content, output.settings, without_times);
         let made = |output| Found::Made { record: digest(output), access };
         let found = self.run.outputs.iter().map(made).collect();
         Finding { part, found, record: Some(record) }
@@ -362,7 +360,9 @@ impl<'r> Visitor<'r> {
                 let update = DocumentUpdate { acl_id: None, ..update };
                 self.hand_over(update, masks, outcome, VisitArtifacts::default())
             }
-            update => Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, outcome, 0)))),
+            update => {
+                Ok(Done::Quiet(Box::new(PendingVisit::new(&self.run.state, self.item, update, outcome, 0))))
+            }
         }
     }
 
@@ -431,15 +431,16 @@ impl<'r> Visitor<'r> {
             for change in &changes {
                 outcome = outcome.or(change.kind.outcome(self.deliveries.is_first()));
             }
-            let visit = PendingVisit::new(self.item, Some(update), outcome, 0).with(artifacts);
+            let visit =
+                PendingVisit::new(&self.run.state, self.item, Some(update), outcome, 0).with(artifacts);
             return Ok(Done::Quiet(Box::new(visit)));
         }
         let visit =
-            PendingVisit::new(self.item.clone(), Some(update), outcome, changes.len()).with(artifacts);
+            PendingVisit::new(&self.run.state, self.item.clone(), Some(update), outcome, changes.len())
+                .with(artifacts);
         let visit = Arc::new(visit);
         for change in changes {
-            let output_index = change.output_index;
-            self.run.outputs[output_index].push(&self.run.dispatcher, self.queued(&visit, change, &update));
+            self.run.push(change.output_index, self.queued(&visit, change, &update));
         }
         Ok(Done::Handed)
     }

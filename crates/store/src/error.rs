@@ -1,7 +1,7 @@
 //! Errors of the store, each with what to do next.
 
 /// What went wrong with the store.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database refused or is not there.
     #[error("the store answered: {message} (in {statement})")]

@@ -70,6 +70,21 @@ pub fn by_root(sql: &mut Sql<'_>, repository: ConnectionId, root: &str) -> Resul
     sql.query(&queries::JOB_BY_ROOT, &[Value::Int(repository.0), Value::Text(root)], read)
 }
 
+/// Which jobs there are, as a number that another set of definitions does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    jobs: i64,
+    revisions: i64,
+    newest: i64,
+}
+
+/// The jobs as they stand: cheap to compare before [`list`].
+pub fn version(sql: &mut Sql<'_>) -> Result<Version> {
+    let read = |row: &Row<'_>| Ok(Version { jobs: row.int(0)?, revisions: row.int(1)?, newest: row.int(2)? });
+    let version = sql.one(&queries::JOB_VERSION, &[], read)?;
+    Ok(version.unwrap_or(Version { jobs: 0, revisions: 0, newest: 0 }))
+}
+
 /// One job by handle.
 pub fn get(sql: &mut Sql<'_>, id: JobId) -> Result<Option<Job>> {
     sql.one(&queries::JOB_BY_HANDLE, &[Value::Int(id.0)], read)

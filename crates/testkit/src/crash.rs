@@ -152,33 +152,44 @@ impl Crash {
     }
 }
 
-/// What a transaction is for, by its statements.
+/// What a transaction is for, by the first of these statements that it has.
+#[cfg(feature = "crash-points")]
+const SORTS: &[(&str, &[&str])] = &[
+    ("begin", &["job/begin"]),
+    ("intent", &["delivery/intend", "delivery/intend_access"]),
+    (
+        "confirm",
+        &[
+            "definition/confirm",
+            "delivery/confirm",
+            "delivery/confirm_access",
+            "delivery/remove",
+            "delivery/end_as",
+        ],
+    ),
+    ("listing", &["document/add", "queue/enqueue"]),
+    ("settle", &["queue/complete", "queue/reschedule"]),
+    ("hold", &["run/hold"]),
+    ("drain", &["job/drain"]),
+    ("end", &["run/end"]),
+];
+
 #[cfg(feature = "crash-points")]
 fn sort(statements: &[&str]) -> &'static str {
     let has = |names: &[&str]| statements.iter().any(|statement| names.contains(statement));
-    if has(&["job/begin"]) {
-        "begin"
-    } else if has(&["delivery/intend", "delivery/intend_access"]) {
-        "intent"
-    } else if has(&[
-        "definition/confirm",
-        "delivery/confirm",
-        "delivery/confirm_access",
-        "delivery/remove",
-        "delivery/refuse",
-    ]) {
-        "confirm"
-    } else if has(&["document/add", "work/want"]) {
-        "listing"
-    } else if has(&["work/done", "work/again"]) {
-        "settle"
-    } else if has(&["run/hold"]) {
-        "hold"
-    } else if has(&["job/drain"]) {
-        "drain"
-    } else if has(&["run/end"]) {
-        "end"
-    } else {
-        "other"
+    SORTS.iter().find(|(_, names)| has(names)).map_or("other", |(sort, _)| sort)
+}
+
+#[cfg(all(test, feature = "crash-points"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactions_are_sorted_by_statements_that_there_are() {
+        let there_is = |name: &&str| ingather_store::queries::ALL.iter().any(|one| one.name == *name);
+        for (sort, names) in SORTS {
+            assert!(names.iter().all(there_is), "{sort}: {names:?}");
+            assert!(POINTS.contains(sort), "{sort} cannot be armed");
+        }
     }
 }

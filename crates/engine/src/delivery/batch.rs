@@ -9,68 +9,57 @@ use std::sync::Arc;
 
 use ingather_contract::call::Call;
 use ingather_contract::output::{Change, Op, OutputCapabilities};
-use ingather_contract::repository::Repository;
 use ingather_model::fault::Fault;
-use ingather_model::ids::{ConnectionId, Digest, JobId};
+use ingather_model::ids::{ConnectionId, Digest};
 use ingather_model::job::Keep;
-use ingather_model::key::Hasher;
 use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::Defined;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError, connections, documents, extracts};
 
+use super::author::Author;
 use super::change::{ChangeKind, QueuedChange};
 use super::definitions::{Draft, Reference, reference};
 use super::in_flight::{InFlight, accesses, named, read};
 use super::opened::Opened;
 use super::ownership;
 
-/// In whose name changes are sent.
-#[derive(Clone)]
-pub(crate) struct Author {
-    pub(crate) job: JobId,
-    pub(crate) job_name: Arc<str>,
-    pub(crate) repository: Arc<dyn Repository>,
-    pub(crate) hasher: Hasher,
-    /// What the job keeps of what it read.
-    pub(crate) keep: Keep,
-}
-
 /// The output that a batch is for.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination {
     pub(crate) id: ConnectionId,
     pub(crate) capabilities: OutputCapabilities,
-    /// Other documents may claim the same addresses: owners are looked up before a send.
-    pub(crate) shared: bool,
     /// As in [`Opened::session`].
     pub(crate) session: Option<i64>,
 }
 
 /// Changes that are sent together.
-pub(crate) struct Batch<'a> {
-    author: &'a Author,
+pub(crate) struct Batch {
+    pub(crate) author: Arc<Author>,
     to: Destination,
     draft: Draft,
     pub(crate) in_flight: Vec<InFlight>,
 }
 
-impl<'a> Batch<'a> {
-    pub(crate) fn new(author: &'a Author, to: Destination, changes: Vec<QueuedChange>) -> Batch<'a> {
+impl Batch {
+    /// `changes` are of one author, and at least one.
+    pub(crate) fn new(author: Arc<Author>, to: Destination, changes: Vec<QueuedChange>) -> Batch {
         let in_flight = changes.into_iter().map(|queued| InFlight::of(queued, &author.hasher)).collect();
         Batch { author, to, draft: Draft::default(), in_flight }
     }
 
-    /// Writes what is about to be sent, and what has to be told before, in the caller's transaction.
+    /// Writes what is about to be sent, and what has to be told before, in the caller's transaction. `shared`: other documents may
+    /// claim the same addresses, so that owners are looked up.
     pub(crate) fn intend(
         &mut self,
         sql: &mut Sql<'_>,
         opened: &mut Opened,
+        shared: bool,
         now: i64,
     ) -> Result<(), StoreError> {
         let (to, in_flight) = (self.to, &mut self.in_flight);
-        if to.shared {
+        if shared {
             // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
             for entry in in_flight.iter_mut() {
                 let owners = ownership::owners(sql, to.id, &entry.intent)?;
@@ -84,7 +73,7 @@ impl<'a> Batch<'a> {
                 }
             }
         }
-        if to.shared && failpoint(Failpoint::BatchUnaware) {
+        if shared && failpoint(Failpoint::BatchUnaware) {
             in_flight.iter().try_for_each(|entry| ownership::supersede(sql, to.id, entry))?;
         }
         self.speak(sql)?;

@@ -8,6 +8,8 @@ use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_model::key::Hasher;
 use ingather_store::failpoints::{Failpoint, failpoint};
 
+use super::author::Author;
+use super::removal::PendingRemoval;
 use crate::visit::outcome::{Outcome, PendingVisit};
 
 /// Digest of what decides about access: equal references are equal access.
@@ -92,8 +94,8 @@ impl ChangeKind {
 pub(crate) enum Origin {
     /// Of a visit, which its answer may complete.
     Visit(Arc<PendingVisit>),
-    /// Of a removal: the document, and its name in the job.
-    Removal(i64, String),
+    /// Of a removal, which its answer may complete.
+    Removal(Arc<PendingRemoval>),
 }
 
 impl Origin {
@@ -101,7 +103,7 @@ impl Origin {
     pub(crate) fn document(&self) -> i64 {
         match self {
             Origin::Visit(visit) => visit.item.id,
-            Origin::Removal(document, _) => *document,
+            Origin::Removal(removal) => removal.document,
         }
     }
 
@@ -109,7 +111,7 @@ impl Origin {
     pub(crate) fn name(&self) -> &str {
         match self {
             Origin::Visit(visit) => &visit.item.name,
-            Origin::Removal(_, name) => name,
+            Origin::Removal(removal) => &removal.name,
         }
     }
 
@@ -117,7 +119,23 @@ impl Origin {
     pub(crate) fn visit(&self) -> Option<&PendingVisit> {
         match self {
             Origin::Visit(visit) => Some(visit),
-            Origin::Removal(..) => None,
+            Origin::Removal(_) => None,
+        }
+    }
+
+    /// The removal, if it is of one.
+    pub(crate) fn removal(&self) -> Option<&PendingRemoval> {
+        match self {
+            Origin::Visit(_) => None,
+            Origin::Removal(removal) => Some(removal),
+        }
+    }
+
+    /// In whose name it is sent.
+    pub(crate) fn author(&self) -> &Arc<Author> {
+        match self {
+            Origin::Visit(visit) => &visit.run.author,
+            Origin::Removal(removal) => &removal.ticket.author,
         }
     }
 }

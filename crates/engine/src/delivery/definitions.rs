@@ -41,7 +41,7 @@ pub(crate) struct Definitions {
     /// Number of the last change of containers that the output was told of.
     pub(super) judged: Option<i64>,
     /// What is to be told first.
-    pub(super) begins: Option<Says>,
+    pub(super) begins: Vec<Says>,
     /// Acls that the output may not have been told.
     pub(super) untold: Vec<AclId>,
 }
@@ -91,7 +91,7 @@ impl Definitions {
                 Subject::Entries(_) => {}
             }
         }
-        Ok(Definitions { state, follows, told, judged: None, begins: None, untold })
+        Ok(Definitions { state, follows, told, judged: None, begins: Vec::new(), untold })
     }
 
     /// Whether the entries of a job are known to refer to what is told.
@@ -105,7 +105,7 @@ impl Definitions {
 
     /// Whether there may be something to tell, beside what entries need.
     pub(crate) fn is_behind(&self, generation: i64) -> bool {
-        self.begins.is_some() || !self.untold.is_empty() || self.judged != Some(generation)
+        !self.begins.is_empty() || !self.untold.is_empty() || self.judged != Some(generation)
     }
 
     /// What has to be told before entries with these references; `ends` after all else.
@@ -208,7 +208,7 @@ impl Definitions {
             }
         }
         self.judged = draft.judged;
-        self.begins = None;
+        self.begins.clear();
         self.untold.clear();
     }
 

@@ -1,5 +1,7 @@
 //! Changes that are on their way to an output: written as intents, not confirmed.
 
+use std::collections::HashMap;
+
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest};
 use ingather_model::key::Hasher;
@@ -10,6 +12,7 @@ use ingather_store::{Sql, StoreError};
 
 use super::change::{ChangeKind, QueuedChange};
 use super::next_owner::NextOwner;
+use super::removal::PendingRemoval;
 use crate::visit::outcome::{Outcome, PendingVisit};
 
 /// A change that is written in the delivery log and was handed to the output, or is about to be.
@@ -125,6 +128,30 @@ pub(super) fn by_visit(in_flight: &[InFlight]) -> Vec<(&PendingVisit, usize)> {
     groups
 }
 
+/// Removals with the number of their answers.
+pub(super) fn by_removal(in_flight: &[InFlight]) -> Vec<(&PendingRemoval, usize)> {
+    let removals = in_flight.iter().filter_map(|entry| entry.queued.origin.removal());
+    let mut groups: Vec<(&PendingRemoval, usize)> = Vec::new();
+    let mut places: HashMap<*const PendingRemoval, usize> = HashMap::new();
+    for removal in removals {
+        let place = *places.entry(std::ptr::from_ref(removal)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, answers)) => *answers += 1,
+            None => groups.push((removal, 1)),
+        }
+    }
+    groups
+}
+
+/// Counts what outputs have taken, for those who watch.
+pub(super) fn count_delivered(in_flight: &[InFlight]) {
+    for entry in in_flight.iter().filter(|entry| entry.answer.is_ok() && !entry.nothing_to_send) {
+        if let Some(visit) = entry.queued.origin.visit() {
+            visit.run.progress.delivered(1);
+        }
+    }
+}
+
 /// Components that are about to be sent, with their names.
 pub(super) fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
     in_flight
@@ -139,6 +166,9 @@ pub(super) fn named(in_flight: &[InFlight]) -> Vec<(i64, i64, &str)> {
 
 /// Takes note of an answer.
 pub(super) fn note(entry: &InFlight) {
+    if let Some(removal) = entry.queued.origin.removal() {
+        removal.note(entry.answer.is_ok());
+    }
     let Some(visit) = entry.queued.origin.visit() else { return };
     visit.note(match &entry.answer {
         Ok(()) => entry.queued.kind.outcome(entry.queued.first),

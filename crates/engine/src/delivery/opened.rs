@@ -69,7 +69,7 @@ impl Opened {
         if let Some(definitions) = &mut self.definitions {
             let Definitions { state, follows, .. } = **definitions;
             let (job, opening) = (job.clone(), self.session.unwrap_or_default());
-            definitions.begins = Some(Says::Begin { state, job, run, work, opening, follows });
+            definitions.begins.push(Says::Begin { state, job, run, work, opening, follows });
         }
     }
 

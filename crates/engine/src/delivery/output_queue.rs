@@ -1,17 +1,20 @@
-//! The queue of changes that wait for one output.
+//! One output that is open in this process, with the changes that wait for it. Jobs share it (design 4.7, `ARCHITECTURE.md`).
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use ingather_contract::output::OutputCapabilities;
-use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::fault::Fault;
+use ingather_model::ids::ConnectionId;
 use ingather_model::limits;
 use ingather_store::connections::Connection;
 
 use super::batch::Destination;
 use super::change::QueuedChange;
 use super::opened::Opened;
-use crate::dispatcher::Dispatcher;
+use super::output_user::OutputUser;
+use crate::error::EngineError;
 
 /// The changes that wait for one output.
 #[derive(Default)]
@@ -20,6 +23,8 @@ pub(crate) struct QueueState {
     pub(crate) bytes: usize,
     /// No more will come.
     pub(crate) closed: bool,
+    failed: Option<EngineError>,
+    users: Vec<Weak<dyn OutputUser>>,
 }
 
 impl QueueState {
@@ -27,42 +32,40 @@ impl QueueState {
     pub(crate) fn is_enough(&self) -> bool {
         self.waiting.len() >= limits::DELIVERY_BATCH_MIN || self.bytes >= limits::DELIVERY_BYTES_MAX
     }
+
+    fn is_full(&self) -> bool {
+        self.waiting.len() >= limits::QUEUED_MAX || self.bytes >= limits::QUEUED_BYTES_MAX
+    }
+
+    /// Whether none of its users makes anything now.
+    pub(crate) fn nothing_comes(&self) -> bool {
+        self.users.iter().all(|user| user.upgrade().is_none_or(|user| user.nothing_comes()))
+    }
 }
 
-/// One output of a run, with the queue of changes that wait for it. [`OutputQueue::push`] waits while the queue is full
-/// (`QUEUED_MAX`, `QUEUED_BYTES_MAX`), so that visits never run ahead of a slow output.
+/// One open output. It is opened when the first of its users begins and closed when the last one has ended, by
+/// [`OutputPool`](super::output_pool::OutputPool). [`OutputQueue::push`] waits while the queue is full (`QUEUED_MAX`, `QUEUED_BYTES_MAX`),
+/// so that visits never run ahead of a slow output.
 pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
     pub(crate) name: String,
     pub(crate) capabilities: OutputCapabilities,
-    /// Digest of what it receives: stages and its own settings.
-    pub(crate) settings: Digest,
-    /// Other documents may claim the same addresses: owners are looked up before a send.
-    pub(crate) shared: bool,
     /// As in [`Opened::session`].
     pub(crate) session: Option<i64>,
-    /// None in a run that writes nothing, and once the sweep has taken it over.
-    output: Mutex<Option<Opened>>,
+    /// None once it was closed.
+    opened: Mutex<Option<Opened>>,
     queue: Mutex<QueueState>,
     changed: Condvar,
 }
 
 impl OutputQueue {
-    pub(crate) fn new(
-        connection: &Connection,
-        capabilities: OutputCapabilities,
-        settings: Digest,
-        shared: bool,
-        opened: Option<Opened>,
-    ) -> OutputQueue {
+    pub(crate) fn new(connection: &Connection, opened: Opened) -> OutputQueue {
         OutputQueue {
             id: connection.id,
             name: connection.name.clone(),
-            capabilities,
-            settings,
-            shared,
-            session: opened.as_ref().and_then(|opened| opened.session),
-            output: Mutex::new(opened),
+            capabilities: opened.capabilities,
+            session: opened.session,
+            opened: Mutex::new(Some(opened)),
             queue: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -70,32 +73,32 @@ impl OutputQueue {
 
     /// What a batch has to know of it.
     pub(crate) fn destination(&self) -> Destination {
-        let OutputQueue { id, capabilities, shared, session, .. } = *self;
-        Destination { id, capabilities, shared, session }
+        let OutputQueue { id, capabilities, session, .. } = *self;
+        Destination { id, capabilities, session }
     }
 
-    /// The output itself, for the one who sends.
-    pub(crate) fn output(&self) -> MutexGuard<'_, Option<Opened>> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The output itself. Whoever sends holds it from the intent to the answer, so that changes arrive in the order of their numbers.
+    pub(crate) fn opened(&self) -> MutexGuard<'_, Option<Opened>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the output over, once nothing is delivered any more.
-    pub(crate) fn take_output(&self) -> Option<Opened> {
-        self.output().take()
-    }
-
-    /// Gives it back.
-    pub(crate) fn give_back(&self, opened: Opened) {
-        *self.output() = Some(opened);
-    }
-
-    /// Appends a change; waits while the queue is full, and visits are still made.
-    pub(crate) fn push(&self, dispatcher: &Dispatcher, queued: QueuedChange) {
+    /// From now on it is asked whether something comes, and told when the output fails.
+    pub(crate) fn join(&self, user: Weak<dyn OutputUser>) {
         let mut queue = self.lock();
-        while !dispatcher.closed()
-            && (queue.waiting.len() >= limits::QUEUED_MAX || queue.bytes >= limits::QUEUED_BYTES_MAX)
-        {
+        queue.users.retain(|user| user.strong_count() > 0);
+        queue.users.push(user);
+    }
+
+    /// Appends a change; waits while the queue is full, unless its user stops. One that an output has failed for is dropped.
+    pub(crate) fn push(&self, user: &dyn OutputUser, queued: QueuedChange) {
+        let mut queue = self.lock();
+        while queue.is_full() && queue.failed.is_none() && !user.stops() {
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        if queue.failed.is_some() {
+            // Its drop may end a claim, whose lock must not wait for this one.
+            drop(queue);
+            return;
         }
         let before = queue.is_enough();
         queue.bytes += queued.bytes();
@@ -114,14 +117,14 @@ impl OutputQueue {
     pub(crate) fn wait_while<'q>(
         &'q self,
         queue: MutexGuard<'q, QueueState>,
-        longest: std::time::Duration,
+        longest: Duration,
         mut holds: impl FnMut(&QueueState) -> bool,
     ) -> MutexGuard<'q, QueueState> {
         let waited = self.changed.wait_timeout_while(queue, longest, |queue| holds(queue));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Room was made, or nothing more is being made.
+    /// Room was made, a user stops, or nothing more is being made.
     pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }
@@ -130,5 +133,45 @@ impl OutputQueue {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
+    }
+
+    /// The output takes nothing any more. Its users hear it before the changes that wait are dropped: a document whose visit ends
+    /// unanswered must not look complete.
+    pub(crate) fn fail(&self, error: &EngineError) {
+        let mut queue = self.lock();
+        if queue.failed.is_some() {
+            return;
+        }
+        queue.failed = Some(error.clone());
+        queue.bytes = 0;
+        let (waiting, users) = (std::mem::take(&mut queue.waiting), queue.users.clone());
+        drop(queue);
+        for user in users.iter().filter_map(Weak::upgrade) {
+            user.fail(error.clone());
+        }
+        self.changed.notify_all();
+        drop(waiting);
+    }
+
+    /// Why it takes nothing any more.
+    pub(crate) fn failure(&self) -> Option<EngineError> {
+        self.lock().failed.clone()
+    }
+
+    /// Fails the output where this thread panics before the guard is dropped.
+    pub(crate) fn fails_on_panic(&self) -> FailsOnPanic<'_> {
+        FailsOnPanic(self)
+    }
+}
+
+/// See [`OutputQueue::fails_on_panic`].
+pub(crate) struct FailsOnPanic<'q>(&'q OutputQueue);
+
+impl Drop for FailsOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let fault = Fault::broken("panic", "a fault of this program met it; report this, and run again");
+            self.0.fail(&EngineError::Output { name: self.0.name.clone(), fault });
+        }
     }
 }

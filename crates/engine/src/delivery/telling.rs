@@ -2,29 +2,18 @@
 
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
 use ingather_contract::output::{LOST, Says};
 use ingather_model::balance::Balance;
 use ingather_model::fault::Fault;
 use ingather_model::ids::ConnectionId;
 use ingather_model::lifecycle::outcome::RunOutcome;
-use ingather_store::leases::Lease;
-use ingather_store::{Durability, Store, StoreError, connections, definitions};
+use ingather_store::{Durability, StoreError, connections, definitions};
 
 use super::definitions::digest_of_references;
 use super::opened::Opened;
-use crate::error::{self, EngineError};
-use crate::run::{Run, lock};
+use super::writer::Desk;
 
 type Result<T> = std::result::Result<T, StoreError>;
-
-/// Who writes.
-#[derive(Clone, Copy)]
-pub(crate) struct Desk<'d> {
-    pub(crate) store: &'d Store,
-    pub(crate) lease: &'d Lease,
-    pub(crate) call: &'d Call,
-}
 
 /// Tells an output all that it has to know by now, whether anything is to be sent to it or not.
 pub(crate) fn tell(
@@ -72,19 +61,4 @@ pub(crate) fn note_loss(desk: Desk<'_>, id: ConnectionId, opened: &Opened) -> Re
 /// What ends when a run, or what a person asked of a job, is over.
 pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: RunOutcome, balance: Balance) -> Says {
     Says::End { job: job.clone(), run, outcome: outcome.as_str(), balance }
-}
-
-/// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.
-pub(crate) fn tell_end(run: &Run, outcome: RunOutcome) -> error::Result<()> {
-    let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
-    let desk = Desk { store, lease, call: &run.call };
-    let balance = *lock(&run.balance);
-    for queue in run.outputs.iter().filter(|queue| queue.capabilities.told) {
-        if let Some(opened) = queue.output().as_mut() {
-            let ends = ends(&run.author.job_name, Some(run.number), outcome, balance);
-            tell(desk, queue.id, opened, Some(ends))?
-                .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
-        }
-    }
-    Ok(())
 }

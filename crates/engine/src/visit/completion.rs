@@ -1,5 +1,7 @@
 //! A visit from its claim to the transaction that completes it: one outcome per document and run.
 
+use std::sync::Arc;
+
 use ingather_model::balance::Balance;
 use ingather_model::fault::Reason;
 use ingather_model::job::Keep;
@@ -11,7 +13,7 @@ use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extract
 
 use super::outcome::{Outcome, PendingVisit};
 use crate::error::Result;
-use crate::run::Run;
+use crate::run::state::RunState;
 
 /// A visit that is complete, with the rows that follow from its outcome; worked out before the transaction.
 struct CompletedVisit<'v> {
@@ -21,21 +23,46 @@ struct CompletedVisit<'v> {
     again_at: Option<i64>,
 }
 
-/// Rows of visits that are over, for the transaction that ends them; [`Completion::counted`] after its commit.
-pub(crate) struct Completion<'v> {
+/// Visits of one run that are over.
+struct Completion<'v> {
+    run: &'v Arc<RunState>,
     completed: Vec<CompletedVisit<'v>>,
 }
 
-impl<'v> Completion<'v> {
-    /// Works out what follows. `attempts` are those made before, by document.
-    pub(crate) fn new(run: &Run, visits: impl IntoIterator<Item = &'v PendingVisit>) -> Completion<'v> {
-        let now = run.call.now();
-        let completed = visits.into_iter().map(|visit| follow(run, visit, now)).collect();
-        Completion { completed }
+/// Rows of visits that are over, for the transaction that ends them; [`Completions::counted`] after its commit.
+pub(crate) struct Completions<'v> {
+    by_run: Vec<Completion<'v>>,
+}
+
+impl<'v> Completions<'v> {
+    /// Works out what follows.
+    pub(crate) fn new(visits: impl IntoIterator<Item = &'v PendingVisit>) -> Completions<'v> {
+        let mut by_run: Vec<Completion<'v>> = Vec::new();
+        for visit in visits {
+            let completed = follow(&visit.run, visit, visit.run.call.now());
+            // An output has changes of few runs at a time.
+            match by_run.iter_mut().find(|of| Arc::ptr_eq(of.run, &visit.run)) {
+                Some(of) => of.completed.push(completed),
+                None => by_run.push(Completion { run: &visit.run, completed: vec![completed] }),
+            }
+        }
+        Completions { by_run }
     }
 
     /// Writes them.
-    pub(crate) fn write(&self, run: &Run, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
+    pub(crate) fn write(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
+        self.by_run.iter().try_for_each(|completion| completion.write(sql))
+    }
+
+    /// Counts them, once they are on disk. Their runs go on when they are dropped.
+    pub(crate) fn counted(&self) {
+        self.by_run.iter().for_each(Completion::counted);
+    }
+}
+
+impl Completion<'_> {
+    fn write(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
+        let run = self.run;
         let mut done = Vec::new();
         let mut updates = Vec::new();
         let mut again = Vec::new();
@@ -91,16 +118,15 @@ impl<'v> Completion<'v> {
         Ok(())
     }
 
-    /// Counts them, once they are on disk, and lets the run go on.
-    pub(crate) fn counted(self, run: &Run) {
-        let documents = self.completed.len();
+    fn counted(&self) {
+        let run = self.run;
         run.tally(|balance| {
             for completed in &self.completed {
                 count(run, balance, completed);
             }
         });
-        for completed in self.completed {
-            if let Some(failure) = completed.failure {
+        for completed in &self.completed {
+            if let Some(failure) = &completed.failure {
                 let name = &completed.visit.item.name;
                 tracing::debug!(
                     document = name,
@@ -110,27 +136,25 @@ impl<'v> Completion<'v> {
                 );
             }
         }
-        run.dispatcher.complete(documents);
     }
 }
 
 /// Ends visits in a transaction of their own. It may be lost: they are then made again.
-pub(crate) fn complete(run: &Run, visits: Vec<&PendingVisit>) -> Result<()> {
-    if visits.is_empty() {
-        return Ok(());
+pub(crate) fn complete<'v>(visits: impl IntoIterator<Item = &'v PendingVisit>) -> Result<()> {
+    for completion in Completions::new(visits).by_run {
+        let run = completion.run;
+        if let Some(store) = &run.store {
+            store.write(Durability::Relaxed, |sql| {
+                run.fence(sql)?;
+                completion.write(sql)
+            })?;
+        }
+        completion.counted();
     }
-    let completion = Completion::new(run, visits);
-    if let Some(store) = &run.store {
-        store.write(Durability::Relaxed, |sql| {
-            run.fence(sql)?;
-            completion.write(run, sql)
-        })?;
-    }
-    completion.counted(run);
     Ok(())
 }
 
-fn follow<'v>(run: &Run, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v> {
+fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v> {
     let outcome = visit.outcome();
     let id = visit.item.id;
     let most = match &outcome {
@@ -187,7 +211,7 @@ fn follow<'v>(run: &Run, visit: &'v PendingVisit, now: i64) -> CompletedVisit<'v
     CompletedVisit { visit, outcome, failure, again_at }
 }
 
-fn count(run: &Run, balance: &mut Balance, completed: &CompletedVisit<'_>) {
+fn count(run: &RunState, balance: &mut Balance, completed: &CompletedVisit<'_>) {
     let id = completed.visit.item.id;
     let waited = run.was_waiting(id, completed.again_at, completed.visit.item.container);
     if waited {

@@ -19,7 +19,7 @@ use super::{Visitor, holds_access, is_steady};
 use crate::delivery::change::ChangeKind;
 use crate::delivery::change::DecidedChange;
 use crate::delivery::change::access_digest;
-use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
 use crate::id_set;
 use crate::run::Run;
@@ -110,7 +110,7 @@ impl<'r> Visitor<'r> {
     pub(super) fn access_changes(
         &self,
         access: Digest,
-        kind: impl Fn(&OutputQueue, Digest) -> Option<ChangeKind>,
+        kind: impl Fn(&JobOutput, Digest) -> Option<ChangeKind>,
     ) -> Vec<DecidedChange> {
         let mut changes = Vec::new();
         for part in self.deliveries.parts() {
@@ -186,14 +186,14 @@ impl<'r> Visitor<'r> {
             output.capabilities.access.then_some(ChangeKind::Access { access })
         });
         // A visit of its own: it settles nothing, the one that follows does.
-        let visit = Arc::new(PendingVisit::ahead(self.item.clone()));
+        let visit = Arc::new(PendingVisit::ahead(&self.run.state, self.item.clone()));
         for change in changes {
             let output = &self.run.outputs[change.output_index];
             // What follows is decided by what is on its way now.
             if let ChangeKind::Access { access } = change.kind {
                 self.deliveries.told(&change.part, output.id, access);
             }
-            output.push(&self.run.dispatcher, self.queued(&visit, change, &update));
+            self.run.push(change.output_index, self.queued(&visit, change, &update));
         }
         Ok(())
     }

@@ -78,6 +78,8 @@ impl<'r> Visitor<'r> {
             access: known.access,
             identity,
             is_listed: false,
+            // The run waits for what is sent of it.
+            claim: Some(run.dispatcher.open_claim()),
         };
         Visitor { run, item, deliveries, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
     }
@@ -107,10 +109,9 @@ impl<'r> Visitor<'r> {
             output.capabilities.access.then_some(ChangeKind::Access { access })
         });
         // It settles nothing: the run counts it among what is held.
-        let visit = Arc::new(PendingVisit::ahead(self.item.clone()));
+        let visit = Arc::new(PendingVisit::ahead(&self.run.state, self.item.clone()));
         for change in changes {
-            let output = &self.run.outputs[change.output_index];
-            output.push(&self.run.dispatcher, self.queued(&visit, change, &update));
+            self.run.push(change.output_index, self.queued(&visit, change, &update));
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! A visit whose changes are on their way to outputs, and what becomes of its document.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ingather_model::fault::{Fault, Reason};
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::extracts::Extract;
 
 use crate::dispatcher::WorkItem;
+use crate::run::state::RunState;
 
 /// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,34 +58,60 @@ pub(crate) struct VisitArtifacts {
 
 /// A visit whose changes wait for the answers of outputs. It is complete once the last of them is on disk.
 pub(crate) struct PendingVisit {
+    pub(crate) run: Arc<RunState>,
     pub(crate) item: WorkItem,
     /// What the inventory will hold of it; none when the visit found nothing to write.
     pub(crate) update: Option<DocumentUpdate>,
     outcome: Mutex<Outcome>,
     pub(super) artifacts: VisitArtifacts,
-    /// Changes that outputs have not answered yet; none when answers complete nothing.
+    pub(crate) answers: Answers,
+}
+
+/// How many changes outputs have not answered yet.
+pub(crate) struct Answers {
+    /// None when answers complete nothing.
     open: Option<AtomicUsize>,
+}
+
+impl Answers {
+    /// So many changes wait for an answer.
+    pub(crate) fn of(changes: usize) -> Answers {
+        Answers { open: Some(AtomicUsize::new(changes)) }
+    }
+
+    /// Whether these answers, which the one who asks has, are the last ones: all others are on disk.
+    pub(crate) fn waits_for(&self, answers: usize) -> bool {
+        self.open.as_ref().is_some_and(|open| open.load(Ordering::Acquire) == answers)
+    }
+
+    /// So many answers are on disk; true when they were the last ones.
+    pub(crate) fn close(&self, answers: usize) -> bool {
+        self.open.as_ref().is_some_and(|open| open.fetch_sub(answers, Ordering::AcqRel) == answers)
+    }
 }
 
 impl PendingVisit {
     pub(crate) fn new(
+        run: &Arc<RunState>,
         item: WorkItem,
         update: Option<DocumentUpdate>,
         outcome: Outcome,
-        outputs: usize,
+        changes: usize,
     ) -> PendingVisit {
         PendingVisit {
+            run: run.clone(),
             item,
             update,
             outcome: Mutex::new(outcome),
             artifacts: VisitArtifacts::default(),
-            open: Some(AtomicUsize::new(outputs)),
+            answers: Answers::of(changes),
         }
     }
 
     /// A visit that is not complete by the answers to its changes: another visit of the document follows, or the run judges it.
-    pub(crate) fn ahead(item: WorkItem) -> PendingVisit {
-        PendingVisit { open: None, ..PendingVisit::new(item, None, Outcome::Unchanged, 0) }
+    pub(crate) fn ahead(run: &Arc<RunState>, item: WorkItem) -> PendingVisit {
+        let answers = Answers { open: None };
+        PendingVisit { answers, ..PendingVisit::new(run, item, None, Outcome::Unchanged, 0) }
     }
 
     /// Adds what is written beside the document when the visit is complete.
@@ -101,16 +128,6 @@ impl PendingVisit {
     pub(crate) fn note(&self, outcome: Outcome) {
         let mut kept = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         *kept = kept.clone().or(outcome);
-    }
-
-    /// Whether it waits for these answers only, which the one who asks has: all others are on disk.
-    pub(crate) fn waits_for(&self, answers: usize) -> bool {
-        self.open.as_ref().is_some_and(|open| open.load(Ordering::Acquire) == answers)
-    }
-
-    /// So many answers are on disk; true when they were the last ones.
-    pub(crate) fn close(&self, answers: usize) -> bool {
-        self.open.as_ref().is_some_and(|open| open.fetch_sub(answers, Ordering::AcqRel) == answers)
     }
 
     pub(super) fn outcome(&self) -> Outcome {

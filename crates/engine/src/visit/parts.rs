@@ -13,7 +13,7 @@ use ingather_store::{Reader, StoreError};
 
 use super::outcome::Outcome;
 use crate::delivery::change::{ChangeKind, DecidedChange, Part};
-use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
 
 /// What one output holds of each part.
@@ -128,7 +128,7 @@ impl Finding {
     }
 
     /// Whether some output keeps an entry of a part that was not read.
-    pub(crate) fn stays(&self, deliveries: &Deliveries, outputs: &[OutputQueue]) -> bool {
+    pub(crate) fn stays(&self, deliveries: &Deliveries, outputs: &[JobOutput]) -> bool {
         outputs.iter().any(|output| {
             let Some(state) = deliveries.of(&self.part, output.id) else { return false };
             match decide(Some(&state), &self.found[0]) {
@@ -148,7 +148,7 @@ impl Finding {
 
 /// Decides the changes for every output, and the outcome that does not depend on their answers.
 pub(crate) fn decide_all(
-    outputs: &[OutputQueue],
+    outputs: &[JobOutput],
     deliveries: &Deliveries,
     findings: Vec<Finding>,
 ) -> Result<(Vec<DecidedChange>, Outcome)> {

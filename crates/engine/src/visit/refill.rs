@@ -9,10 +9,11 @@ use ingather_store::documents::Stored;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, documents, extracts};
 
-use crate::drain::retry;
 use crate::error::Result;
 use crate::lister::ListingResult;
-use crate::run::{Run, lock};
+use crate::lock::lock;
+use crate::run::Run;
+use crate::run::drain::retry;
 
 /// Hands every document to the workers that no listing met, that nothing proves to be gone, that an output lacks, and of
 /// which something is kept. They are sent as the inventory knows them: what was read, to whom it was open.

@@ -164,9 +164,13 @@ impl<'r> Visitor<'r> {
                 let masks = self.masks();
                 self.hand_over(update, masks, Outcome::Again(fault), VisitArtifacts::default())
             }
-            update => {
-                Ok(Done::Quiet(Box::new(PendingVisit::new(self.item, update, Outcome::Again(fault), 0))))
-            }
+            update => Ok(Done::Quiet(Box::new(PendingVisit::new(
+                &self.run.state,
+                self.item,
+                update,
+                Outcome::Again(fault),
+                0,
+            )))),
         }
     }
 }

@@ -15,7 +15,7 @@ use super::parts::{self, Finding};
 use super::pipeline::raw_digest;
 use super::steady::Done;
 use crate::delivery::change::access_digest;
-use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
 
 /// Who may see a document now, compared with who might before.
@@ -76,7 +76,7 @@ impl<'r> Visitor<'r> {
         let access = access_digest(known.acl_id, known.container);
         let outputs = &self.run.outputs;
         let states = self.deliveries.parts().filter(|part| !part.kept).flat_map(|part| {
-            let of = |output: &OutputQueue| self.deliveries.of(&part, output.id);
+            let of = |output: &JobOutput| self.deliveries.of(&part, output.id);
             outputs.iter().filter_map(of).collect::<Vec<DeliveryState>>()
         });
         let mut there =

@@ -20,34 +20,45 @@ use ingather_store::{Durability, Store, connections, deliveries, documents};
 use super::Sender;
 use crate::delivery::change::access_digest;
 use crate::delivery::definitions::reference;
-use crate::delivery::telling::{self, Desk};
+use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::telling;
 use crate::error::Result;
+use crate::run::Run;
 
-impl Sender<'_> {
+impl Sender {
     /// Tells the output what it has to know by now, while nothing is to be sent. What goes wrong is told again before the next
     /// batch, or at the end.
     pub(super) fn tell(&self) -> Result<()> {
-        let (true, Some(store), Some(lease)) =
-            (self.queue.capabilities.told, &self.run.store, &self.run.lease)
-        else {
+        if !self.queue.capabilities.told {
             return Ok(());
-        };
+        }
         if failpoint(Failpoint::NarrowingToldAtTheEnd) || failpoint(Failpoint::EntryAheadOfItsContainer) {
             return Ok(());
         }
-        let desk = Desk { store, lease, call: &self.run.call };
-        if let Some(opened) = self.queue.output().as_mut()
-            && let Err(fault) = telling::tell(desk, self.queue.id, opened, None)?
+        if let Some(opened) = self.queue.opened().as_mut()
+            && let Err(fault) = telling::tell(self.writer.desk(), self.queue.id, opened, None)?
         {
             tracing::debug!(output = self.queue.name, fault = %fault, "not told");
         }
         Ok(())
     }
+}
 
-    /// Tells references of all that the output holds of this job, unless it knows them. What goes wrong is done by the next run.
-    pub(super) fn refer(&mut self) -> Result<()> {
+/// The entries of one job in an output that judges by what it is told.
+struct Referring<'r> {
+    run: &'r Run,
+    queue: &'r OutputQueue,
+}
+
+/// Tells references of all that an output holds of a job, unless it knows them. What goes wrong is done by the next run.
+pub(crate) fn refer(run: &Run, queue: &OutputQueue) -> Result<()> {
+    Referring { run, queue }.refer()
+}
+
+impl Referring<'_> {
+    fn refer(&self) -> Result<()> {
         let (run, queue) = (self.run, self.queue);
-        let knows = queue.output().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
+        let knows = queue.opened().as_ref().and_then(|o| o.definitions.as_ref().map(|d| d.refer(run.job.id)));
         let (Some(store), Some(false)) = (&run.store, knows) else { return Ok(()) };
         let mut after = 0;
         loop {
@@ -58,7 +69,7 @@ impl Sender<'_> {
             after = *last;
             let mut changes = self.references(&ids)?;
             let refers: Vec<_> = changes.iter().filter_map(reference).collect();
-            let mut output = queue.output();
+            let mut output = queue.opened();
             let Some(opened) = output.as_mut() else { return Ok(()) };
             let draft = store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
@@ -98,7 +109,7 @@ impl Sender<'_> {
             definitions::confirm(sql, queue.id, &[done])?;
             Ok(done)
         })?;
-        if let Some(told) = queue.output().as_mut().and_then(|opened| opened.definitions.as_mut()) {
+        if let Some(told) = queue.opened().as_mut().and_then(|opened| opened.definitions.as_mut()) {
             told.note_entries(done);
         }
         Ok(())

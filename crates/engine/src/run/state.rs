@@ -1,34 +1,29 @@
-//! One run under way: what its threads share, and what the store knew when it began.
+//! What is known of one run under way.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_contract::call::Call;
 use ingather_model::balance::Balance;
 use ingather_model::ids::{ContainerId, Digest};
-use ingather_model::job::{Definition, RunKind};
-use ingather_model::lifecycle::outcome::{FailureCode, FailureKind, GuardState};
+use ingather_model::job::Definition;
 use ingather_model::limits;
-use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::jobs::{self, Job};
+use ingather_store::jobs::Job;
 use ingather_store::leases::Lease;
-use ingather_store::queue::FailedDocument;
-use ingather_store::{Durability, Reader, Sql, Store, StoreError, queue, runs};
+use ingather_store::{Reader, Sql, Store, StoreError};
 use roaring::RoaringTreemap;
 
 use crate::containers::{Acls, Containers};
-use crate::delivery::batch::Author;
-use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::author::Author;
 use crate::dispatcher::Dispatcher;
-use crate::error::{EngineError, Refusal, Result};
-use crate::id_set;
+use crate::lock::lock;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 
-/// One run under way, shared by its threads.
-pub(crate) struct Run {
+/// What is known of a run under way, whatever its outputs do; shared by its threads and by the changes that it has on their way.
+pub(crate) struct RunState {
     pub(crate) store: Option<Store>,
     pub(crate) lease: Option<Lease>,
     pub(crate) reader: Reader,
@@ -37,11 +32,10 @@ pub(crate) struct Run {
     pub(crate) definition: Definition,
     pub(crate) number: i64,
     /// In whose name it sends, with the source.
-    pub(crate) author: Author,
+    pub(crate) author: Arc<Author>,
     /// Looks at its documents and containers can be compared.
     pub(crate) looks: bool,
     pub(crate) pipeline: Pipeline,
-    pub(crate) outputs: Vec<OutputQueue>,
     pub(crate) settings: Digest,
     /// Digest of the stages alone.
     pub(crate) stages: Digest,
@@ -74,11 +68,7 @@ pub(crate) struct Run {
     pub(crate) lost_lease: AtomicBool,
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Run {
+impl RunState {
     pub(crate) fn fence(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
         self.lease.as_ref().map_or(Ok(()), |lease| lease.fence(sql))
     }
@@ -187,124 +177,5 @@ impl Run {
     pub(crate) fn abort(&self, why: &str) {
         self.complain(why);
         self.dispatcher.close();
-        self.outputs.iter().for_each(OutputQueue::notify);
-    }
-}
-
-/// What the store knows about a job's documents that need attention.
-pub(crate) struct Known {
-    pub(crate) pending: RoaringTreemap,
-    pub(crate) leaving: RoaringTreemap,
-    pub(crate) failed: RoaringTreemap,
-    pub(crate) skipped: RoaringTreemap,
-    pub(crate) unreadable: RoaringTreemap,
-    /// Attempts made by earlier runs at what waits for another.
-    pub(crate) attempts: HashMap<i64, u32>,
-}
-
-impl Known {
-    pub(crate) fn load(sql: &mut Sql<'_>, job: &Job) -> std::result::Result<Known, StoreError> {
-        let mut known = Known {
-            pending: id_set::of(queue::waiting(sql, job.id)?),
-            leaving: id_set::of(queue::leaving(sql, job.id)?),
-            failed: RoaringTreemap::new(),
-            skipped: RoaringTreemap::new(),
-            unreadable: RoaringTreemap::new(),
-            attempts: HashMap::new(),
-        };
-        for kind in [FailureKind::Failed, FailureKind::Skipped, FailureKind::Retrying] {
-            let mut after = 0;
-            loop {
-                let rows = queue::failures(sql, job.id, kind, after, limits::SWEEP_ROWS)?;
-                let Some(last) = rows.last() else { break };
-                after = last.document;
-                for FailedDocument { document: id, attempts, code } in rows {
-                    match kind {
-                        FailureKind::Failed => known.failed.insert(id as u64),
-                        FailureKind::Skipped => known.skipped.insert(id as u64),
-                        // What changes all the time has all its attempts in each run.
-                        FailureKind::Retrying if code == Some(FailureCode::Unsteady) => false,
-                        FailureKind::Retrying => {
-                            let rested = i64::from(failpoint(Failpoint::RetryCountedWhilePaused));
-                            let made = u32::try_from(attempts + rested).unwrap_or(u32::MAX);
-                            known.attempts.insert(id, made).is_none()
-                        }
-                    };
-                    if code == Some(FailureCode::Unreadable) {
-                        known.unreadable.insert(id as u64);
-                    }
-                }
-            }
-        }
-        Ok(known)
-    }
-}
-
-/// Opens the next run of a job: its number.
-pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now: i64) -> Result<i64> {
-    let number = store.write(Durability::Synced, |sql| {
-        lease.fence(sql)?;
-        let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
-        runs::open(sql, job.id, number, kind, now)?;
-        if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
-            // What an earlier run held is void: this one lists again.
-            runs::release(sql, job.id, number - 1, GuardState::Void)?;
-        }
-        Ok(Some(number))
-    })?;
-    number.ok_or_else(|| {
-        EngineError::refused(
-            Refusal::Deleting,
-            format!("job {} is being deleted; `ingather job delete {}` goes on with it", job.name, job.name),
-        )
-    })
-}
-
-/// Ends a run whose own thread panics: the others would wait for it for ever.
-pub(crate) struct ClosesOnPanic<'r>(pub(crate) &'r Run);
-
-impl Drop for ClosesOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.dispatcher.close();
-            self.0.outputs.iter().for_each(OutputQueue::close);
-        }
-    }
-}
-
-/// Starts a thread of a run; where the system has none to give, the run ends.
-pub(crate) fn start<'scope, 'env>(
-    scope: &'scope std::thread::Scope<'scope, 'env>,
-    run: &Run,
-    work: impl FnOnce() + Send + 'scope,
-) -> Option<std::thread::ScopedJoinHandle<'scope, ()>> {
-    match std::thread::Builder::new().spawn_scoped(scope, work) {
-        Ok(thread) => Some(thread),
-        Err(error) => {
-            run.dispatcher.fail(EngineError::refused(
-                Refusal::Resources,
-                format!(
-                    "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
-                ),
-            ));
-            run.outputs.iter().for_each(OutputQueue::notify);
-            None
-        }
-    }
-}
-
-/// Runs a thread's work; an error ends the run.
-pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
-    if let Err(error) = work() {
-        run.dispatcher.fail(error);
-        run.outputs.iter().for_each(OutputQueue::notify);
-    }
-}
-
-pub(crate) fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
-    match thread.join() {
-        Ok(value) => Some(value),
-        // A bug in a connector or here: the run must not end as if nothing had happened.
-        Err(panic) => std::panic::resume_unwind(panic),
     }
 }

@@ -65,6 +65,7 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             access: stored.known.access,
             identity: stored.identity,
             is_listed: false,
+            claim: None,
             known: Some(stored.known),
         })
     });

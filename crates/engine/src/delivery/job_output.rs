@@ -1,0 +1,18 @@
+//! One output as a job uses it.
+
+use std::sync::Arc;
+
+use ingather_contract::output::OutputCapabilities;
+use ingather_model::ids::{ConnectionId, Digest};
+
+use super::output_queue::OutputQueue;
+
+/// One output of a job.
+pub(crate) struct JobOutput {
+    pub(crate) id: ConnectionId,
+    pub(crate) capabilities: OutputCapabilities,
+    /// Digest of what it receives of this job: stages and its own settings.
+    pub(crate) settings: Digest,
+    /// The output itself; none in a run that writes nothing.
+    pub(crate) queue: Option<Arc<OutputQueue>>,
+}

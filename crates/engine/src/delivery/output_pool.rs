@@ -1,0 +1,106 @@
+//! The outputs that are open in this process: each once, whatever the number of jobs that send to it.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use ingather_model::ids::ConnectionId;
+use ingather_store::connections::Connection;
+
+use super::opened::Opened;
+use super::output_queue::OutputQueue;
+use super::sender::Sender;
+use super::writer::Writer;
+use crate::error::{EngineError, Refusal, Result};
+use crate::lock::lock;
+
+/// The outputs of one process. An output is opened for the first who uses it and closed after the last one, so that a process that
+/// rests holds no index open.
+#[derive(Default)]
+pub struct OutputPool {
+    slots: Mutex<HashMap<ConnectionId, Arc<Mutex<Slot>>>>,
+}
+
+/// One output, open while somebody uses it. Its lock is held while it is opened or closed: who comes meanwhile waits for that, and
+/// not for other outputs.
+#[derive(Default)]
+struct Slot {
+    uses: usize,
+    open: Option<(Arc<OutputQueue>, JoinHandle<()>)>,
+}
+
+/// The use of an open output; it stays open until the last use is dropped.
+pub(crate) struct OutputUse {
+    slot: Arc<Mutex<Slot>>,
+    queue: Arc<OutputQueue>,
+}
+
+impl OutputPool {
+    /// The output of a connection; opened, and its sender started, when nobody uses it by now.
+    ///
+    /// # Errors
+    /// What opening it says; and where it has failed under those who use it, until they have ended.
+    pub(crate) fn get(
+        &self,
+        writer: &Writer,
+        connection: &Connection,
+        open: impl FnOnce() -> Result<Opened>,
+    ) -> Result<OutputUse> {
+        let slot = lock(&self.slots).entry(connection.id).or_default().clone();
+        let mut held = lock(&slot);
+        let queue = match &held.open {
+            Some((queue, _)) => queue.clone(),
+            None => {
+                let queue = Arc::new(OutputQueue::new(connection, open()?));
+                let sender = Sender::new(writer.clone(), queue.clone());
+                let thread = std::thread::Builder::new().name(format!("send {}", connection.name));
+                let thread = thread.spawn(move || sender.work()).map_err(|error| {
+                    EngineError::refused(
+                        Refusal::Resources,
+                        format!("a thread cannot be started ({error}); give the program more memory, or fewer --threads"),
+                    )
+                })?;
+                held.open = Some((queue.clone(), thread));
+                queue
+            }
+        };
+        if let Some(error) = queue.failure() {
+            return Err(error);
+        }
+        held.uses += 1;
+        drop(held);
+        Ok(OutputUse { slot, queue })
+    }
+}
+
+impl OutputUse {
+    /// The output, for those that end before this use.
+    pub(crate) fn queue(&self) -> Arc<OutputQueue> {
+        self.queue.clone()
+    }
+}
+
+impl Deref for OutputUse {
+    type Target = OutputQueue;
+
+    fn deref(&self) -> &OutputQueue {
+        &self.queue
+    }
+}
+
+impl Drop for OutputUse {
+    fn drop(&mut self) {
+        let mut slot: MutexGuard<'_, Slot> = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.uses -= 1;
+        if slot.uses > 0 {
+            return;
+        }
+        if let Some((queue, sender)) = slot.open.take() {
+            queue.close();
+            // Its panics are told to whoever used it.
+            let _ended = sender.join();
+            drop(queue.opened().take());
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Documents that are on their way out of outputs: each is forgotten once the last output that holds something of it has let it go.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::{Sql, StoreError, documents};
+
+use super::author::Author;
+use super::output_user::OutputUser;
+use crate::error::{EngineError, Result};
+use crate::lock::lock;
+use crate::progress::Progress;
+use crate::visit::outcome::Answers;
+
+/// What became of documents that were to be removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Taken out of every output, or never held by one that some other job does not still feed.
+    pub deleted: u64,
+    /// Never delivered anywhere; their rows are gone.
+    pub forgotten: u64,
+    /// Some output did not confirm, or was not told; they stay known and are tried again in the next run.
+    pub kept: u64,
+    /// Those of them whose names the store has lost: nobody can say what an output is to take out.
+    pub nameless: u64,
+}
+
+impl Removed {
+    pub(crate) fn add(&mut self, other: Removed) {
+        self.deleted += other.deleted;
+        self.forgotten += other.forgotten;
+        self.kept += other.kept;
+        self.nameless += other.nameless;
+    }
+}
+
+#[derive(Default)]
+struct State {
+    /// Handed over, and not answered by all outputs.
+    open: usize,
+    removed: Removed,
+    error: Option<EngineError>,
+    /// Nothing more is being handed over.
+    waits: bool,
+}
+
+/// Removals that are handed over together: how many are on their way, and what became of the others.
+pub(crate) struct RemovalTicket {
+    pub(crate) author: Arc<Author>,
+    progress: Arc<Progress>,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Held by the sender that settles some of them.
+    settles: Mutex<()>,
+}
+
+impl RemovalTicket {
+    pub(crate) fn new(author: Arc<Author>, progress: Arc<Progress>) -> Arc<RemovalTicket> {
+        Arc::new(RemovalTicket {
+            author,
+            progress,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            settles: Mutex::default(),
+        })
+    }
+
+    /// One more document is handed over, with so many changes.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        document: i64,
+        name: &str,
+        changes: usize,
+        leaves: Option<ConnectionId>,
+    ) -> Arc<PendingRemoval> {
+        let mut state = lock(&self.state);
+        (state.open, state.waits) = (state.open + 1, false);
+        drop(state);
+        Arc::new(PendingRemoval {
+            ticket: self.clone(),
+            document,
+            name: name.to_owned(),
+            leaves,
+            answers: Answers::of(changes),
+            is_kept: AtomicBool::new(false),
+            is_complete: AtomicBool::new(false),
+        })
+    }
+
+    /// Waits until all that was handed over is answered.
+    ///
+    /// # Errors
+    /// When an output has failed meanwhile.
+    pub(crate) fn wait(&self) -> Result<Removed> {
+        let mut state = lock(&self.state);
+        state.waits = true;
+        let state = self.changed.wait_while(state, |state| state.open > 0);
+        let mut state = state.unwrap_or_else(std::sync::PoisonError::into_inner);
+        match state.error.take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut state.removed)),
+        }
+    }
+
+    fn over(&self, is_kept: bool) {
+        let mut state = lock(&self.state);
+        state.open -= 1;
+        match is_kept {
+            true => state.removed.kept += 1,
+            false => state.removed.deleted += 1,
+        }
+        drop(state);
+        if !is_kept {
+            self.progress.removed(1);
+        }
+        self.changed.notify_all();
+    }
+}
+
+impl OutputUser for RemovalTicket {
+    fn nothing_comes(&self) -> bool {
+        lock(&self.state).waits
+    }
+
+    fn stops(&self) -> bool {
+        lock(&self.state).error.is_some()
+    }
+
+    fn fail(&self, error: EngineError) {
+        lock(&self.state).error.get_or_insert(error);
+    }
+}
+
+/// One document whose removal waits for the answers of outputs.
+pub(crate) struct PendingRemoval {
+    pub(crate) ticket: Arc<RemovalTicket>,
+    pub(crate) document: i64,
+    /// Its name in the job; empty when the store has lost it.
+    pub(crate) name: String,
+    /// Only this output lets it go: the job uses it no more.
+    leaves: Option<ConnectionId>,
+    pub(crate) answers: Answers,
+    /// Some output did not confirm.
+    is_kept: AtomicBool,
+    is_complete: AtomicBool,
+}
+
+impl PendingRemoval {
+    /// Takes note of what one output says.
+    pub(crate) fn note(&self, confirmed: bool) {
+        if !confirmed {
+            self.is_kept.store(true, Ordering::Release);
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        !self.is_kept.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for PendingRemoval {
+    fn drop(&mut self) {
+        let is_gone = self.is_complete.load(Ordering::Acquire) && self.is_gone();
+        self.ticket.over(!is_gone);
+    }
+}
+
+/// Removals of which outputs have answered, with the number of their answers.
+pub(crate) struct Removals<'r> {
+    answered: Vec<(&'r PendingRemoval, usize)>,
+    /// In an order that all senders share.
+    tickets: Vec<&'r Arc<RemovalTicket>>,
+}
+
+/// The same while no other sender settles removals of these tickets: of two outputs that answer at the same time one is the last, so
+/// that a document goes with its last entry, in one transaction. For visits that is not needed, since a visit that is not settled
+/// waits for the next run; nothing waits for a document that no output holds.
+pub(crate) struct Alone<'r> {
+    last: Vec<&'r PendingRemoval>,
+    answered: &'r [(&'r PendingRemoval, usize)],
+    _settles: Vec<MutexGuard<'r, ()>>,
+}
+
+impl<'r> Removals<'r> {
+    pub(crate) fn of(answered: Vec<(&'r PendingRemoval, usize)>) -> Removals<'r> {
+        let mut tickets: Vec<&Arc<RemovalTicket>> =
+            answered.iter().map(|(removal, _)| &removal.ticket).collect();
+        tickets.sort_unstable_by_key(|ticket| Arc::as_ptr(ticket));
+        tickets.dedup_by_key(|ticket| Arc::as_ptr(ticket));
+        Removals { answered, tickets }
+    }
+
+    pub(crate) fn alone(&'r self) -> Alone<'r> {
+        let settles = self.tickets.iter().map(|ticket| lock(&ticket.settles)).collect();
+        let is_last = |(removal, answers): &&(&PendingRemoval, usize)| removal.answers.waits_for(*answers);
+        let last = self.answered.iter().filter(is_last).map(|(removal, _)| *removal).collect();
+        Alone { last, answered: &self.answered, _settles: settles }
+    }
+}
+
+impl Alone<'_> {
+    /// Writes what follows from the last answers: nothing is known any more of what no output holds.
+    pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
+        let mut gone: BTreeMap<(JobId, bool), Vec<i64>> = BTreeMap::new();
+        for removal in self.last.iter().filter(|removal| removal.is_gone()) {
+            let of_job = gone.entry((removal.ticket.author.job, removal.leaves.is_some())).or_default();
+            of_job.push(removal.document);
+        }
+        for ((job, leaves), documents) in gone {
+            if !leaves {
+                documents::forget(sql, job, &documents)?;
+                continue;
+            }
+            // What no run could visit since the job has other outputs is sent to them by the next one.
+            let nowhere = documents::held_nowhere(sql, &documents)?;
+            let resend = |document| VisitRequest { document, due: now, reason: VisitReason::Resend };
+            let wanted: Vec<VisitRequest> = nowhere.into_iter().map(resend).collect();
+            queue::enqueue(sql, job, 0, &wanted)?;
+        }
+        Ok(())
+    }
+
+    /// They are on disk.
+    pub(crate) fn counted(self) {
+        self.last.iter().for_each(|removal| removal.is_complete.store(true, Ordering::Release));
+        for (removal, answers) in self.answered {
+            removal.answers.close(*answers);
+        }
+    }
+}

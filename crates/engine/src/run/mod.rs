@@ -1,0 +1,160 @@
+//! One run under way: what its threads share, and how it begins and ends.
+
+pub(crate) mod drain;
+pub(crate) mod known;
+pub(crate) mod state;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use ingather_model::job::RunKind;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::jobs::{self, Job};
+use ingather_store::leases::Lease;
+use ingather_store::{Durability, Store, runs};
+
+use self::state::RunState;
+use crate::delivery::change::QueuedChange;
+use crate::delivery::job_output::JobOutput;
+use crate::delivery::output_queue::OutputQueue;
+use crate::delivery::output_user::OutputUser;
+use crate::delivery::telling::{ends, tell};
+use crate::delivery::writer::Desk;
+use crate::error::{EngineError, Refusal, Result};
+use crate::lock::lock;
+
+/// One run under way, with the outputs that it sends to.
+pub(crate) struct Run {
+    pub(crate) state: Arc<RunState>,
+    pub(crate) outputs: Vec<JobOutput>,
+}
+
+impl Deref for Run {
+    type Target = RunState;
+
+    fn deref(&self) -> &RunState {
+        &self.state
+    }
+}
+
+impl Run {
+    /// Ends the visits: whoever waits goes on.
+    pub(crate) fn close(&self) {
+        self.dispatcher.close();
+        self.notify_outputs();
+    }
+
+    /// The outputs that it sends to; none in a run that writes nothing.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = &OutputQueue> {
+        self.outputs.iter().filter_map(|output| output.queue.as_deref())
+    }
+
+    /// Hands a change to one of its outputs.
+    pub(crate) fn push(&self, output_index: usize, queued: QueuedChange) {
+        if let Some(queue) = &self.outputs[output_index].queue {
+            queue.push(self, queued);
+        }
+    }
+
+    /// Nothing more is being made, or the run stops: outputs need not wait for it.
+    pub(crate) fn notify_outputs(&self) {
+        self.queues().for_each(OutputQueue::notify);
+    }
+}
+
+impl OutputUser for Run {
+    fn nothing_comes(&self) -> bool {
+        self.dispatcher.nothing_comes()
+    }
+
+    fn stops(&self) -> bool {
+        self.dispatcher.closed()
+    }
+
+    fn fail(&self, error: EngineError) {
+        self.dispatcher.fail(error);
+        self.notify_outputs();
+    }
+}
+
+/// Opens the next run of a job: its number.
+pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now: i64) -> Result<i64> {
+    let number = store.write(Durability::Synced, |sql| {
+        lease.fence(sql)?;
+        let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
+        runs::open(sql, job.id, number, kind, now)?;
+        if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
+            // What an earlier run held is void: this one lists again.
+            runs::release(sql, job.id, number - 1, GuardState::Void)?;
+        }
+        Ok(Some(number))
+    })?;
+    number.ok_or_else(|| {
+        EngineError::refused(
+            Refusal::Deleting,
+            format!("job {} is being deleted; `ingather job delete {}` goes on with it", job.name, job.name),
+        )
+    })
+}
+
+/// Ends a run whose own thread panics: the others would wait for it for ever.
+pub(crate) struct ClosesOnPanic<'r>(pub(crate) &'r Run);
+
+impl Drop for ClosesOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.close();
+        }
+    }
+}
+
+/// Starts a thread of a run; where the system has none to give, the run ends.
+pub(crate) fn start<'scope, 'env>(
+    scope: &'scope std::thread::Scope<'scope, 'env>,
+    run: &Run,
+    work: impl FnOnce() + Send + 'scope,
+) -> Option<std::thread::ScopedJoinHandle<'scope, ()>> {
+    match std::thread::Builder::new().spawn_scoped(scope, work) {
+        Ok(thread) => Some(thread),
+        Err(error) => {
+            run.fail(EngineError::refused(
+                Refusal::Resources,
+                format!(
+                    "a thread cannot be started ({error}); give the program more memory, or fewer --threads"
+                ),
+            ));
+            None
+        }
+    }
+}
+
+/// Runs a thread's work; an error ends the run.
+pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
+    if let Err(error) = work() {
+        run.fail(error);
+    }
+}
+
+pub(crate) fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
+    match thread.join() {
+        Ok(value) => Some(value),
+        // A bug in a connector or here: the run must not end as if nothing had happened.
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.
+pub(crate) fn tell_end(run: &Run, outcome: RunOutcome) -> Result<()> {
+    let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
+    let desk = Desk { store, lease, call: &run.call };
+    let balance = *lock(&run.balance);
+    for queue in run.queues().filter(|queue| queue.capabilities.told) {
+        if let Some(opened) = queue.opened().as_mut() {
+            let ends = ends(&run.author.job_name, Some(run.number), outcome, balance);
+            tell(desk, queue.id, opened, Some(ends))?
+                .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
+        }
+    }
+    Ok(())
+}
