@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{self, Failure, Result};
+use crate::interrupt;
 
 /// Format of the archive; a later one is refused.
 pub(crate) const FORMAT: u32 = 1;
@@ -46,10 +47,16 @@ pub(crate) struct Listed {
 
 /// The sentence for a file or folder that cannot be read or written.
 pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    if interrupt::stopped().is_some() {
+        return Failure::stopped();
+    }
     Failure::unable(format!("{}: {}; {}", path.display(), exit::in_words(error), exit::advice(error)))
 }
 
 fn damaged(file: &Path, why: &str) -> Failure {
+    if interrupt::stopped().is_some() {
+        return Failure::stopped();
+    }
     Failure::unable(format!(
         "{} is no backup, or is damaged: {why}; nothing was restored, use another one",
         file.display()
@@ -64,6 +71,9 @@ struct Hashing<R> {
 
 impl<R: Read> Read for Hashing<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if interrupt::stopped().is_some() {
+            return Err(std::io::Error::other("stopped"));
+        }
         let read = self.inner.read(buffer)?;
         self.hash.update(&buffer[..read]);
         Ok(read)
@@ -87,6 +97,7 @@ pub(crate) fn whole<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
+    interrupt::unfinished(&part);
     let named = write_whole(file, &part, write).and_then(|written| {
         // Never over a file that came into being meanwhile.
         let flags = rustix::fs::RenameFlags::NOREPLACE;

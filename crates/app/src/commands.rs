@@ -20,13 +20,17 @@ use ingather_model::ids::JobId;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Failure, Result};
-use crate::{show, system_checks, wiring};
+use crate::{handles, interrupt, show, system_checks, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
     if global.shared_journal {
         ingather_connectors::share_journals();
+    }
+    if !command.is_worker() {
+        interrupt::looks();
+        handles::refuse_too_few(&command, wiring::threads(&global))?;
     }
     if command.reads_files() {
         wiring::require_sandbox(&global)?;

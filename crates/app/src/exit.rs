@@ -4,6 +4,8 @@ use ingather_engine::{EngineError, Refusal};
 use ingather_model::fault::Fault;
 use ingather_store::StoreError;
 
+use crate::interrupt;
+
 /// Done.
 pub(crate) const DONE: u8 = 0;
 /// Finished, but documents failed or wait, scopes could not be read, or removals are held.
@@ -32,6 +34,11 @@ impl Failure {
         Failure { code: USAGE, message: message.into() }
     }
 
+    /// A signal ended it amid something.
+    pub(crate) fn stopped() -> Failure {
+        Failure { code: interrupt::code(), message: StoreError::Stopped.to_string() }
+    }
+
     /// The program cannot work as things are.
     pub(crate) fn unable(message: impl Into<String>) -> Failure {
         Failure { code: UNABLE, message: message.into() }
@@ -54,6 +61,9 @@ pub(crate) fn in_words(error: &std::io::Error) -> String {
 /// What to do about an error of the system, for the end of a sentence that names file and error.
 pub(crate) fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;
+    if ingather_store::lacks_handles(error) {
+        return "raise the limit of open files, such as by `ulimit -n 4096`, then run the same command again";
+    }
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another place",
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
@@ -73,13 +83,17 @@ impl std::fmt::Display for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        Failure::unable(error.to_string())
+        match error {
+            StoreError::Stopped => Failure::stopped(),
+            error => Failure::unable(error.to_string()),
+        }
     }
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match &error {
+            EngineError::Store(StoreError::Stopped) => Failure::stopped(),
             EngineError::Refused { refusal: Refusal::Resources | Refusal::Busy, .. }
             | EngineError::Store(_)
             | EngineError::Output { .. } => Failure::unable(error.to_string()),

@@ -84,6 +84,14 @@ fn readers(global: &Global, threads: usize) {
 /// Threads when nobody says how many.
 const THREADS_MAX: usize = 8;
 
+/// Threads for listing and reading.
+pub(crate) fn threads(global: &Global) -> usize {
+    global.threads.map_or_else(
+        || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
+        |threads| threads as usize,
+    )
+}
+
 /// An engine over a data directory; `writing` gives it the right to write.
 pub(crate) fn engine(
     global: &Global,
@@ -92,10 +100,7 @@ pub(crate) fn engine(
     writing: Option<&Writing>,
     own_files: &[String],
 ) -> Engine {
-    let threads = global.threads.map_or_else(
-        || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-        |threads| threads as usize,
-    );
+    let threads = threads(global);
     readers(global, threads);
     let mut own: Vec<(u64, u64)> = data.identity().into_iter().collect();
     own.extend(own_files.iter().filter_map(|file| crate::data::identity(file.as_ref())));

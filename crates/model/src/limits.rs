@@ -20,8 +20,19 @@ pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
 pub const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// Files that a connection to SQLite may have open at once: the database, its log, their shared memory, a folder that is
+/// synced, and files of its own that it needs for a moment.
+pub const SQLITE_HANDLES_MAX: usize = 6;
 /// Longest wait of a statement for another connection of the same file, milliseconds.
 pub const SQLITE_BUSY_MS: u64 = 5_000;
+/// Wait between two tries of such a statement, milliseconds.
+pub const SQLITE_TURN_MS: u64 = 5;
+/// A statement goes on for so long once the process was asked to end, milliseconds: most are over then, and a person waits.
+pub const STOPPED_STATEMENT_MS_MAX: u64 = 300;
+/// Time between two looks whether the process was asked to end, while a database server works, milliseconds.
+pub const STORE_LOOK_MS: u64 = 100;
+/// Pages of SQLite that a copy takes at once, 4 MiB.
+pub const SQLITE_COPY_PAGES: i32 = 1_024;
 /// Longest wait for more before a small batch is sent, while more is being made, milliseconds.
 pub const SENDER_LINGER_MS: u64 = 20;
 /// Longest wait of a sender that has nothing to send before it looks what an output is to be told, milliseconds.

@@ -14,13 +14,20 @@ use crate::archive::{self, Manifest};
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{self, Failure, Result};
-use crate::{show, wiring};
+use crate::{interrupt, show, wiring};
 
 /// Attempts to meet store and index in step.
 const ATTEMPTS_MAX: usize = 100;
 
 /// A folder that goes away with this.
 struct Scratch(PathBuf);
+
+impl Scratch {
+    fn at(path: PathBuf) -> Scratch {
+        interrupt::unfinished(&path);
+        Scratch(path)
+    }
+}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -73,16 +80,18 @@ pub(crate) fn backup(global: &Global, file: &Path) -> Result<u8> {
 /// copied; where nothing can be written or there is no room, beside the backup.
 fn collect(reader: &Reader, data: &DataDirectory, file: &Path) -> Result<(Scratch, Option<Generation>)> {
     let name = format!("backup-{}", std::process::id());
-    let inside = Scratch(data.path.join(&name));
-    if let Ok(index) = fill(reader, data, &inside.0) {
-        return Ok((inside, index));
+    let inside = Scratch::at(data.path.join(&name));
+    match fill(reader, data, &inside.0) {
+        Ok(index) => return Ok((inside, index)),
+        Err(failure) if interrupt::stopped().is_some() => return Err(failure),
+        Err(_) => {}
     }
     drop(inside);
     let beside = match file == Path::new(archive::STANDARD) {
         true => std::env::temp_dir(),
         false => file.parent().unwrap_or(Path::new("")).to_owned(),
     };
-    let outside = Scratch(beside.join(format!(".ingather-{name}")));
+    let outside = Scratch::at(beside.join(format!(".ingather-{name}")));
     let index = fill(reader, data, &outside.0)?;
     Ok((outside, index))
 }
@@ -129,6 +138,7 @@ fn refuse_damaged_store(copied: &Path, data: &DataDirectory) -> Result<()> {
     let damage = match looked {
         Ok(None) => return Ok(()),
         Ok(Some(damage)) => damage,
+        Err(StoreError::Stopped) => return Err(Failure::stopped()),
         Err(error) => error.to_string(),
     };
     Err(Failure::unable(format!(
@@ -194,7 +204,7 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
     }
     let mut beside = data.path.clone().into_os_string();
     beside.push(format!(".restoring-{}", std::process::id()));
-    let scratch = Scratch(PathBuf::from(beside));
+    let scratch = Scratch::at(PathBuf::from(beside));
     let mut manifest = archive::read(file, &scratch.0)?;
     let damage = check(&scratch.0, &mut manifest, file)?;
     let above = data.path.parent().unwrap_or(Path::new("/"));
@@ -222,11 +232,12 @@ pub(crate) fn restore(global: &Global, file: &Path) -> Result<u8> {
 /// Opens what was restored, so that nothing is put in place that cannot be used. An index that was damaged when it was backed
 /// up is left out, for it can be made anew; what is damaged about it.
 fn check(folder: &Path, manifest: &mut Manifest, file: &Path) -> Result<Option<String>> {
-    let unusable = |why: String| {
-        Failure::unable(format!(
+    let unusable = |why: String| match interrupt::stopped() {
+        Some(_) => Failure::stopped(),
+        None => Failure::unable(format!(
             "{} cannot be restored: {why}; nothing was restored, use another one",
             file.display()
-        ))
+        )),
     };
     if manifest.store == "sqlite" {
         let target = Target::Sqlite(folder.join("store.db"));

@@ -9,7 +9,7 @@ use ingather_connectors::{JournalPart, JournalSummary, journal_snapshot};
 use crate::archive;
 use crate::arguments::Global;
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{interrupt, show};
 
 pub(crate) fn snapshot(global: &Global, files: &[PathBuf], output: Option<&Path>) -> Result<u8> {
     if output.is_none() && show::is_terminal_out() {
@@ -21,11 +21,12 @@ pub(crate) fn snapshot(global: &Global, files: &[PathBuf], output: Option<&Path>
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
     let parts = files.iter().map(|file| open(file)).collect::<Result<Vec<JournalPart>>>()?;
+    let cancel = interrupt::cancel();
     let summary = match output {
-        Some(file) => archive::whole(file, |out| Ok(journal_snapshot(&parts, out)?))?,
+        Some(file) => archive::whole(file, |out| Ok(journal_snapshot(&parts, out, &cancel)?))?,
         None => {
             let mut out = std::io::BufWriter::new(show::bytes_out());
-            let summary = journal_snapshot(&parts, &mut out)?;
+            let summary = journal_snapshot(&parts, &mut out, &cancel)?;
             out.flush().map_err(|error| archive::failed(Path::new("standard output"), &error))?;
             summary
         }

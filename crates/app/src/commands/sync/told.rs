@@ -81,9 +81,11 @@ pub(super) fn tell(global: &Global, job: &Job, report: &Report) {
         show::stderr(&match (spot.cause.as_str(), &spot.scope) {
             ("absent", Scope::Folder(folder)) if folder.is_empty() => {
                 format!(
-                    "{} is missing; nothing was removed from {}",
+                    "{} is missing; nothing was removed from {}: mount it, or, if it was renamed or is gone for good, \
+                     `ingather job delete {}`",
                     job.root,
-                    job.definition.outputs.join(", ")
+                    job.definition.outputs.join(", "),
+                    job.name,
                 )
             }
             (cause, scope) => format!("could not be read: {} ({cause}): {}", scope.label(), spot.message),
