@@ -1,6 +1,7 @@
 //! table: what may be typed, with its help (design 5.1).
 
 mod jobs;
+mod refused;
 mod search;
 mod sync;
 pub(crate) mod values;
@@ -39,82 +40,10 @@ pub(crate) struct Arguments {
 /// The file that stands for standard input or output.
 pub(crate) const STANDARD: &str = "-";
 
-/// Commands that other programs have, or that people try, with what does it here.
-const ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["list", "ls", "jobs"], "`ingather job list` lists jobs, `ingather document list JOB` documents"),
-    (
-        &["status", "stat", "info"],
-        "`ingather job list` shows jobs and their last runs, `ingather doctor` what is wrong",
-    ),
-    (
-        &["index", "reindex", "add", "crawl", "update", "scan"],
-        "`ingather sync FOLDER` indexes a folder, and brings the index up to date",
-    ),
-    (&["check", "fsck", "test"], "`ingather doctor` checks everything, `ingather verify` what outputs hold"),
-    (&["query", "find", "grep", "locate"], "`ingather search QUERY` searches"),
-    (&["version"], "`ingather --version` shows the version"),
-    (
-        &["show", "delete", "remove", "rm", "forget"],
-        "`ingather job show JOB` and `ingather job delete JOB` are about jobs",
-    ),
-    (
-        &["explain"],
-        "`ingather document explain JOB DOCUMENT` says why a document is found or not, `ingather why USER DOCUMENT` for whom",
-    ),
-    (&["config", "init"], "there is nothing to set up; begin with `ingather sync FOLDER`"),
-];
-
-/// Flags and words that people try behind a command, with what does it here; `*` stands for any word, and for any command.
-const BEHIND: &[(&str, &[&str], &str)] = &[
-    ("search", &["--user", "-u"], "`--as USER` searches as a local user"),
-    ("search", &["-n", "--max", "--count", "--size"], "`--limit N` says how many hits are shown"),
-    ("sync", &["*"], "one folder or file at a time: run `ingather sync` for each of them"),
-    ("sync", &["--all", "-a"], "each job is synced by its folder: `ingather job list` shows them"),
-    ("sync", &["-n", "--check", "--simulate"], "`--dry-run` counts what would change, and writes nothing"),
-    (
-        "sync",
-        &["--force", "-f", "--full"],
-        "`--reread` reads every file again, `--delete-guard off` lets removals go",
-    ),
-    ("sync", &["-r", "-R", "--recursive"], "a folder is taken with everything below it"),
-    ("sync", &["--delete"], "what is gone from the source is removed anyway; `--minimal` removes nothing"),
-    ("sync", &["--job"], "`--name NAME` says which job is meant"),
-    ("sync", &["--output", "-o"], "`--to OUTPUT` names the output"),
-    ("*", &["--fix"], "`--repair` repairs what was found"),
-    ("*", &["--user", "--as"], "only `ingather search` and `ingather why` are asked for a user"),
-];
-
-/// The sentence for a command or an argument that there is not, when it is known what is meant.
-pub(crate) fn hint(error: &clap::Error) -> Option<String> {
-    use clap::error::{ContextKind, ContextValue, ErrorKind};
-    if error.kind() == ErrorKind::UnknownArgument {
-        let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
-        return behind(typed);
-    }
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return None;
-    }
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let (_, what) = ELSEWHERE.iter().find(|(names, _)| names.contains(&typed.as_str()))?;
-    Some(format!("there is no command `{typed}`; {what}"))
-}
-
-/// What is meant by an argument that the command does not take.
-fn behind(typed: &str) -> Option<String> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let is_word = |command: &str| words.iter().any(|word| word == command);
-    let flag = typed.split('=').next().unwrap_or(typed);
-    let means = |(command, tried, _): &&(&str, &[&str], &str)| {
-        let any = !typed.starts_with('-') && tried.contains(&"*");
-        (*command == "*" || is_word(command)) && (any || tried.contains(&flag))
-    };
-    let (command, _, what) = BEHIND.iter().find(means)?;
-    let at = if *command == "*" { String::new() } else { format!(" `ingather {command}`") };
-    Some(match typed.starts_with('-') {
-        true if at.is_empty() => format!("there is no `{flag}` here; {what}"),
-        true => format!("there is no `{flag}` of{at}; {what}"),
-        false => format!("`{typed}` is one argument too many for{at}; {what}"),
-    })
+/// The sentence for arguments that cannot be taken, in words of this program.
+pub(crate) fn refused(error: &clap::Error) -> String {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    refused::sentence(error, &words)
 }
 
 /// What every command takes.
@@ -289,6 +218,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether another process of this program started it, which holds it.
+    pub(crate) fn is_worker(&self) -> bool {
+        matches!(self, Command::ExtractWorker | Command::PictureWorker { .. })
+    }
+
     /// Whether it may read documents.
     pub(crate) fn reads_files(&self) -> bool {
         matches!(

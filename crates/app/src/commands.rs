@@ -20,13 +20,17 @@ use ingather_operations::jobs::Resends;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
 use crate::exit::{self, Result};
-use crate::{show, wiring};
+use crate::{handles, interrupt, show, wiring};
 
 /// Does what was asked; the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
     if global.shared_journal {
         ingather_connectors::share_journals();
+    }
+    if !command.is_worker() {
+        interrupt::looks();
+        handles::refuse_too_few(&command, wiring::threads(&global))?;
     }
     if command.reads_files() {
         wiring::require_sandbox(&global)?;

@@ -82,8 +82,8 @@ impl DataDirectory {
         let mut reader = Reader::open(&self.target);
         if matches!(reader, Err(StoreError::Older)) {
             self.make()?;
-            interrupt::cancel();
             let _lock = self.lock(doing)?;
+            interrupt::changes();
             reader = Store::open(&self.target).map(|store| Some(store.reader().clone()));
         }
         reader.map_err(|error| self.unusable(error))
@@ -175,9 +175,9 @@ impl DataDirectory {
     pub(crate) fn write(&self, doing: &str, now: i64) -> Result<Writing> {
         self.refuse_lost()?;
         self.make()?;
-        // From the lock on, Ctrl-C ends with what is under way and with its own exit code.
-        interrupt::cancel();
         let lock = self.lock(doing)?;
+        // From the lock on, Ctrl-C ends with what is under way.
+        interrupt::changes();
         let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());
         let member =
@@ -239,6 +239,7 @@ impl DataDirectory {
         refuse_odd(&path)?;
         let failed = |error: std::io::Error| {
             let advice = match error.kind() {
+                _ if ingather_store::lacks_handles(&error) => exit::advice(&error),
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                     "make room there, or name another data directory with --data"
                 }
@@ -290,7 +291,11 @@ impl DataDirectory {
 
     fn unusable_number(&self, error: &std::io::Error) -> Failure {
         let path = self.path.join(IDENTITY);
-        Failure::unable(format!("{} cannot be used: {error}; make it readable, or remove it", path.display()))
+        let advice = match ingather_store::lacks_handles(error) {
+            true => exit::advice(error),
+            false => "make it readable, or remove it",
+        };
+        Failure::unable(format!("{} cannot be used: {error}; {advice}", path.display()))
     }
 
     fn damaged_number(&self) -> String {

@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod data;
 mod exit;
+mod handles;
 mod interrupt;
 mod readers;
 mod selftest;
@@ -20,27 +21,32 @@ fn main() -> std::process::ExitCode {
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            if let Some(hint) = arguments::hint(&error) {
-                show::stderr(&format!("ingather: {hint}"));
-                return std::process::ExitCode::from(exit::USAGE);
-            }
-            // The answer to --help goes to standard output, what is wrong to standard error; clap knows which.
-            if let Err(error) = show::arguments(&error) {
-                return std::process::ExitCode::from(show::unwritten(&error));
-            }
-            return std::process::ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
-        }
+        Err(error) => return answer(&error),
     };
     show::log::start(&arguments.global);
     std::panic::set_hook(Box::new(show::panicked));
     // The hook has told what happened; nothing of this process is used any more.
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| commands::run(arguments))) {
-        Ok(Ok(code)) => std::process::ExitCode::from(show::ended(code)),
+        // Whoever stopped it is told so, also where nothing was left to do.
+        Ok(Ok(code)) => {
+            std::process::ExitCode::from(interrupt::stopped().unwrap_or_else(|| show::ended(code)))
+        }
         Ok(Err(error)) => {
             show::stderr(&format!("ingather: {error}"));
-            std::process::ExitCode::from(error.exit())
+            std::process::ExitCode::from(interrupt::stopped().unwrap_or(error.exit()))
         }
         Err(_) => std::process::ExitCode::from(exit::UNABLE),
     }
+}
+
+/// Answers what no command is done for: help and version that were asked for, and arguments that cannot be taken.
+fn answer(error: &clap::Error) -> std::process::ExitCode {
+    let asked = !error.use_stderr();
+    if asked || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let code = if asked { exit::DONE } else { exit::USAGE };
+        let shown = show::help(error);
+        return std::process::ExitCode::from(shown.map_or_else(|error| show::unwritten(&error), |()| code));
+    }
+    show::stderr(&format!("ingather: {}", arguments::refused(error)));
+    std::process::ExitCode::from(exit::USAGE)
 }

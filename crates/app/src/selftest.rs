@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, arguments: &SelftestKill) -> Result<u8> {
     };
     let mut trial = Trial::make(&folder, seed, arguments.postgres).map_err(unable)?;
     let begun = Instant::now();
-    let cancel = interrupt::cancel();
+    let cancel = interrupt::changes();
     let mut failed = None;
     let mut told = 0;
     while failed.is_none() && trial.kills() < arguments.rounds && !cancel.cancelled() {

@@ -108,61 +108,12 @@ pub(crate) fn stderr(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }
 
-/// Shows what the reader of arguments answers: help and version on standard output; what is wrong, in one sentence, on standard error.
+/// Shows help or version: on standard output when it was asked for.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn arguments(answer: &clap::Error) -> std::io::Result<()> {
-    let is_help = answer.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    if is_help || !answer.use_stderr() {
-        return answer.print();
-    }
-    stderr(&wrong_arguments(answer));
-    Ok(())
-}
-
-/// One sentence of what the reader of arguments says in paragraphs: what is wrong, what may be meant, and where to look.
-fn wrong_arguments(answer: &clap::Error) -> String {
-    use clap::error::{ContextKind, ContextValue, ErrorKind};
-    let flat = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
-    let words = |kind: ContextKind| match answer.get(kind) {
-        Some(ContextValue::String(word)) => vec![word.clone()],
-        Some(ContextValue::Strings(words)) => words.clone(),
-        _ => Vec::new(),
-    };
-    let said = answer.render().to_string();
-    let mut paragraphs = said.split("\n\n").map(flat);
-    let first = paragraphs.next().unwrap_or_default();
-    // The list of all commands is in the help.
-    let first = first.split(" [subcommands: ").next().unwrap_or_default();
-    let (about, typed) = (words(ContextKind::InvalidArg), words(ContextKind::InvalidValue).concat());
-    let what = match answer.kind() {
-        ErrorKind::MissingRequiredArgument => {
-            let is = if about.len() == 1 { "is" } else { "are" };
-            format!("{} {is} missing", about.join(" and "))
-        }
-        ErrorKind::InvalidValue if typed.is_empty() => format!("{} needs a value", about.concat()),
-        ErrorKind::InvalidValue => {
-            let flag = about.concat();
-            let flag = flag.split(' ').next().unwrap_or_default().to_owned();
-            format!("{flag} cannot be `{typed}`; it takes {}", words(ContextKind::ValidValue).join(" or "))
-        }
-        _ => first.strip_prefix("error: ").unwrap_or(first).to_owned(),
-    };
-    let mut sentence = format!("ingather: {what}");
-    for paragraph in paragraphs {
-        match (paragraph.strip_prefix("tip: "), paragraph.strip_prefix("Usage: ")) {
-            // That everything behind `--` is a value helps nobody who meant a flag.
-            (Some(tip), _) if !tip.contains("'-- ") => sentence.push_str(&format!("; {tip}")),
-            (_, Some(usage)) => {
-                let command =
-                    usage.split(' ').take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
-                sentence.push_str(&format!("; see `{} --help`", command.collect::<Vec<&str>>().join(" ")));
-            }
-            _ => {}
-        }
-    }
-    sentence
+pub(crate) fn help(answer: &clap::Error) -> std::io::Result<()> {
+    answer.print()
 }
 
 /// Says in one sentence that this program has a fault, unless somebody waits for this panic and answers for it.

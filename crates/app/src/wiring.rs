@@ -83,6 +83,14 @@ fn prepare_readers(global: &Global, threads: usize) {
 /// Threads when nobody says how many.
 const THREADS_MAX: usize = 8;
 
+/// Threads for listing and reading.
+pub(crate) fn threads(global: &Global) -> usize {
+    global.threads.map_or_else(
+        || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
+        |threads| threads as usize,
+    )
+}
+
 /// This program as its operations see it.
 pub(crate) struct Program<'a> {
     pub(crate) global: &'a Global,
@@ -149,10 +157,7 @@ impl Host for Program<'_> {
     }
 
     fn threads(&self) -> usize {
-        self.global.threads.map_or_else(
-            || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-            |threads| threads as usize,
-        )
+        threads(self.global)
     }
 
     fn read_files(&self) {
@@ -165,6 +170,10 @@ impl Host for Program<'_> {
 
     fn check_readers(&self) -> Look {
         readers::check()
+    }
+
+    fn unfinished(&self, path: &Path) {
+        interrupt::unfinished(path);
     }
 
     fn bytes_out(&self) -> Box<dyn Write + '_> {

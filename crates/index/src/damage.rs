@@ -1,6 +1,7 @@
 //! What goes wrong in the library of the index, as people are told it: damage, a disk, a lock; never its own panic.
 
 use std::cell::Cell;
+use std::error::Error;
 use std::path::Path;
 
 use ingather_model::fault::Fault;
@@ -16,6 +17,9 @@ thread_local! {
 
 /// What the system answers when something that is no file is to be mapped (ENODEV).
 const NO_FILE: i32 = 19;
+
+/// What it answers when this process, or the machine, has as many files open as it may (EMFILE, ENFILE).
+const TOO_MANY_OPEN: [i32; 2] = [24, 23];
 
 /// Threads of the library, by how their names begin.
 const THREADS: [&str; 4] = ["thrd-tantivy", "merge_thread", "segment_updater", "docstore-compressor"];
@@ -100,14 +104,29 @@ pub(crate) fn fault(error: TantivyError, path: &Path) -> Fault {
     }
 }
 
+/// The number that the system gave an error, also where a library says more about it.
+fn os_code(error: &std::io::Error) -> Option<i32> {
+    let mut below: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(this) = below {
+        if let Some(code) = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error) {
+            return Some(code);
+        }
+        // An error that holds another one names what that one was caused by, and not that one itself.
+        let held = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        below = held.map(|held| held as &(dyn Error + 'static)).or_else(|| this.source());
+    }
+    None
+}
+
 /// An error that the system gave is the disk's; one that only the library gave says that a content is not what it was.
 fn of_disk(error: &std::io::Error, path: &Path) -> Fault {
-    let is_no_file =
-        error.kind() == std::io::ErrorKind::IsADirectory || error.raw_os_error() == Some(NO_FILE);
-    if error.raw_os_error().is_none() || is_no_file {
-        return damaged(path, &error.to_string());
-    }
+    let code = os_code(error);
+    let is_no_file = error.kind() == std::io::ErrorKind::IsADirectory || code == Some(NO_FILE);
+    let Some(code) = code.filter(|_| !is_no_file) else { return damaged(path, &error.to_string()) };
     let advice = match error.kind() {
+        _ if TOO_MANY_OPEN.contains(&code) => {
+            "raise the limit of open files, such as by `ulimit -n 4096`, then run the same command again"
+        }
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
             "make room on its disk, then run the same command again"
         }
@@ -129,6 +148,22 @@ fn of_disk(error: &std::io::Error, path: &Path) -> Fault {
 mod tests {
     use super::*;
 
+    /// An error of the system as libraries wrap it that make files.
+    #[derive(Debug)]
+    struct Wrapped(std::io::Error);
+
+    impl std::fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{} at path /d/.tmp", self.0)
+        }
+    }
+
+    impl Error for Wrapped {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
     #[test]
     fn a_panic_becomes_a_sentence_and_only_inside() {
         let caught = guarded::<()>(Path::new("/d/index"), || {
@@ -148,6 +183,12 @@ mod tests {
     fn the_disk_is_not_taken_for_damage() {
         let full = TantivyError::IoError(std::sync::Arc::new(std::io::Error::from_raw_os_error(28)));
         assert!(fault(full, Path::new("x")).reason().message.contains("make room"));
+        for (number, words) in [(28, "make room"), (24, "ulimit -n 4096"), (23, "ulimit -n 4096")] {
+            let system = std::io::Error::from_raw_os_error(number);
+            let wrapped = std::io::Error::new(system.kind(), Wrapped(system));
+            let reason = fault(TantivyError::IoError(std::sync::Arc::new(wrapped)), Path::new("x")).reason();
+            assert!(reason.code != DAMAGED && reason.message.contains(words), "{reason:?}");
+        }
         let torn = TantivyError::IoError(std::sync::Arc::new(std::io::Error::other("offset to copy")));
         assert_eq!(fault(torn, Path::new("x")).reason().code, DAMAGED);
     }

@@ -178,8 +178,8 @@ impl Entry {
         }
         if let Some(body) = body {
             document.add_text(fields.body, body);
-            if let Some(digest) = copies::digest(body) {
-                document.add_i64(fields.text, digest);
+            if let (Some(text), Some(digest)) = (fields.text, copies::digest(body)) {
+                document.add_i64(text, digest);
             }
         }
         let stored = serde_json::to_vec(kept).expect("strings and a map of strings are always JSON");
@@ -187,10 +187,12 @@ impl Entry {
         if !kept.path.is_empty() {
             document.add_text(fields.name, kept.name());
             document.add_text(fields.path, kept.path_below_root());
-            document.add_text(fields.path_order, tokenizers::for_order(&kept.path));
+            if let Some(order) = fields.path_order {
+                document.add_text(order, tokenizers::for_order(&kept.path));
+            }
         }
-        if !kept.shown_title().is_empty() {
-            document.add_text(fields.title_order, tokenizers::for_order(kept.shown_title()));
+        if let (Some(order), false) = (fields.title_order, kept.shown_title().is_empty()) {
+            document.add_text(order, tokenizers::for_order(kept.shown_title()));
         }
         if let Some(ext) = kept.ext() {
             document.add_text(fields.ext, ext);

@@ -10,6 +10,8 @@ use crate::tokenizers::{BY_TONGUE, PLAIN};
 /// Version of schema, terms and stored texts. What [`crate::rebuild`] reads must stay readable in all later ones:
 /// stored `body` and `kept`, and the numbers.
 pub(crate) const FORMAT: u32 = 3;
+/// Indexes since this format answer searches until they are rebuilt: they have all fields but those that are optional.
+pub(crate) const FORMAT_SEARCHED_MIN: u32 = 2;
 
 /// Handles of the fields.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +28,10 @@ pub(crate) struct Fields {
     pub(crate) name: Field,
     /// Words of the path below the root of the job.
     pub(crate) path: Field,
-    /// What entries are ordered by when by title; a column only.
-    pub(crate) title_order: Field,
-    /// What they are ordered by when by path; a column only.
-    pub(crate) path_order: Field,
+    /// What entries are ordered by when by title; a column only, since format 3.
+    pub(crate) title_order: Option<Field>,
+    /// What they are ordered by when by path; a column only, since format 3.
+    pub(crate) path_order: Option<Field>,
     /// Words of the author.
     pub(crate) author: Field,
     /// Media type, whole; also a column, for facets.
@@ -52,8 +54,8 @@ pub(crate) struct Fields {
     pub(crate) seq: Field,
     /// Job that sent it.
     pub(crate) job: Field,
-    /// Digest of the text, to find others that have the same.
-    pub(crate) text: Field,
+    /// Digest of the text, to find others that have the same; since format 3.
+    pub(crate) text: Option<Field>,
     /// Size, bytes.
     pub(crate) size: Field,
     /// Last change, milliseconds since 1970.
@@ -72,6 +74,36 @@ pub(crate) struct KeptFields {
 }
 
 impl Fields {
+    /// Those of an index since [`FORMAT_SEARCHED_MIN`].
+    pub(crate) fn of(schema: &Schema) -> tantivy::Result<Fields> {
+        let field = |name| schema.get_field(name);
+        Ok(Fields {
+            id: field("id")?,
+            title: field("title")?,
+            body: field("body")?,
+            kept: field("kept")?,
+            name: field("name")?,
+            path: field("path")?,
+            title_order: field("title_order").ok(),
+            path_order: field("path_order").ok(),
+            author: field("author")?,
+            media_type: field("type")?,
+            ext: field("ext")?,
+            lang: field("lang")?,
+            meta: field("meta")?,
+            address: field("address")?,
+            acl_id: field("class")?,
+            container: field("place")?,
+            version: field("version")?,
+            seq: field("seq")?,
+            job: field("job")?,
+            text: field("text").ok(),
+            size: field("size")?,
+            modified: field("modified")?,
+            created: field("created")?,
+        })
+    }
+
     /// Those that hold what is kept.
     pub(crate) fn kept_fields(&self) -> KeptFields {
         KeptFields { body: self.body, kept: self.kept }
@@ -113,8 +145,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
         kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
         name: builder.add_text_field("name", text(PLAIN)),
         path: builder.add_text_field("path", text(PLAIN)),
-        title_order: builder.add_text_field("title_order", order()),
-        path_order: builder.add_text_field("path_order", order()),
+        title_order: Some(builder.add_text_field("title_order", order())),
+        path_order: Some(builder.add_text_field("path_order", order())),
         author: builder.add_text_field("author", text(PLAIN)),
         media_type: builder.add_text_field("type", whole().set_fast("raw")),
         ext: builder.add_text_field("ext", whole()),
@@ -126,7 +158,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         version: builder.add_i64_field("version", column.clone()),
         seq: builder.add_i64_field("seq", column.clone()),
         job: builder.add_i64_field("job", column.clone()),
-        text: builder.add_i64_field("text", column.clone().set_indexed()),
+        text: Some(builder.add_i64_field("text", column.clone().set_indexed())),
         size: builder.add_u64_field("size", column.clone()),
         modified: builder.add_i64_field("modified", column.clone()),
         created: builder.add_i64_field("created", column),

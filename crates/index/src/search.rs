@@ -30,10 +30,13 @@ use crate::query::plan::{Plan, Reading};
 use crate::query::resolve::Resolver;
 use crate::query::unanswered::Unanswered;
 use crate::query::visible::Visible;
-use crate::schema::{FORMAT, Fields, schema};
+use crate::schema::{FORMAT, FORMAT_SEARCHED_MIN, Fields};
 use crate::search::rank::{Page, Ranked, Ranking, Rarity};
 use crate::search::spelling::Speller;
 
+/// What an index of an older format cannot do, until it is rebuilt.
+const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, hits cannot be \
+                          ordered by title or path, and entries with the same text are each shown";
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 
@@ -82,7 +85,7 @@ impl Searcher {
         if payload.store != store {
             return Err(home.foreign());
         }
-        if payload.format < FORMAT {
+        if payload.format < FORMAT_SEARCHED_MIN {
             let message = format!(
                 "the search index {} is of an older format; the next `ingather sync` or `ingather serve` rebuilds it",
                 home.path.display()
@@ -92,7 +95,7 @@ impl Searcher {
         let fault = |error| damage::fault(error, &home.path);
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
-        let fields = schema().1;
+        let fields = Fields::of(&index.schema()).map_err(fault)?;
         Ok(Searcher { home: home.clone(), index, reader, fields, payload, visible: Mutex::default() })
     }
 
@@ -155,6 +158,9 @@ impl Searcher {
             return Err(Fault::refused("query", message));
         }
         let query::Parsed { node, mut notes } = query::parse(request.query, request.zone)?;
+        if self.payload.format < FORMAT {
+            notes.push(OLD_FORMAT.to_owned());
+        }
         let searcher = self.reader.searcher();
         let visible = self.visible(&searcher, request)?;
         let page = Page {
@@ -183,8 +189,8 @@ impl Searcher {
         let mut hits = Vec::with_capacity(ranked.hits.len());
         for ranked in ranked.hits {
             let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
-            if let Some(text) = ranked.text {
-                let same = copies::count(&searcher, self.fields.text, &visible, text).map_err(fault)?;
+            if let (Some(field), Some(text)) = (self.fields.text, ranked.text) {
+                let same = copies::count(&searcher, field, &visible, text).map_err(fault)?;
                 hit.copies = same.saturating_sub(1);
             }
             if let Some(first) = ranked.copy_of {

@@ -20,8 +20,19 @@ pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
 pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
 pub const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// Files that a connection to SQLite may have open at once: the database, its log, their shared memory, a folder that is
+/// synced, and files of its own that it needs for a moment.
+pub const SQLITE_HANDLES_MAX: usize = 6;
 /// Longest wait of a statement for another connection of the same file, milliseconds.
 pub const SQLITE_BUSY_MS: u64 = 5_000;
+/// Wait between two tries of such a statement, milliseconds.
+pub const SQLITE_TURN_MS: u64 = 5;
+/// A statement goes on for so long once the process was asked to end, milliseconds: most are over then, and a person waits.
+pub const STOPPED_STATEMENT_MS_MAX: u64 = 300;
+/// Time between two looks whether the process was asked to end, while a database server works, milliseconds.
+pub const STORE_LOOK_MS: u64 = 100;
+/// Pages of SQLite that a copy takes at once, 4 MiB.
+pub const SQLITE_COPY_PAGES: i32 = 1_024;
 /// Longest wait for more before a small batch is sent, while more is being made, milliseconds.
 pub const SENDER_LINGER_MS: u64 = 20;
 /// Longest wait of a sender that has nothing to send before it looks what an output is to be told, milliseconds.
@@ -83,6 +94,9 @@ pub const FILE_BYTES_MAX: u64 = 1 << 30;
 pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Text of a document and of all entries that are made of what is in it, bytes; what is beyond is cut off and said.
 pub const PARTS_TEXT_BYTES_MAX: usize = 32 << 20;
+/// Bytes of a document that are compared in place of a look at it, when its change time moved: whoever is shut out of another document
+/// of the same claim waits for at most 64 times as many.
+pub const PEEK_BYTES_MAX: u64 = 64 << 10;
 /// What is kept of one document for outputs that are filled anew, bytes, packed; of larger ones nothing is, and they are read.
 pub const EXTRACT_BYTES_MAX: usize = 16 << 20;
 /// Documents of which what was kept is forgotten per transaction.

@@ -70,6 +70,9 @@ pub trait Host {
     /// Whether the processes that read files can be started, and what holds them.
     fn check_readers(&self) -> Look;
 
+    /// Is told of a file or folder that is to go when the program is ended before it is whole.
+    fn unfinished(&self, path: &Path);
+
     /// Takes bytes that are asked for without a file to put them in.
     fn bytes_out(&self) -> Box<dyn Write + '_>;
 
@@ -250,6 +253,7 @@ pub(crate) mod tests {
         fn own_files(&self) -> Vec<(String, String)> {
             Vec::new()
         }
+        fn unfinished(&self, _: &Path) {}
         fn bytes_out(&self) -> Box<dyn Write + '_> {
             Box::new(std::io::sink())
         }

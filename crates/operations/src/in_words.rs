@@ -58,6 +58,9 @@ pub fn error(error: &std::io::Error) -> String {
 
 /// What to do about an error of the system, for the end of a sentence that names file and error.
 pub fn advice(error: &std::io::Error) -> &'static str {
+    if ingather_store::lacks_handles(error) {
+        return "raise the limit of open files, such as by `ulimit -n 4096`, then run the same command again";
+    }
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another place",
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {

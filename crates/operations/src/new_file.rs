@@ -8,13 +8,19 @@ use std::path::{Path, PathBuf};
 use crate::problem::{Problem, Result};
 
 /// Makes a file with what `write` writes, for its owner alone, and only if all of it is written. On disk when this returns.
+/// `unfinished` is told which file is to go when the program is ended before that.
 ///
 /// # Errors
 /// What hindered it; nothing is left then.
-pub fn whole<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+pub fn whole<T>(
+    file: &Path,
+    unfinished: &dyn Fn(&Path),
+    write: impl FnOnce(&mut dyn Write) -> Result<T>,
+) -> Result<T> {
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
+    unfinished(&part);
     let named = write_whole(file, &part, write).and_then(|written| {
         // Never over a file that came into being meanwhile.
         let flags = rustix::fs::RenameFlags::NOREPLACE;

@@ -62,7 +62,7 @@ problems! {
     Deleting = "deleting", 409, USAGE, "The job is being deleted.", "Let `ingather job delete` come to its end.";
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
-    Stopped = "stopped", 409, USAGE, "A person stopped it.", "Ask again; it goes on.";
+    Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
     NothingYet = "nothing_yet", 404, UNABLE, "There is no inventory yet.", "Begin with `ingather sync FOLDER`.";
     Held = "held", 423, UNABLE, "Somebody else writes.", "Wait for it.";
     Unable = "unable", 500, UNABLE, "It cannot be done as things are.", "Do what the sentence says, then ask again.";
@@ -93,6 +93,7 @@ pub const ALWAYS: &[Code] = &[
     Code::StoreDamaged,
     Code::StoreVersion,
     Code::TakenOver,
+    Code::Stopped,
 ];
 
 impl Code {
@@ -122,6 +123,11 @@ impl Problem {
     /// Wrong use: the sentence says what to do instead.
     pub fn usage(message: impl Into<String>) -> Problem {
         Problem::new(Code::WrongUse, message)
+    }
+
+    /// A person or a signal ended it amid something.
+    pub fn stopped() -> Problem {
+        StoreError::Stopped.into()
     }
 
     /// It cannot be done as things are.
@@ -156,11 +162,13 @@ impl From<StoreError> for Problem {
         let code = match &error {
             StoreError::Database { .. } | StoreError::ReadOnly(_) | StoreError::Refused(_) => Code::Store,
             StoreError::Full(_) => Code::StoreFull,
+            StoreError::Handles(_) => Code::Resources,
             StoreError::Damaged(_) | StoreError::Checksum(_) => Code::StoreDamaged,
             StoreError::Away(_) => Code::StoreAway,
             StoreError::Newer { .. } | StoreError::Older => Code::StoreVersion,
             StoreError::Held(_) => Code::Held,
             StoreError::Fenced => Code::TakenOver,
+            StoreError::Stopped => Code::Stopped,
         };
         Problem::new(code, error.to_string())
     }

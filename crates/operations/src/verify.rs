@@ -32,7 +32,7 @@ pub static VERIFY: Streaming<VerifyOutputs, VerifyItem, VerifyEnd> = Streaming {
         rest: Rest::At(Verb::Post, "/outputs/verify"),
         words: Words::Are("verify"),
         tool: false,
-        problems: &[Code::NoSuchOutput, Code::NoSuchConnector, Code::Output, Code::Connector, Code::Stopped],
+        problems: &[Code::NoSuchOutput, Code::NoSuchConnector, Code::Output, Code::Connector],
     },
     run: verify,
 };

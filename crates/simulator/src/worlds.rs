@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+mod kept;
 mod rare;
 
 use crate::dice::Dice;
@@ -63,6 +64,10 @@ struct World {
     all_fit: bool,
     /// Some outputs judge access by what they are told.
     some_told: bool,
+    /// Jobs keep what was read, and folders are replaced while they are listed.
+    keeps: bool,
+    /// Texts so far that nothing else ever had.
+    texts: usize,
     jobs: Vec<&'static str>,
     /// Names of files that this world knows: in small worlds more happens to each.
     names: &'static [&'static str],
@@ -81,6 +86,8 @@ pub fn of_seed(seed: u64) -> String {
         outputs: Vec::new(),
         all_fit,
         some_told,
+        keeps: seed % 4 == 1,
+        texts: 0,
         jobs: Vec::new(),
         names: FILES,
     };
@@ -143,7 +150,8 @@ impl World {
         let compare = if self.dice.once_in(6) { " compare=content" } else { "" };
         // A job that is there keeps its root: another root is another job.
         let root = self.root_of(name).unwrap_or_else(|| root.to_owned());
-        self.tell(&format!("job {name} root={root} to={}{stage}{guard}{compare}", to.join(",")));
+        let keep = if self.keeps && !self.dice.once_in(4) { " keep=extracted" } else { "" };
+        self.tell(&format!("job {name} root={root} to={}{stage}{guard}{compare}{keep}", to.join(",")));
     }
 
     fn root_of(&self, name: &str) -> Option<String> {
@@ -153,6 +161,12 @@ impl World {
     }
 
     fn step(&mut self) {
+        if self.keeps && self.dice.once_in(4) {
+            return self.kept_or_between_looks();
+        }
+        if self.some_told && self.dice.once_in(12) {
+            return self.missed();
+        }
         match self.dice.below(50) {
             0..10 => self.source(),
             10..13 => self.source_fault(),
@@ -175,6 +189,12 @@ impl World {
 
     fn put(&mut self) {
         let (name, content) = (self.dice.one(self.names), self.dice.one(CONTENTS));
+        let access =
+            if self.dice.once_in(4) { format!(" access:{}", self.dice.one(PEOPLE)) } else { String::new() };
+        self.put_as(name, &format!("{content}{access}"));
+    }
+
+    fn put_as(&mut self, name: &str, words: &str) {
         let mut line = String::new();
         // What is a file is no folder, and the other way round.
         let folder = format!("{name}/");
@@ -189,9 +209,7 @@ impl World {
             line.push_str(&format!("{file} gone, "));
         }
         self.files.insert(name.to_owned());
-        let access =
-            if self.dice.once_in(4) { format!(" access:{}", self.dice.one(PEOPLE)) } else { String::new() };
-        self.tell(&format!("source {line}{name} {content}{access}"));
+        self.tell(&format!("source {line}{name} {words}"));
     }
 
     fn some_file(&mut self) -> Option<String> {

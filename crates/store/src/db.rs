@@ -1,6 +1,7 @@
 //! The only file that knows there are two databases: opening, transactions, statements, rows.
 
 pub(crate) mod postgres;
+pub(crate) mod stopping;
 
 use std::hash::Hash;
 use std::path::PathBuf;

@@ -26,11 +26,20 @@ pub enum StoreError {
         "the store is damaged ({0}); restore a backup, or move the data directory away and run `ingather sync` again"
     )]
     Damaged(String),
+    /// This process, or the machine, can open no more files.
+    #[error(
+        "no more files can be opened ({0}), and nothing is wrong with the store: raise the limit, such as by `ulimit -n 4096`, \
+         then run the same command again"
+    )]
+    Handles(String),
     /// The database server was stopped, or the way to it is broken.
     #[error(
         "the database server went away ({0}); what was confirmed stands: start it, and run the same command again"
     )]
     Away(String),
+    /// The process was asked to end, and the statement was broken off.
+    #[error("stopped; what was confirmed stands, and the same command goes on")]
+    Stopped,
     /// The database is from a newer program.
     #[error(
         "the store was written by a newer version of ingather (schema {found}, this program knows {known}); use that version"
@@ -60,6 +69,15 @@ pub enum StoreError {
     /// What the caller asked for does not fit what is stored.
     #[error("{0}")]
     Refused(String),
+}
+
+/// Errors of Linux for a process, and for a machine, that has as many files open as it may; the standard library has no
+/// names for them.
+const TOO_MANY_OPEN: [i32; 2] = [24, 23];
+
+/// Whether no more files can be opened.
+pub fn lacks_handles(error: &std::io::Error) -> bool {
+    error.raw_os_error().is_some_and(|code| TOO_MANY_OPEN.contains(&code))
 }
 
 /// Short form.

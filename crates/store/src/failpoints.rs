@@ -66,6 +66,10 @@ pub enum Failpoint {
     CutNotNoticed,
     PutBackUnwitnessed,
     OlderTakenForCut,
+    HiddenRowKeepsAccess,
+    KeptBesideAnIntent,
+    WiderAheadOfTheSecondLook,
+    AnyVersionSpokenOf,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
@@ -129,6 +133,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::CutNotNoticed, "what an output that was cut has lost is not told again"),
     (Failpoint::PutBackUnwitnessed, "a store that was put back is not noticed where its output was rotated"),
     (Failpoint::OlderTakenForCut, "an output of an earlier day counts as one that was cut"),
+    (Failpoint::HiddenRowKeepsAccess, "the row of a document that is hidden gets the access of a look at what was not read"),
+    (Failpoint::KeptBesideAnIntent, "kept text stays beside the intent to send another reading, and the row has the access of that one"),
+    (Failpoint::WiderAheadOfTheSecondLook, "access that goes ahead of the second look at folders lets people in"),
+    (Failpoint::AnyVersionSpokenOf, "access that is told alone speaks of whatever is held, also of a version of before"),
     (Failpoint::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 

@@ -24,5 +24,6 @@ pub mod runs;
 mod sqlite;
 
 pub use containers::definitions;
+pub use db::stopping::end_statements_when;
 pub use db::{Durability, Reader, Sql, Store, Target};
-pub use error::StoreError;
+pub use error::{StoreError, lacks_handles};

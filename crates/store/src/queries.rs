@@ -195,7 +195,7 @@ queries! {
     shared DOCUMENT_REMOVE = "document/remove";
     shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
     shared DOCUMENT_LIST = "document/list";
-    shared QUEUE_ENQUEUE = "queue/enqueue";
+    split QUEUE_ENQUEUE = "queue/enqueue";
     shared QUEUE_ENQUEUE_UNCONFIRMED = "queue/enqueue_unconfirmed";
     split QUEUE_COMPLETE = "queue/complete";
     split QUEUE_RESCHEDULE = "queue/reschedule";

@@ -9,8 +9,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
-use crate::db::{Column, Durability, Row, Sql, Value};
-use crate::error::{Result, StoreError};
+use crate::db::{Column, Durability, Row, Sql, Value, stopping};
+use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
 
 pub(crate) struct Sqlite {
@@ -21,8 +21,19 @@ pub(crate) struct Sqlite {
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
     let message = error.to_string();
+    let code = error.sqlite_error_code();
+    let waited = code == Some(ErrorCode::DatabaseBusy) && stopping::asked();
+    if waited || code == Some(ErrorCode::OperationInterrupted) {
+        return StoreError::Stopped;
+    }
+    // The library says only that a file cannot be opened, or that input or output failed.
+    if takes_no_files(error)
+        && let Err(lack) = spare_handles()
+    {
+        return StoreError::Handles(lack.to_string());
+    }
     let extended = error.sqlite_error().map(|error| error.extended_code);
-    match error.sqlite_error_code() {
+    match code {
         // The memory that readers and writers share is a file, which could not be made large enough.
         _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(message),
         Some(ErrorCode::DiskFull) => StoreError::Full(message),
@@ -54,6 +65,7 @@ impl Sqlite {
         connection.execute_batch(begin).map_err(|e| failed("begin", &e))?;
         let rollback = Rollback(&connection);
         let done = work(&mut Sql::Sqlite(Session { connection: &connection }))?;
+        stopping::begins();
         connection.execute_batch("COMMIT").map_err(|e| failed("commit", &e))?;
         std::mem::forget(rollback);
         Ok(done)
@@ -93,13 +105,17 @@ impl Sqlite {
         };
         let mut target = Connection::open(into).map_err(|e| failed("copy", &e))?;
         let backup = Backup::new(&source, &mut target).map_err(|e| failed("copy", &e))?;
-        // All pages in one step: they are read inside the transaction above.
-        match backup.step(-1).map_err(|e| failed("copy", &e))? {
-            StepResult::Done => {}
-            _ => {
-                return Err(StoreError::Refused(
-                    "the store is busy and cannot be copied; try again".to_owned(),
-                ));
+        // Step by step, and yet as of one moment: all pages are read inside the transaction above.
+        loop {
+            match backup.step(limits::SQLITE_COPY_PAGES).map_err(|e| failed("copy", &e))? {
+                StepResult::Done => break,
+                StepResult::More if stopping::asked() => return Err(StoreError::Stopped),
+                StepResult::More => {}
+                _ => {
+                    return Err(StoreError::Refused(
+                        "the store is busy and cannot be copied; try again".to_owned(),
+                    ));
+                }
             }
         }
         drop(backup);
@@ -140,10 +156,10 @@ fn refuse_odd(path: &Path) -> Result<()> {
 }
 
 fn open_writer(path: &Path) -> Result<Connection> {
-    let connection = Connection::open(path).map_err(|e| failed("open", &e))?;
+    let mut connection = Connection::open(path).map_err(|e| failed("open", &e))?;
     // 16,000 pages: 64 MB of log before a checkpoint (design store 1.3).
     prepare(
-        &connection,
+        &mut connection,
         "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 16000;",
     )?;
     Ok(connection)
@@ -157,14 +173,15 @@ fn open_reader(path: &Path) -> Result<Connection> {
         Ok(connection)
     });
     let connection = match opened {
-        Err(error) if takes_no_files(&error) && has_no_log(path) => {
+        // Where handles are short, somebody else may write.
+        Err(error) if takes_no_files(&error) && has_no_log(path) && spare_handles().is_ok() => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
         opened => opened,
     };
-    let connection = connection.map_err(|e| failed("open", &e))?;
-    prepare(&connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
+    let mut connection = connection.map_err(|e| failed("open", &e))?;
+    prepare(&mut connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
     Ok(connection)
 }
 
@@ -172,6 +189,16 @@ fn open_reader(path: &Path) -> Result<Connection> {
 fn takes_no_files(error: &rusqlite::Error) -> bool {
     let codes = [ErrorCode::SystemIoFailure, ErrorCode::CannotOpen, ErrorCode::DiskFull, ErrorCode::ReadOnly];
     error.sqlite_error_code().is_some_and(|code| codes.contains(&code))
+}
+
+/// Whether as many more files can be opened as a connection opens; why not.
+fn spare_handles() -> std::io::Result<()> {
+    let opened: std::io::Result<Vec<_>> =
+        (0..limits::SQLITE_HANDLES_MAX).map(|_| std::fs::File::open("/dev/null")).collect();
+    match opened {
+        Err(error) if lacks_handles(&error) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Whether no change is in the log that is not in the store yet: then nobody is writing where no file can be made, and the
@@ -194,10 +221,10 @@ fn unchanging(path: &Path) -> PathBuf {
     PathBuf::from(uri + "?immutable=1")
 }
 
-fn prepare(connection: &Connection, pragmas: &str) -> Result<()> {
-    connection
-        .busy_timeout(std::time::Duration::from_millis(limits::SQLITE_BUSY_MS))
-        .map_err(|e| failed("open", &e))?;
+fn prepare(connection: &mut Connection, pragmas: &str) -> Result<()> {
+    connection.busy_handler(Some(stopping::waits)).map_err(|e| failed("open", &e))?;
+    let looks = connection.progress_handler(stopping::STEPS, Some(stopping::breaks_off));
+    looks.map_err(|e| failed("open", &e))?;
     // Plans must not depend on what is asked for: where they do, SQLite prepares a statement anew each time.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|e| failed("open", &e))?;
     connection.execute_batch(pragmas).map_err(|e| failed("open", &e))?;
@@ -256,6 +283,7 @@ fn cell<'a>(column: &Column<'a>, row: usize) -> ValueRef<'a> {
 
 impl Session<'_> {
     pub(crate) fn execute(&mut self, statement: &'static Statement, values: &[Value<'_>]) -> Result<u64> {
+        stopping::begins();
         let run = || -> rusqlite::Result<usize> {
             let mut prepared = self.connection.prepare_cached(statement.sqlite())?;
             prepared.execute(rusqlite::params_from_iter(values.iter().map(bind)))
@@ -275,6 +303,7 @@ impl Session<'_> {
                 for (index, column) in columns.iter().enumerate() {
                     prepared.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(cell(column, row)))?;
                 }
+                stopping::begins();
                 changed += prepared.raw_execute()? as u64;
             }
             Ok(changed)
@@ -288,6 +317,7 @@ impl Session<'_> {
         values: &[Value<'_>],
         keep: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
+        stopping::begins();
         let failed = |e: rusqlite::Error| failed(statement.name, &e);
         let mut prepared = self.connection.prepare_cached(statement.sqlite()).map_err(failed)?;
         let mut rows = prepared.query(rusqlite::params_from_iter(values.iter().map(bind))).map_err(failed)?;
@@ -298,6 +328,7 @@ impl Session<'_> {
     }
 
     pub(crate) fn script(&mut self, text: &str) -> Result<()> {
+        stopping::begins();
         self.connection.execute_batch(text).map_err(|e| failed("script", &e))
     }
 }

@@ -1,6 +1,7 @@
 //! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
 
 mod stands;
+mod troubles;
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
@@ -16,6 +17,8 @@ use ingather_model::ids::{AclId, ContainerId, Digest};
 use crate::clock::HandClock;
 use crate::crash::Crash;
 use crate::rules::Rules;
+
+pub use self::troubles::{Effect, Trouble};
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,30 +50,6 @@ pub struct Calls {
     pub delete: u64,
 }
 
-/// What goes wrong with changes whose id contains `name`.
-#[derive(Clone, Debug)]
-pub struct Trouble {
-    /// Part of the id; empty for every one.
-    pub name: String,
-    /// The answer.
-    pub fault: Fault,
-    /// How often.
-    pub times: u32,
-    /// What happens to the change all the same.
-    pub effect: Effect,
-}
-
-/// What a change that was not acknowledged does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing.
-    None,
-    /// It takes effect.
-    AtOnce,
-    /// It takes effect before the next batch, unless a newer one came for its address.
-    Late,
-}
-
 /// What an output holds from a commit on, and what it says about it.
 #[derive(Clone, Debug, Default)]
 struct Commit {
@@ -98,6 +77,8 @@ pub struct Shelf {
     earlier: Commit,
     backup: Option<(Commit, Rules)>,
     late: Vec<Change>,
+    /// What was taken of entries of which whoever follows the output has missed something, from that on.
+    pub(crate) missed: BTreeMap<String, Vec<Change>>,
     /// It or the delivery log were not put back since it was opened last: whoever opens it finds out.
     pub fits: bool,
     /// How often it lost everything: it was emptied because it did not fit the delivery log, or forgot.
@@ -140,6 +121,7 @@ impl Default for Shelf {
             earlier: Commit { identity: 1, ..Commit::default() },
             backup: None,
             late: Vec::new(),
+            missed: BTreeMap::new(),
             fits: true,
             emptied: 0,
             troubles: Vec::new(),
@@ -187,6 +169,7 @@ impl Shelf {
             self.late.clear();
         }
         self.take_late();
+        self.take_missed();
         self.troubles.clear();
         (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
         self.forgets_after = None;
@@ -216,6 +199,7 @@ impl Shelf {
         self.newest = self.committed.newest.clone();
         self.seq = self.committed.seq;
         self.late.clear();
+        self.missed.clear();
     }
 
     /// It was put back, or another one was put in its place: whoever opens it next finds out.
@@ -239,6 +223,7 @@ impl Shelf {
 
     /// Keeps a copy of what it holds now.
     pub fn back_up(&mut self) {
+        self.take_missed();
         let now = Commit { entries: self.entries.clone(), seq: self.seq, ..self.committed.clone() };
         let copied = if self.commits { self.committed.clone() } else { now };
         self.backup = (self.commits || self.told_of_access).then(|| (copied, self.rules.clone()));
@@ -266,9 +251,18 @@ impl Shelf {
         }
     }
 
+    /// Whoever follows it takes all that was missed, in its order.
+    fn take_missed(&mut self) {
+        for change in mem::take(&mut self.missed).into_values().flatten() {
+            // Nobody waits for this answer any more.
+            let _ = self.take(&change);
+        }
+    }
+
     /// A change takes effect.
     fn take(&mut self, change: &Change) -> Result<(), Fault> {
         self.seq = self.seq.max(change.seq);
+        let missed = self.missed.get_mut(&change.id).map(|missed| missed.push(change.clone())).is_some();
         match &change.op {
             Op::Put { record, version, acl_id, container } => {
                 self.calls.put += 1;
@@ -287,7 +281,9 @@ impl Shelf {
             Op::Access { version, acl_id, container } => {
                 self.calls.access += 1;
                 self.told.push(format!("access {}", change.id));
-                let entry = self.entries.get_mut(&change.id).ok_or(Fault::Gone)?;
+                let Some(entry) = self.entries.get_mut(&change.id) else {
+                    return if missed { Ok(()) } else { Err(Fault::Gone) };
+                };
                 let fits = version.is_none_or(|version| version == entry.version);
                 (entry.acl_id, entry.container) = if fits { (*acl_id, *container) } else { (None, None) };
                 entry.job = change.job;
@@ -308,6 +304,7 @@ impl Shelf {
             Ok(false) => {}
             Ok(true) => {
                 self.entries.clear();
+                self.missed.clear();
                 self.emptied += 1;
             }
             Err(violation) => self.violations.push(violation),
@@ -371,6 +368,10 @@ impl MemoryOutput {
             Effect::None => {}
             Effect::AtOnce => shelf.take(change)?,
             Effect::Late => shelf.late.push(change.clone()),
+            Effect::Missed => {
+                shelf.missed.entry(change.id.clone()).or_default().push(change.clone());
+                return Ok(());
+            }
         }
         Err(fault)
     }

@@ -1,4 +1,5 @@
-//! The pages of a scripted listing, made at once from what the source holds when it begins.
+//! The pages of a scripted listing, made when it begins; the source may change between the looks at two folders, and between
+//! the look at a folder and those at what is in it, so that no listing is an instant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,14 +159,18 @@ fn container(source: &mut Source, world: &str, root: &str, name: &str) -> Contai
 fn report(source: &mut Source, world: &str, full: &str, folder: Option<String>) -> ContainerReport {
     let found = source.folder(full);
     let path = |name: &str| format!("/{world}/{name}");
-    ContainerReport {
+    let report = ContainerReport {
         name: path(full),
         parent: (!full.is_empty()).then(|| path(parent(full.trim_end_matches('/')))),
         identity: format!("{}:{}", found.device, found.inode),
         acl: found.acl.clone(),
         folder,
         stamp: folder_stamp(found),
-    }
+    };
+    // Whatever is looked at next is looked at later.
+    source.meet("folder");
+    source.meet(&format!("folder:{}", if full.is_empty() { "/" } else { full }));
+    report
 }
 
 /// All containers above a document, from the top.

@@ -82,9 +82,9 @@ pub struct Folder {
 /// A change of the source while it is read, see [`Source::meet`].
 #[derive(Clone, Debug)]
 pub struct Meanwhile {
-    /// `list`, `look`, `read` or `stamps`.
+    /// `list`, `folder`, `folder:s/`, `look`, `read` or `stamps`.
     pub point: String,
-    /// The how-manieth time that this container is met, counted from 1.
+    /// The how-manieth time that this place is met, counted from 1.
     pub nth: u64,
     /// What changes, one after the other.
     pub steps: Vec<Step>,
@@ -200,8 +200,8 @@ impl Source {
         })
     }
 
-    /// A container of a run is met: what was to happen there happens now.
-    fn meet(&mut self, point: &str) {
+    /// A place in a run is met: what was to happen there happens now.
+    pub(crate) fn meet(&mut self, point: &str) {
         if self.meanwhile.is_empty() {
             return;
         }

@@ -1,6 +1,6 @@
 //! A world of its own for one test: a store, an engine, a scripted source, outputs in memory; it can die and come back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -348,6 +348,13 @@ impl World {
         let Some(shelf) = self.shelves.get(output) else { return BTreeMap::new() };
         let shelf = memory_output::locked(shelf);
         shelf.entries.iter().map(|(id, entry)| (id.replace(&prefix, ""), entry.clone())).collect()
+    }
+
+    /// Names of entries of which whoever follows an output lacks something.
+    pub fn missed(&self, output: &str) -> BTreeSet<String> {
+        let prefix = format!("mem://{}/", self.name);
+        let Some(shelf) = self.shelves.get(output) else { return BTreeSet::new() };
+        memory_output::locked(shelf).missed.keys().map(|id| id.replace(&prefix, "")).collect()
     }
 
     /// Names of what a user may find in an output; `""` is nobody in particular.

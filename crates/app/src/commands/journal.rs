@@ -10,7 +10,7 @@ use ingather_operations::new_file::whole;
 
 use crate::arguments::Global;
 use crate::exit::{self, Failure, Result};
-use crate::show;
+use crate::{interrupt, show};
 
 pub(crate) fn snapshot(global: &Global, files: &[PathBuf], output: Option<&Path>) -> Result<u8> {
     if output.is_none() && show::is_terminal_out() {
@@ -22,16 +22,22 @@ pub(crate) fn snapshot(global: &Global, files: &[PathBuf], output: Option<&Path>
         return Err(Failure::usage(format!("{} exists; name a file that does not", file.display())));
     }
     let parts = files.iter().map(|file| open(file)).collect::<Result<Vec<JournalPart>>>()?;
-    let summary = match output {
-        Some(file) => whole(file, |out| Ok(journal_snapshot(&parts, out)?))?,
-        None => {
-            let mut out = std::io::BufWriter::new(show::bytes_out());
-            let summary = journal_snapshot(&parts, &mut out)?;
-            out.flush().map_err(|error| Failure::of_path(Path::new("standard output"), &error))?;
-            summary
-        }
-    };
+    let summary = written(&parts, output).map_err(|failure| match interrupt::stopped() {
+        Some(_) => Failure::stopped(),
+        None => failure,
+    })?;
     Ok(answer(global, summary))
+}
+
+fn written(parts: &[JournalPart], output: Option<&Path>) -> Result<JournalSummary> {
+    let cancel = interrupt::cancel();
+    if let Some(file) = output {
+        return whole(file, &interrupt::unfinished, |out| Ok(journal_snapshot(parts, out, &cancel)?));
+    }
+    let mut out = std::io::BufWriter::new(show::bytes_out());
+    let summary = journal_snapshot(parts, &mut out, &cancel)?;
+    out.flush().map_err(|error| Failure::of_path(Path::new("standard output"), &error))?;
+    Ok(summary)
 }
 
 fn open(path: &Path) -> Result<JournalPart> {

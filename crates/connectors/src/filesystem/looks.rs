@@ -116,8 +116,7 @@ impl Watches {
 
     /// The stamp of a folder that is watched.
     fn stamp(&self, facts: &Facts) -> Option<Stamp> {
-        let since = self.by_id.get(&facts.id())?;
-        Some(Stamp([facts.dev, facts.ino, *since, beside_mount(facts, WATCHED)]))
+        self.by_id.get(&facts.id()).map(|since| of_watch(facts, *since))
     }
 }
 
@@ -153,13 +152,14 @@ impl Looks {
         let watched = watches.by_id.contains_key(&facts.id())
             || (source.trust.tells_all(facts, handle) && watches.add(facts.id(), handle));
         if watched {
-            let stamp = watches.stamp(facts);
+            // The watch is older than the facts, and both are older than the access that is asked for next.
+            let since = watches.by_id.get(&facts.id()).copied();
             drop(watches);
             match Facts::of_handle(handle) {
                 Ok(now) if now.id() == facts.id() => *facts = now,
                 _ => return Stamp::NONE,
             }
-            return stamp.unwrap_or(Stamp::NONE);
+            return since.map_or(Stamp::NONE, |since| of_watch(facts, since));
         }
         if changed < began || now.is_some_and(|now| changed < now) { of_times(facts) } else { Stamp::NONE }
     }
@@ -167,9 +167,21 @@ impl Looks {
 
 /// Where there is no change time of its own, who may pass tells at least what is not as it was.
 fn of_times(facts: &Facts) -> Stamp {
+    let (device, inode) = with_rights(facts);
+    Stamp([device, inode, facts.ctime.0 as u64, beside_mount(facts, facts.ctime.1)])
+}
+
+/// The stamp of a folder that is watched, and did not change since that number was given. Who may pass by its mode is part of it: two
+/// looks that differ there are not equal, whatever the kernel has told until now.
+fn of_watch(facts: &Facts, since: u64) -> Stamp {
+    let (device, inode) = with_rights(facts);
+    Stamp([device, inode, since, beside_mount(facts, WATCHED)])
+}
+
+/// Device and inode, each mixed with what tells who may pass: mode, and owner.
+fn with_rights(facts: &Facts) -> (u64, u64) {
     let owner = (u64::from(facts.uid) << 32 | u64::from(facts.gid)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let device = facts.dev ^ u64::from(facts.mode) << 32;
-    Stamp([device, facts.ino ^ owner, facts.ctime.0 as u64, beside_mount(facts, facts.ctime.1)])
+    (facts.dev ^ u64::from(facts.mode) << 32, facts.ino ^ owner)
 }
 
 /// Another mount under the same name is another container: what is in it may have the device, the inodes and the times of what was.
@@ -322,6 +334,21 @@ mod tests {
         close(&second);
         watches.listen();
         assert_ne!(watches.stamp(&facts), after, "the watch is alive");
+    }
+
+    #[test]
+    fn a_watched_folder_with_another_mode_or_owner_is_not_as_it_was_whatever_was_told() {
+        let (_folder, handle) = folder();
+        let mut watches = Watches::default();
+        let before = facts(2);
+        assert!(watches.add(before.id(), &handle));
+        let others = [
+            Facts { mode: 0o040_700, ..facts(2) },
+            Facts { uid: 7, ..facts(2) },
+            Facts { gid: 7, ..facts(2) },
+        ];
+        assert!(others.iter().all(|other| watches.stamp(other) != watches.stamp(&before)));
+        assert_eq!(watches.stamp(&facts(2)), watches.stamp(&before));
     }
 
     #[test]

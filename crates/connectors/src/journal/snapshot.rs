@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 
+use ingather_contract::call::Cancel;
 use ingather_model::access::Acl;
 use ingather_model::balance::Balance;
 use ingather_model::fault::Fault;
@@ -15,7 +16,8 @@ use serde_json::Value;
 
 use super::lines::{FORMAT, Line, Reference};
 
-const NO_LINE: &str = "is no line of a journal";
+/// What to do with a file that never was one.
+const NAME_ONE: &str = "name a file that `ingather sync --to journal:FILE` wrote";
 /// What to do where files do not come to one journal.
 const ANEW: &str = "send everything to a new journal with `ingather sync SOURCE --name JOB --to index --to journal:NEW --update`";
 
@@ -217,7 +219,7 @@ impl State {
         self.deleted.insert(key);
     }
 
-    fn read(&mut self, number: usize, part: &Part) -> Result<(), Fault> {
+    fn read(&mut self, number: usize, part: &Part, cancel: &Cancel) -> Result<(), Fault> {
         let trouble = |error: std::io::Error| trouble(&part.name, &error);
         let length = part.file.metadata().map_err(trouble)?.len();
         // No further than it reaches now: somebody may be writing.
@@ -232,14 +234,26 @@ impl State {
             if read as u64 != most && text.last() != Some(&b'\n') {
                 return Ok(());
             }
+            if cancel.cancelled() {
+                return Err(stopped());
+            }
             let refused =
                 |why: &str| Err(Fault::refused("journal", format!("line {nth} of `{}` {why}", part.name)));
-            let Ok(told) = serde_json::from_slice::<Told<'_>>(&text) else { return refused(NO_LINE) };
+            let is_begun = self.begun.is_some();
+            let no_line = || {
+                // Where lines of a journal came before, somebody else wrote into it.
+                let what_now = match is_begun {
+                    false => NAME_ONE.to_owned(),
+                    true => format!("something else was written into it: {ANEW}"),
+                };
+                refused(&format!("is no line of a journal; {what_now}"))
+            };
+            let Ok(told) = serde_json::from_slice::<Told<'_>>(&text) else { return no_line() };
             if let Some(conflict) = self.conflict(&told) {
                 return refused(&format!("{conflict}; {ANEW}"));
             }
             if self.take(told, number, at).is_none() {
-                return refused(NO_LINE);
+                return no_line();
             }
             at += read as u64;
         }
@@ -250,20 +264,28 @@ fn trouble(name: &str, error: &std::io::Error) -> Fault {
     Fault::passing("journal", format!("journal `{name}`: {error}"))
 }
 
+fn stopped() -> Fault {
+    Fault::passing("stopped", "stopped; no snapshot was made")
+}
+
 /// Writes what journals that follow each other, the oldest first, come to, as one journal: whoever has taken it goes on with the
 /// last one behind the line `seq` of the summary. No line shows an entry to anybody who does not see it in the end, for who may see
 /// is told before what. Memory: some hundred bytes for each entry, never its text.
 ///
 /// # Errors
-/// A file cannot be read, is no journal, or is of format 1 alone; `out` cannot be written.
-pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
+/// A file cannot be read, is no journal, or is of format 1 alone; `out` cannot be written; it was stopped by `cancel`.
+pub fn snapshot(parts: &[Part], out: &mut dyn Write, cancel: &Cancel) -> Result<Summary, Fault> {
     let mut state = State::default();
     for (number, part) in parts.iter().enumerate() {
-        state.read(number, part)?;
+        state.read(number, part, cancel)?;
     }
     let State { begun, ended, seq, acls, containers, also, entries, missing, gap, .. } = state;
     let Some(begun) = begun else {
-        let sentence = "no `run` line is in it: the journal is empty, or of an earlier version; run `ingather sync` first";
+        let names: Vec<String> = parts.iter().map(|part| format!("`{}`", part.name)).collect();
+        let sentence = format!(
+            "no `run` line is in {}: it is empty, of an earlier version, or no journal; run `ingather sync` of its job first, or {NAME_ONE}",
+            names.join(" or ")
+        );
         return Err(Fault::refused("journal", sentence));
     };
     let mut entries: Vec<Entry> = entries.into_values().collect();
@@ -298,6 +320,9 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write) -> Result<Summary, Fault> {
     }
     let mut texts: Vec<BufReader<&File>> = parts.iter().map(|part| BufReader::new(&part.file)).collect();
     for Entry { part, at, access, .. } in entries {
+        if cancel.cancelled() {
+            return Err(stopped());
+        }
         let Put { id, address, job, uri, version, fields, acl, container } =
             put_at(&mut texts[part], at).map_err(|error| trouble(&parts[part].name, &error))?;
         let access = access.unwrap_or(Reference { acl, container });

@@ -24,10 +24,13 @@ use crate::transforms::text::{Container, FORM};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "passages",
     about: "Cuts texts at paragraphs and sentences into passages that are entries of their own, for vector stores.",
-    version: "2",
+    version: "3",
     schema: settings::schema_of::<Settings>,
     open,
 };
+
+/// What passages cannot have of their document, and why.
+const OWN: [(&str, &str); 2] = [("size", "they have none"), ("media_type", "they have one of their own")];
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     let settings: Settings = settings::read(value)?;
@@ -36,6 +39,13 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
         let message =
             format!("overlap: {overlap} is more than half of the size {size}; give less, or a larger size");
         return Err(Fault::refused("settings", message));
+    }
+    // What would be given and dropped without a word.
+    if let Some((own, why)) = OWN.iter().find(|(own, _)| settings.fields.iter().any(|field| field == own)) {
+        return Err(Fault::refused(
+            "settings",
+            format!("fields: `{own}` cannot be given to passages; {why}"),
+        ));
     }
     Ok(Arc::new(Passages { settings }))
 }
@@ -72,7 +82,8 @@ struct Settings {
     /// headings that they stand under, such as `Terms > Payment`. Text that moves to another page sends its passages again.
     #[garde(skip)]
     place: bool,
-    /// Fields of the document that its passages have, too.
+    /// Fields of the document that its passages have, too, and its times, `modified` and `created`: then a document that was
+    /// only touched sends them again.
     #[garde(length(max = 1_024), inner(length(bytes, min = 1, max = 1_024)))]
     fields: Vec<String>,
 }
@@ -186,7 +197,10 @@ impl Passages {
                 }
             }
         }
+        let has = |name: &str| self.settings.fields.iter().any(|field| field == name);
         Record {
+            modified: document.modified.filter(|_| has("modified")),
+            created: document.created.filter(|_| has("created")),
             title: if self.settings.title { document.title.clone() } else { String::new() },
             body: Some(text.to_owned()),
             media_type: Some(if section.is_some() { "text/markdown" } else { "text/plain" }.to_owned()),
@@ -273,6 +287,16 @@ mod tests {
     }
 
     #[test]
+    fn passages_have_the_times_of_their_document_when_they_are_asked_for() {
+        let times = |settings: Value| {
+            let (_, parts, _) = cut(&settings, "one two three");
+            parts.list[0].record.as_ref().map(|passage| (passage.modified, passage.created)).unwrap()
+        };
+        assert_eq!(times(json!({})), (None, None));
+        assert_eq!(times(json!({"fields": ["modified", "department"]})), (Some(5), None));
+    }
+
+    #[test]
     fn equal_passages_are_numbered() {
         let (_, parts, _) =
             cut(&json!({"size": 10, "overlap": 0}), &"one two three four five six seven. ".repeat(3));
@@ -352,5 +376,8 @@ mod tests {
         assert_eq!(record.fields["truncated"], ["true"]);
         assert!(refused(&TRANSFORM, json!({"size": 20, "overlap": 11})).contains("half"));
         refused(&TRANSFORM, json!({"size": 1}));
+        assert!(
+            refused(&TRANSFORM, json!({"fields": ["size"]})).contains("`size` cannot be given to passages")
+        );
     }
 }

@@ -46,10 +46,15 @@ impl Acls {
         Some(id)
     }
 
-    /// Whether the one acl surely admits nobody whom the other shuts out.
+    /// Whether the one acl surely admits nobody whom the other shuts out, where both were compared before.
+    pub(crate) fn compared(&self, one: AclId, other: AclId) -> Option<bool> {
+        self.within.get(&(one, other)).copied()
+    }
+
+    /// Compares them.
     pub(crate) fn is_within(&mut self, sql: &mut Sql<'_>, one: AclId, other: AclId) -> Result<bool> {
-        if let Some(known) = self.within.get(&(one, other)) {
-            return Ok(*known);
+        if let Some(known) = self.compared(one, other) {
+            return Ok(known);
         }
         let acls = (containers::acl(sql, one)?, containers::acl(sql, other)?);
         let within = matches!(acls, (Some(one), Some(other)) if one.is_within(&other));

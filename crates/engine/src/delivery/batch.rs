@@ -98,7 +98,7 @@ impl Batch {
         }
         deliveries::remember_components(sql, &named(in_flight))?;
         documents::set_access(sql, &accesses(in_flight))?;
-        if self.author.keep == Keep::Extracted {
+        if self.author.keep == Keep::Extracted && !failpoint(Failpoint::KeptBesideAnIntent) {
             // Their rows have the access of what was read now: what is kept is of before until the visit is over.
             extracts::forget(sql, &read(in_flight))?;
         }
@@ -122,7 +122,7 @@ impl Batch {
         let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
         let ids: Vec<i64> =
             self.in_flight.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
-        if !self.to.capabilities.told || ids.is_empty() {
+        if !self.to.capabilities.told || ids.is_empty() || failpoint(Failpoint::AnyVersionSpokenOf) {
             return Ok(());
         }
         let states = deliveries::states(sql, &ids)?.into_iter().filter(|one| one.output == self.to.id);

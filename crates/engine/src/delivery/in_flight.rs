@@ -102,12 +102,11 @@ pub(super) fn accesses(in_flight: &[InFlight]) -> Vec<(i64, Option<AclId>, Optio
     rows
 }
 
-/// Known documents of which something is sent that was read now.
+/// Known documents that were read now, and of which an output is told something: of some only access, where the rest of a large
+/// document follows in another batch.
 pub(super) fn read(in_flight: &[InFlight]) -> Vec<i64> {
     let was_read = |entry: &&InFlight| {
-        let visit = entry.queued.origin.visit();
-        matches!(entry.queued.kind, ChangeKind::Put { .. })
-            && visit.is_some_and(|visit| visit.item.known.is_some() && visit.was_read())
+        entry.queued.origin.visit().is_some_and(|visit| visit.item.known.is_some() && visit.was_read())
     };
     let mut documents: Vec<i64> =
         in_flight.iter().filter(was_read).map(|entry| entry.intent.document).collect();

@@ -84,7 +84,8 @@ impl<'r> Visitor<'r> {
         let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
         update = self.as_read(update);
         // The row is of what was read before: what is kept of that must not be sent to whom nobody has opened it.
-        if access == NOBODY && !failpoint(Failpoint::KeptTextUnlookedAt) {
+        let hides = access == NOBODY && !failpoint(Failpoint::KeptTextUnlookedAt);
+        if hides && !failpoint(Failpoint::HiddenRowKeepsAccess) {
             update.acl_id = None;
         }
         let changes = self.access_changes(access, |output, access| {

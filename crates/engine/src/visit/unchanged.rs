@@ -1,11 +1,14 @@
 //! Whether the content of a document is what outputs hold, although something else about it changed: no change time that moved
 //! explains content away (design 4.18, decision 0014).
 
+use std::io::Read;
+
 use ingather_contract::repository::Observed;
 use ingather_model::decision::{DeliveryState, NOBODY};
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, Digest};
 use ingather_model::job::ContentBy;
+use ingather_model::limits;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
@@ -18,6 +21,9 @@ use crate::delivery::change::access_digest;
 use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
 
+/// Why the bytes of a document were not compared in place of a look; nobody is told.
+const LARGE: &str = "large";
+
 /// Who may see a document now, compared with who might before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Audience {
@@ -29,7 +35,44 @@ pub(super) enum Audience {
     Others,
 }
 
+/// What comparing the bytes of a small document with those that were read last led to, where it takes the place of a look.
+pub(super) enum Peek {
+    /// It was not compared: it is looked at.
+    None,
+    /// It is as it was, but for who may see it.
+    AsKnown(Box<Observed>),
+    /// It is another one: it is read through the stages.
+    Other(Box<Observed>),
+}
+
 impl<'r> Visitor<'r> {
+    /// Compares the bytes of a document of which only the change time moved, where they are few: looking at it first, and opening it once
+    /// more for its bytes, costs more than they do. Nobody who is shut out waits for more than these few bytes of some others.
+    pub(super) fn peek(&mut self) -> Peek {
+        if !(self.may_be(Some(self.item.version)) && !self.trusts_times() && self.is_listed_moved()) {
+            return Peek::None;
+        }
+        match self.read_raw(Some(limits::PEEK_BYTES_MAX)) {
+            Ok((observed, raw)) if self.is_as_known(&observed, raw) => Peek::AsKnown(Box::new(observed)),
+            // What was compared is not compared again.
+            Ok((observed, _)) => {
+                self.raw = Digest::NONE;
+                Peek::Other(Box::new(observed))
+            }
+            Err(fault) => {
+                if fault.reason().code != LARGE {
+                    self.raw = Digest::NONE;
+                }
+                Peek::None
+            }
+        }
+    }
+
+    /// Whether the listing met it with another change time than it was read with.
+    fn is_listed_moved(&self) -> bool {
+        self.item.known.as_ref().is_some_and(|known| !self.item.access.same(known.access))
+    }
+
     /// Whether every output takes access alone.
     pub(super) fn by_reference(&self) -> bool {
         self.run.outputs.iter().all(|output| output.capabilities.access)
@@ -99,22 +142,37 @@ impl<'r> Visitor<'r> {
 
     /// Whether comparing the bytes with those that were read last may save the stages, and sending.
     pub(super) fn may_be_as_known(&self) -> bool {
-        let Some(known) = &self.item.known else { return false };
         // Whoever asked for it to be sent has no use for this.
         let reread = self.run.rereads && self.item.is_listed && self.item.reason == VisitReason::Changed;
-        let version = self.looked.or(reread.then_some(self.item.version));
+        self.may_be(self.looked.or(reread.then_some(self.item.version)))
+    }
+
+    /// The same for a document that was met with this version of its content.
+    fn may_be(&self, version: Option<Digest>) -> bool {
+        let Some(known) = &self.item.known else { return false };
         let same = version.is_some_and(|version| version.same(known.version));
         self.raw.is_some() && same && self.by_reference() && self.holds_all()
     }
 
-    /// Reads its bytes for nothing but their digest.
-    pub(super) fn read_raw(&self) -> std::result::Result<(Observed, Digest), Fault> {
+    /// Reads its bytes for nothing but their digest; where there is a most, those of a larger document are left alone.
+    pub(super) fn read_raw(&self, bytes_max: Option<u64>) -> std::result::Result<(Observed, Digest), Fault> {
         let mut found = (Digest::NONE, 0);
-        let observed =
-            self.run.author.repository.fetch(&self.run.call, &self.item.name, &mut |_, _, content| {
-                found = raw_digest(content)?;
+        let observed = self.run.author.repository.fetch(
+            &self.run.call,
+            &self.item.name,
+            &mut |record, _, content| {
+                let Some(most) = bytes_max else {
+                    found = raw_digest(content)?;
+                    return Ok(());
+                };
+                if record.size.is_none_or(|size| size > most) {
+                    return Err(Fault::passing(LARGE, "it is not small"));
+                }
+                // What has more bytes than it says is not what was read before.
+                found = raw_digest(&mut content.take(most + 1))?;
                 Ok(())
-            })?;
+            },
+        )?;
         self.run.progress.bytes(found.1);
         Ok((observed, found.0))
     }
@@ -144,15 +202,19 @@ impl<'r> Visitor<'r> {
             return Ok(Audience::Same);
         }
         let mut acls = self.run.acls();
-        Ok(self.run.reader.read(|sql| {
-            Ok(if acls.is_within(sql, acl_id, before)? {
-                Audience::Fewer
-            } else if acls.is_within(sql, before, acl_id)? {
-                Audience::More
-            } else {
-                Audience::Others
-            })
-        })?)
+        let compared = (acls.compared(acl_id, before), acls.compared(before, acl_id));
+        let (fewer, more) = match compared {
+            (Some(fewer), Some(more)) => (fewer, more),
+            // For the first document of many that change alike.
+            _ => self.run.reader.read(|sql| {
+                Ok((acls.is_within(sql, acl_id, before)?, acls.is_within(sql, before, acl_id)?))
+            })?,
+        };
+        Ok(match (fewer, more) {
+            (true, _) => Audience::Fewer,
+            (false, true) => Audience::More,
+            (false, false) => Audience::Others,
+        })
     }
 
     /// Access for what outputs hold until the content was looked at: both the old and the new must admit. None: it stays as it is.
@@ -165,6 +227,9 @@ impl<'r> Visitor<'r> {
     /// The same ahead of the second look at the folders above it, which were judged one after the other: whatever is known of its
     /// content, nobody is let in who was not before, and nobody at all where it is in another folder now.
     pub(super) fn access_ahead(&self, observed: &Observed, acl_id: AclId) -> Result<Option<Digest>> {
+        if failpoint(Failpoint::WiderAheadOfTheSecondLook) {
+            return self.access_until_read(observed, acl_id);
+        }
         self.access_until(observed, acl_id, failpoint(Failpoint::AccessBeforeContent))
     }
 

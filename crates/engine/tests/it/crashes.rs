@@ -1,5 +1,6 @@
 //! Dying at every transaction, send and commit, and running again, leads where an undisturbed run leads.
 
+use ingather_model::limits::DELIVERY_BATCH_MAX;
 use ingather_testkit::database::Kind;
 use ingather_testkit::scenario::play_on;
 
@@ -148,4 +149,33 @@ fn a_deletion_takes_as_many_transactions_for_forty_documents_as_for_four() {
     let few = transactions_of_a_deletion(4);
     assert!(few > 0, "nothing was written");
     assert_eq!(transactions_of_a_deletion(40), few);
+}
+
+/// More parts than one batch takes: the first batch tells of access alone, and the row has it from then on. What is kept of the reading
+/// before must not be sent by it, although nothing of the part that changed was intended yet.
+#[test]
+fn what_is_kept_of_a_document_that_takes_two_batches_goes_with_the_first_one() {
+    let unchanged: String = (0..DELIVERY_BATCH_MAX).map(|part| format!("+{}1", letters(part))).collect();
+    let world = format!(
+        "output one\njob docs to=one keep=extracted stage={{\"parts\":\"keep\"}}\njob beside to=one stage={{\"parts\":\"keep\"}}\n\
+         source a v1{unchanged}+secret1 access:anna\nrun docs\nrun beside\n\
+         meanwhile list 1 a v1{unchanged}+secret2 access:bert\ncrash after send\nrun docs reread\n\
+         source root absent\ndelete beside\nrun docs\nexpect sees bert one:\n"
+    );
+    let found = play_on(Kind::Sqlite, &world);
+    assert!(
+        found.is_empty(),
+        "bert finds texts that were anna's alone: {} bytes of names",
+        found.concat().len()
+    );
+}
+
+/// A name without digits, another one for each number.
+fn letters(mut number: usize) -> String {
+    let mut name = String::new();
+    for _ in 0..3 {
+        name.push(char::from(b'a' + (number % 26) as u8));
+        number /= 26;
+    }
+    name
 }

@@ -40,7 +40,7 @@ scenarios! {
     clock_back committing_outputs components components_beside_a_lost_entry components_half_removed components_shared confirmed_set deletion_stopped dry_runs due_times dying_after_the_first_send empty_root
     failing_outputs faults first_run_holds_nothing first_runs forgetful_output gone_then_put held_removals interrupted_listing intervals kept_text kept_text_and_access listing_faults
     minimal_runs moves narrowing_is_not_lost new_access_old_content no_content_no_address nothing_wider_ahead
-    panicking
+    hidden_at_a_fault panicking
     old_removals one_decision_each other_device outputs_changed_while_away outputs_in_and_out power_lost_after_a_send racy_versions single_probe
     stopped_runs told_and_put_back told_of_access
     taken_over touched_files

@@ -4,14 +4,12 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::entry::StoredFields;
-use crate::stemming::Stemming;
+use crate::directory::CommitMetadata;
 use ingather_contract::access_filter::AccessFilter;
 use ingather_model::document::Record;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_testkit::suites::{self, OutputSample};
 use tantivy::merge_policy::NoMergePolicy;
-use tantivy::{IndexWriter, Term};
 use tempfile::TempDir;
 
 use super::*;
@@ -185,83 +183,10 @@ fn the_directory_is_private() {
     assert_eq!(data.path().join("index").metadata().unwrap().permissions().mode() & 0o777, 0o700);
 }
 
-/// An index as a program of an earlier format left it: fewer fields, an older number, another order of fields.
-fn written_by_an_older_program(data: &Path) -> Generation {
-    let payload = directory::CommitMetadata {
-        format: schema::FORMAT - 1,
-        number: 41,
-        ..directory::CommitMetadata::new("store-1")
-    };
-    let mut builder = tantivy::schema::Schema::builder();
-    let kept = builder.add_bytes_field("kept", tantivy::schema::STORED);
-    let body = builder.add_text_field("body", tantivy::schema::STORED);
-    let id = builder.add_text_field("id", tantivy::schema::STRING);
-    let columns = ["address", "class", "place", "version", "seq", "job"]
-        .map(|name| builder.add_i64_field(name, tantivy::schema::FAST));
-    let index = IndexDirectory::of(data).create(&data.join("index"), builder.build(), &payload).unwrap();
-    let mut writer: IndexWriter = directory::writer(&index, 1, 15_000_000, data).unwrap();
-    for (seq, name) in ["a", "b", "gone"].into_iter().enumerate() {
-        let change = put(&format!("d/{name}"), seq as i64, "");
-        let record = Record { uri: change.id.clone(), title: "Old title".into(), ..Record::default() };
-        let mut document = tantivy::TantivyDocument::new();
-        document.add_text(id, &change.id);
-        document
-            .add_bytes(kept, &serde_json::to_vec(&StoredFields::of(&change, &record, Some("en"))).unwrap());
-        document.add_text(body, entry::marked(Stemming::of_code("en"), "He likes running"));
-        for (column, number) in columns.into_iter().zip([change.address, 1, 2, 77, change.seq, 3]) {
-            document.add_i64(column, number);
-        }
-        writer.add_document(document).unwrap();
-    }
-    writer.commit().unwrap();
-    writer.delete_term(Term::from_field_text(id, "d/gone"));
-    let mut commit = writer.prepare_commit().unwrap();
-    commit.set_payload(&payload.text());
-    commit.commit().unwrap();
-    payload.generation()
-}
-
-#[test]
-fn an_index_of_an_older_format_rebuilds_itself_from_what_it_keeps() {
-    let data = TempDir::new().unwrap();
-    let generation = written_by_an_older_program(data.path());
-    let older = Searcher::open(data.path(), "store-1").err().unwrap();
-    assert_eq!(older.reason().code, "index_older");
-    let mut index = open(data.path()).unwrap();
-    assert_eq!(index.generation(), generation, "what was confirmed stays confirmed");
-    assert_eq!(found(data.path(), "run title:old"), ["a", "b"]);
-    assert_eq!(results(data.path(), &request("run", only(&[1], &[2]))).total, 2);
-    let held = index.list(&call(), None, 9).unwrap();
-    assert_eq!(held.iter().map(|held| held.version).collect::<Vec<_>>(), [Digest(77), Digest(77)]);
-    apply(&mut index, &[put("d/a", 9, "new")]);
-    assert_eq!(index.commit(&call()).unwrap().number, 42);
-    assert_eq!(found(data.path(), "run"), ["b"]);
-    let left: Vec<_> =
-        std::fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["index"], "nothing is left of the old one");
-}
-
-#[test]
-fn an_interrupted_rebuild_or_swap_loses_nothing() {
-    let data = TempDir::new().unwrap();
-    let generation = written_by_an_older_program(data.path());
-    let dir = |name: &str| data.path().join(name);
-    std::fs::create_dir(dir("index.new")).unwrap();
-    std::fs::write(dir("index.new/half"), "x").unwrap();
-    assert_eq!(open(data.path()).unwrap().generation(), generation, "a half-built one is thrown away");
-    // Killed after the first of the two renames.
-    std::fs::rename(dir("index"), dir("index.new")).unwrap();
-    std::fs::create_dir(dir("index.old")).unwrap();
-    assert_eq!(open(data.path()).unwrap().generation(), generation);
-    assert_eq!(found(data.path(), "run"), ["a", "b"]);
-    assert!(!dir("index.old").exists() && !dir("index.new").exists());
-}
-
 #[test]
 fn an_index_of_a_newer_program_is_left_alone() {
     let data = TempDir::new().unwrap();
-    let payload =
-        directory::CommitMetadata { format: schema::FORMAT + 1, ..directory::CommitMetadata::new("store-1") };
+    let payload = CommitMetadata { format: schema::FORMAT + 1, ..CommitMetadata::new("store-1") };
     IndexDirectory::of(data.path()).create(&data.path().join("index"), schema::schema().0, &payload).unwrap();
     assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
     assert_eq!(Searcher::open(data.path(), "store-1").err().unwrap().reason().code, "index_newer");

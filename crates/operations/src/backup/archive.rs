@@ -5,8 +5,10 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use ingather_contract::call::Cancel;
 use serde::{Deserialize, Serialize};
 
+use crate::context::Host;
 use crate::new_file::{make_folder, whole};
 use crate::problem::{Problem, Result};
 
@@ -58,10 +60,14 @@ fn damaged(file: &Path, why: &str) -> Problem {
 struct Hashing<R> {
     inner: R,
     hash: blake3::Hasher,
+    cancel: Cancel,
 }
 
 impl<R: Read> Read for Hashing<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.cancel.cancelled() {
+            return Err(std::io::Error::other("stopped"));
+        }
         let read = self.inner.read(buffer)?;
         self.hash.update(&buffer[..read]);
         Ok(read)
@@ -70,30 +76,42 @@ impl<R: Read> Read for Hashing<R> {
 
 /// Writes everything in `folder` to `out`, which people know as `place`; `manifest` gets the list of files.
 pub(super) fn write_out(
+    host: &dyn Host,
     place: &Path,
     out: &mut dyn Write,
     folder: &Path,
     manifest: &mut Manifest,
 ) -> Result<()> {
     let mut out = BufWriter::new(out);
-    write_all(place, &mut out, folder, manifest)?;
+    write_all(host, place, &mut out, folder, manifest)?;
     out.flush().map_err(|error| failed(place, &error))
 }
 
 /// Writes everything in `folder` to the new file `file`; `manifest` gets the list of files. On disk when this returns.
-pub(super) fn write(file: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
-    whole(file, |out| write_all(file, out, folder, manifest))
+pub(super) fn write(host: &dyn Host, file: &Path, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+    whole(file, &|part| host.unfinished(part), |out| write_all(host, file, out, folder, manifest))
 }
 
 /// Writes the archive to `out`, which people know as `place`.
-fn write_all(place: &Path, out: &mut dyn Write, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+fn write_all(
+    host: &dyn Host,
+    place: &Path,
+    out: &mut dyn Write,
+    folder: &Path,
+    manifest: &mut Manifest,
+) -> Result<()> {
+    let cancel = host.cancel();
     let failed = |error: std::io::Error| failed(place, &error);
     let mut archive = tar::Builder::new(out);
     for name in names(folder)? {
         let path = folder.join(&name);
         let input = File::open(&path).map_err(|error| self::failed(&path, &error))?;
         let bytes = input.metadata().map_err(|error| self::failed(&path, &error))?.len();
-        let mut input = Hashing { inner: BufReader::new(input).take(bytes), hash: blake3::Hasher::new() };
+        let mut input = Hashing {
+            inner: BufReader::new(input).take(bytes),
+            hash: blake3::Hasher::new(),
+            cancel: cancel.clone(),
+        };
         add(&mut archive, &name, bytes, manifest.made_at, &mut input).map_err(failed)?;
         manifest.files.push(Listed { name, bytes, blake3: input.hash.finalize().to_hex().to_string() });
     }
@@ -146,7 +164,8 @@ pub(super) fn open(file: &Path) -> Result<Box<dyn Read>> {
 }
 
 /// Writes the files of an archive, which people know as `file`, into the new folder `into`, and checks every one of them.
-pub(super) fn read(file: &Path, input: Box<dyn Read + '_>, into: &Path) -> Result<Manifest> {
+pub(super) fn read(host: &dyn Host, file: &Path, input: Box<dyn Read + '_>, into: &Path) -> Result<Manifest> {
+    let cancel = host.cancel();
     make_folder(into)?;
     let mut archive = tar::Archive::new(BufReader::new(input));
     // What else such an error says is content of the file, which is none of this program's to print.
@@ -175,7 +194,7 @@ pub(super) fn read(file: &Path, input: Box<dyn Read + '_>, into: &Path) -> Resul
             );
             continue;
         }
-        found.push(extract(&mut entry, name, into, &torn)?);
+        found.push(extract(&mut entry, name, into, (&torn, &cancel))?);
     }
     let manifest = manifest.ok_or_else(|| damaged(file, "its end is missing"))?;
     if manifest.format > FORMAT {
@@ -206,7 +225,7 @@ fn extract(
     entry: &mut impl Read,
     name: String,
     into: &Path,
-    torn: &dyn Fn(std::io::Error) -> Problem,
+    (torn, cancel): (&dyn Fn(std::io::Error) -> Problem, &Cancel),
 ) -> Result<Listed> {
     let path = into.join(&name);
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
@@ -216,7 +235,7 @@ fn extract(
     let unwritten = |error: std::io::Error| failed(&path, &error);
     let mut out =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(unwritten)?;
-    let mut input = Hashing { inner: entry, hash: blake3::Hasher::new() };
+    let mut input = Hashing { inner: entry, hash: blake3::Hasher::new(), cancel: cancel.clone() };
     let mut buffer = vec![0; COPIED_AT_ONCE];
     let mut bytes = 0;
     loop {

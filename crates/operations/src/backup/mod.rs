@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use self::archive::Manifest;
 use crate::access::INDEX;
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, Host};
 use crate::declaration::declaration;
 use crate::new_file::{make_folder, sync_folder};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Words};
@@ -126,6 +126,13 @@ pub struct Restored {
 /// A folder that goes away with this.
 struct Scratch(PathBuf);
 
+impl Scratch {
+    fn at(host: &dyn Host, path: PathBuf) -> Scratch {
+        host.unfinished(&path);
+        Scratch(path)
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         // It may have become the data directory, or never been made.
@@ -133,7 +140,20 @@ impl Drop for Scratch {
     }
 }
 
+/// What stopped it, where that is why it failed: half a file looks damaged.
+fn or_stopped(context: &Context<'_>, problem: Problem) -> Problem {
+    if context.host.cancel().cancelled() { Problem::stopped() } else { problem }
+}
+
 fn backup(context: &Context<'_>, _: &Caller<'_>, request: BackUp) -> Result<BackedUp> {
+    write_backup(context, &request).map_err(|problem| or_stopped(context, problem))
+}
+
+fn restore(context: &Context<'_>, _: &Caller<'_>, request: Restore) -> Result<Restored> {
+    read_backup(context, &request).map_err(|problem| or_stopped(context, problem))
+}
+
+fn write_backup(context: &Context<'_>, request: &BackUp) -> Result<BackedUp> {
     let host = context.host;
     let reader = context.existing()?;
     let file = request.file.as_deref();
@@ -156,19 +176,19 @@ fn backup(context: &Context<'_>, _: &Caller<'_>, request: BackUp) -> Result<Back
     };
     let place = match file {
         Some(file) => {
-            archive::write(file, &scratch.0, &mut manifest)?;
+            archive::write(host, file, &scratch.0, &mut manifest)?;
             file
         }
         None => {
             let place = Path::new("standard output");
-            archive::write_out(place, &mut *host.bytes_out(), &scratch.0, &mut manifest)?;
+            archive::write_out(host, place, &mut *host.bytes_out(), &scratch.0, &mut manifest)?;
             place
         }
     };
     Ok(BackedUp::of(place, manifest))
 }
 
-fn restore(context: &Context<'_>, _: &Caller<'_>, request: Restore) -> Result<Restored> {
+fn read_backup(context: &Context<'_>, request: &Restore) -> Result<Restored> {
     let data = context.host.data();
     match std::fs::read_dir(data).map(Iterator::count) {
         Ok(entries) if entries > 0 => {
@@ -184,12 +204,12 @@ fn restore(context: &Context<'_>, _: &Caller<'_>, request: Restore) -> Result<Re
     }
     let mut beside = data.to_owned().into_os_string();
     beside.push(format!(".restoring-{}", std::process::id()));
-    let scratch = Scratch(PathBuf::from(beside));
+    let scratch = Scratch::at(context.host, PathBuf::from(beside));
     let (file, input) = match &request.file {
         Some(file) => (file.as_path(), archive::open(file)?),
         None => (Path::new("-"), context.host.bytes_in()),
     };
-    let mut manifest = archive::read(file, input, &scratch.0)?;
+    let mut manifest = archive::read(context.host, file, input, &scratch.0)?;
     let damage = check(context, &scratch.0, &mut manifest, file)?;
     let above = data.parent().unwrap_or(Path::new("/"));
     for folder in [scratch.0.join(INDEX), scratch.0.clone()].iter().filter(|folder| folder.exists()) {
@@ -209,16 +229,18 @@ fn collect(
     file: Option<&Path>,
 ) -> Result<(Scratch, Option<Generation>)> {
     let name = format!("backup-{}", std::process::id());
-    let inside = Scratch(context.host.data().join(&name));
-    if let Ok(index) = fill(context, reader, &inside.0) {
-        return Ok((inside, index));
+    let inside = Scratch::at(context.host, context.host.data().join(&name));
+    match fill(context, reader, &inside.0) {
+        Ok(index) => return Ok((inside, index)),
+        Err(problem) if context.host.cancel().cancelled() => return Err(problem),
+        Err(_) => {}
     }
     drop(inside);
     let beside = match file {
         None => std::env::temp_dir(),
         Some(file) => file.parent().unwrap_or(Path::new("")).to_owned(),
     };
-    let outside = Scratch(beside.join(format!(".ingather-{name}")));
+    let outside = Scratch::at(context.host, beside.join(format!(".ingather-{name}")));
     let index = fill(context, reader, &outside.0)?;
     Ok((outside, index))
 }

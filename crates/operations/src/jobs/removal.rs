@@ -53,14 +53,7 @@ pub static DELETE: Answering<DeleteJob, Deletion> = Answering {
         rest: Rest::At(Verb::Delete, "/jobs/{job}"),
         words: Words::Are("job delete"),
         tool: false,
-        problems: &[
-            Code::NoSuchJob,
-            Code::NoSuchConnector,
-            Code::Definition,
-            Code::Source,
-            Code::Output,
-            Code::Stopped,
-        ],
+        problems: &[Code::NoSuchJob, Code::NoSuchConnector, Code::Definition, Code::Source, Code::Output],
     },
     run: delete,
 };

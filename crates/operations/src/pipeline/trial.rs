@@ -40,7 +40,6 @@ pub static TRY: Answering<TryStages, TriedStages> = Answering {
             Code::Source,
             Code::Settings,
             Code::Connector,
-            Code::Stopped,
         ],
     },
     run: try_stages,

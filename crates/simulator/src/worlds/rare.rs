@@ -22,7 +22,10 @@ impl World {
     /// Files change in the middle of a run, and folders close and open, also above the root: one change after the other.
     pub(super) fn meanwhile(&mut self) {
         for _ in 0..1 + self.dice.below(3) {
-            let point = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
+            let mut point = self.dice.one(&["list", "list", "look", "read", "read", "stamps"]);
+            if self.keeps && self.dice.once_in(3) {
+                point = "folder";
+            }
             let nth = 1 + self.dice.below(3);
             let mut steps = Vec::new();
             for _ in 0..1 + self.dice.below(4) {

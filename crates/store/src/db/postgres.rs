@@ -8,18 +8,19 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, IsolationLevel, NoTls, Transaction};
+use tokio_postgres::{CancelToken, Client, IsolationLevel, NoTls, Transaction};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use ingather_model::limits;
 
 use self::login::Login;
-use crate::db::{Column, Durability, Row, Sql, Value};
-use crate::error::{Result, StoreError};
+use crate::db::{Column, Durability, Row, Sql, Value, stopping};
+use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
 
 pub(crate) struct Postgres {
@@ -38,6 +39,8 @@ struct Line {
     runtime: Runtime,
     /// Longest wait for an answer.
     answer: Duration,
+    /// What tells the server that a question is over; none before there is a connection.
+    broken_off: Option<(CancelToken, Option<MakeRustlsConnect>)>,
     /// An answer did not come in time: whatever comes now is no answer to what is asked next.
     silent: Cell<bool>,
 }
@@ -48,17 +51,72 @@ impl Line {
         statement: &'static str,
         question: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
     ) -> Result<T> {
+        self.wait(statement, question, true)
+    }
+
+    /// The same for what ends a transaction, which is short and is never broken off.
+    fn end<T>(
+        &self,
+        statement: &'static str,
+        question: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        self.wait(statement, question, false)
+    }
+
+    fn wait<T>(
+        &self,
+        statement: &'static str,
+        question: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+        heeds: bool,
+    ) -> Result<T> {
         if self.silent.get() {
             return Err(self.away());
         }
-        let waiting = async { tokio::time::timeout(self.answer, question).await };
-        match self.runtime.block_on(waiting) {
-            Ok(answer) => answer.map_err(|error| failed(statement, &error)),
-            Err(_) => {
-                self.silent.set(true);
-                Err(self.away())
+        let waiting = async {
+            let mut question = std::pin::pin!(question);
+            // clock: an answer is waited for in the machine's time, whatever a run's clock says.
+            let begun = Instant::now();
+            let mut asked: Option<Instant> = None;
+            loop {
+                match tokio::time::timeout(Duration::from_millis(limits::STORE_LOOK_MS), question.as_mut())
+                    .await
+                {
+                    Ok(answer) => return answer.map_err(|error| failed(statement, &error)),
+                    Err(_) if begun.elapsed() >= self.answer => {
+                        self.silent.set(true);
+                        return Err(self.away());
+                    }
+                    Err(_) if heeds && stopping::asked() => {}
+                    Err(_) => continue,
+                }
+                // clock: as above.
+                if asked.get_or_insert_with(Instant::now).elapsed() >= stopping::grace() {
+                    return self.break_off(question).await;
+                }
             }
+        };
+        self.runtime.block_on(waiting)
+    }
+
+    /// Tells the server that nobody waits any more, and waits a moment for it to say so.
+    async fn break_off<T>(
+        &self,
+        question: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        let told = async {
+            match &self.broken_off {
+                Some((token, Some(tls))) => token.cancel_query(tls.clone()).await,
+                Some((token, None)) => token.cancel_query(NoTls).await,
+                None => Ok(()),
+            }?;
+            question.await
+        };
+        match tokio::time::timeout(stopping::grace(), told).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(_)) => {}
+            Err(_) => self.silent.set(true),
         }
+        Err(StoreError::Stopped)
     }
 
     fn away(&self) -> StoreError {
@@ -74,6 +132,10 @@ pub(crate) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> 
     };
     if error.code() == Some(&SqlState::DISK_FULL) {
         return StoreError::Full(message);
+    }
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    if cause.is_some_and(lacks_handles) {
+        return StoreError::Handles(message);
     }
     if is_away(error) { StoreError::Away(message) } else { StoreError::Database { statement, message } }
 }
@@ -110,7 +172,7 @@ impl Postgres {
             if let Sql::Postgres(mut session) = sql
                 && let Some(transaction) = session.transaction.take()
             {
-                line.ask("commit", transaction.commit())?;
+                line.end("commit", transaction.commit())?;
             }
             Ok(done)
         })
@@ -149,12 +211,14 @@ impl Postgres {
     fn connect(&self) -> Result<Connection> {
         let Login { config, tls, answer } = &self.login;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| StoreError::Refused(format!("no connection can be made: {error}")))?;
+        let runtime = runtime.map_err(|error| match lacks_handles(&error) {
+            true => StoreError::Handles(error.to_string()),
+            false => StoreError::Refused(format!("no connection can be made: {error}")),
+        })?;
         // A server that was stopped takes connections, for its kernel does, and says nothing on them.
         let hosts = u32::try_from(config.get_hosts().len().max(1)).unwrap_or(1);
         let most = config.get_connect_timeout().copied().unwrap_or(*answer).saturating_mul(hosts);
-        let line = Line { runtime, answer: most.min(*answer), silent: Cell::new(false) };
+        let line = Line { runtime, answer: most.min(*answer), broken_off: None, silent: Cell::new(false) };
         let client = match tls {
             Some(tls) => line.ask("connect", async {
                 let (client, connection) = config.connect(tls.clone()).await?;
@@ -177,7 +241,12 @@ impl Postgres {
             limits::STORE_STATEMENT_MS_MAX,
         );
         line.ask("connect", client.batch_execute(&settings))?;
-        Ok(Connection { client, prepared: HashMap::new(), line: Line { answer: *answer, ..line } })
+        let broken_off = Some((client.cancel_token(), tls.clone()));
+        Ok(Connection {
+            client,
+            prepared: HashMap::new(),
+            line: Line { answer: *answer, broken_off, ..line },
+        })
     }
 }
 
@@ -205,7 +274,7 @@ impl Drop for Session<'_> {
     fn drop(&mut self) {
         if let Some(transaction) = self.transaction.take() {
             // Where this fails, the connection is over, and the transaction with it.
-            let _ = self.line.ask("rollback", transaction.rollback());
+            let _ = self.line.end("rollback", transaction.rollback());
         }
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod doctor;
+mod handles;
 mod intents;
 mod plans;
 mod statements;

@@ -9,7 +9,8 @@ use crate::memory_output::{Effect, Shelf, Trouble, locked};
 
 impl Play {
     /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one busy:SECONDS`, `fault one short | double | commit | forgets | forgets:N |
-    /// older | cut | rotated | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later.
+    /// older | cut | rotated | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later; `missed` is answered,
+    /// and whoever follows an output that is told who may see lacks it.
     pub(super) fn fault(&mut self, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let shelf = self.world.shelves.get(words[0]).ok_or("there is no such output")?;
@@ -40,6 +41,10 @@ impl Play {
             "timeout" | "late" => {
                 effect = if what == "late" { Effect::Late } else { Effect::AtOnce };
                 Fault::passing("timeout", "the output did not answer in time")
+            }
+            "missed" => {
+                effect = Effect::Missed;
+                Fault::passing("missed", "nobody is told of this")
             }
             "passing" => Fault::passing("away", "the output is away"),
             "keeping" => Fault::Passing {

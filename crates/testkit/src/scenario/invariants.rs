@@ -112,12 +112,12 @@ impl Play {
                 if report.error.is_none() && !rest.contains("dry-run") {
                     self.as_judged(job, &mut found);
                 }
+                let is_plain = rest.split(' ').skip(1).all(|word| word == "reread");
                 let quiet = report.error.is_none()
                     && !report.stopped
                     && report.blind.is_empty()
                     && !self.changed_meanwhile;
-                if quiet && !report.balance.has_failures() && report.balance.kept == 0 && !rest.contains(' ')
-                {
+                if quiet && !report.balance.has_failures() && report.balance.kept == 0 && is_plain {
                     self.exact(job, &mut found);
                 }
             }
@@ -235,7 +235,13 @@ impl Play {
     fn as_judged(&self, job: &Job, found: &mut Vec<String>) {
         for output in job.definition.outputs.iter().filter(|output| self.world.kind_of(output) == TOLD.name) {
             for user in USERS {
-                let (told, judged) = (self.world.sees(user, output), self.world.judged(user, output));
+                let missed = self.world.missed(output);
+                let whole = |mut names: Vec<String>| {
+                    names.retain(|name| !missed.contains(name));
+                    names
+                };
+                let told = whole(self.world.sees(user, output));
+                let judged = whole(self.world.judged(user, output));
                 if told != judged {
                     found.push(format!(
                         "`{user}` finds {told:?} in {output} by what it was told, and {judged:?} else"
@@ -252,6 +258,7 @@ impl Play {
         let root = oracle::root(job);
         for output in &job.definition.outputs {
             let entries = self.world.entries(output);
+            let missed = self.world.missed(output);
             let sees: Vec<Vec<String>> = USERS.iter().map(|user| self.world.sees(user, output)).collect();
             let shared = |name: &str| {
                 claims
@@ -267,6 +274,9 @@ impl Play {
                 for Expected { suffix, is } in oracle::wanted(job, file).entries() {
                     let Some((text, mark)) = is else { continue };
                     let name = &format!("{name}{suffix}");
+                    if missed.contains(name) {
+                        continue;
+                    }
                     let Some(entry) = entries.get(name) else {
                         found.push(format!("{output} lacks {name} {text}"));
                         continue;
@@ -294,7 +304,10 @@ impl Play {
                     }
                 }
             }
-            for name in entries.keys().filter(|name| name.starts_with(root) && !shared(name)) {
+            for name in entries
+                .keys()
+                .filter(|name| name.starts_with(root) && !shared(name) && !missed.contains(*name))
+            {
                 if source.files.get(oracle::file_of(name)).is_none_or(|file| !may_be_held(job, file, name)) {
                     found.push(format!("{output} still holds {name}"));
                 }

@@ -13,6 +13,10 @@ use crate::memory_output::{Shelf, locked};
 use crate::script_repository::{self, ListingScript, Meanwhile, Source, Step};
 use crate::world::{FULL, REGISTRY};
 
+/// Where the source may change in the middle of a run: once it was listed, a folder (`folder:s/t/`: that one) was looked at, a document
+/// is looked at or read, folders are looked at for the second time.
+const PLACES: &[&str] = &["list", "folder", "look", "read", "stamps"];
+
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
@@ -148,8 +152,9 @@ impl Play {
     /// `meanwhile read 2 s/ access:anna, s/a v2`: changes of the source when it is read for the second time in the next run.
     fn meanwhile(&mut self, rest: &str) -> Result<(), String> {
         let mut words = rest.splitn(3, ' ');
-        let point = words.next().filter(|point| matches!(*point, "list" | "look" | "read" | "stamps"));
-        let point = point.ok_or("when? `list`, `look`, `read` or `stamps`")?.to_owned();
+        let point =
+            words.next().filter(|point| PLACES.contains(&point.split(':').next().unwrap_or_default()));
+        let point = point.ok_or_else(|| format!("when? one of {PLACES:?}"))?.to_owned();
         let nth = number(words.next().unwrap_or_default())?;
         let mut steps = Vec::new();
         for item in words.next().unwrap_or_default().split(", ") {

@@ -60,7 +60,12 @@ pub(super) fn tell(global: &Global, synced: &Synced) {
     for spot in synced.blind.iter().take(BLIND_MAX) {
         show::stderr(&match (spot.cause.as_str(), spot.is_root) {
             ("absent", true) => {
-                format!("{} is missing; nothing was removed from {}", synced.root, synced.outputs.join(", "))
+                format!(
+                    "{} is missing; nothing was removed from {}: mount it, or, if it was renamed or is gone for good, \
+                     `ingather job delete {name}`",
+                    synced.root,
+                    synced.outputs.join(", ")
+                )
             }
             (cause, _) => format!("could not be read: {} ({cause}): {}", spot.scope, spot.message),
         });

@@ -254,15 +254,23 @@ fn the_language_that_a_document_or_a_job_names_is_obeyed() {
     let sandbox = Sandbox::sqlite();
     // Too short to tell anything by itself.
     sandbox.write("page.html", "<!DOCTYPE html><html lang='de-AT'><body>Häuser</body></html>");
+    sandbox
+        .write("notes.xml", "<?xml version='1.0'?><Aufzeichnung xml:lang='de'><p>Häuser</p></Aufzeichnung>");
+    sandbox.write(
+        "feed.rss",
+        "<?xml version='1.0'?><rss version='2.0' xml:lang='de-CH'><channel><item>Häuser</item></channel></rss>",
+    );
     sandbox.write("strict.html", "<!DOCTYPE html><html xml:lang='deu'><body>Häuser</body></html>");
     sandbox.write("untold.html", "<!DOCTYPE html><html><body>Häuser</body></html>");
     sandbox.synced(&[]);
     let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
-    assert_eq!(documents("+Haus"), ["page.html", "strict.html"]);
-    assert_eq!(documents("lang:de"), ["page.html", "strict.html"]);
+    assert_eq!(documents("+Haus"), ["feed.rss", "notes.xml", "page.html", "strict.html"]);
+    assert_eq!(documents("lang:de"), ["feed.rss", "notes.xml", "page.html", "strict.html"]);
+    // The text of XML is what stands between its tags.
+    assert_eq!(documents("aufzeichnung"), [""; 0]);
     let pipeline = sandbox.path().join("pipeline.toml");
     let stages = "[[stages]]\ntransform = \"text\"\n\n[[stages]]\ntransform = \"language\"\nsettings = { otherwise = \"de\" }\n";
     std::fs::write(&pipeline, stages).unwrap();
     sandbox.synced(&["--pipeline", pipeline.to_str().unwrap(), "--update"]);
-    assert_eq!(documents("+Haus").len(), 3, "the job says what the text does not tell");
+    assert_eq!(documents("+Haus").len(), 5, "the job says what the text does not tell");
 }

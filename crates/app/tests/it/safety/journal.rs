@@ -402,9 +402,18 @@ fn a_snapshot_of_what_is_no_whole_journal_says_so() {
     write("working.jsonl", &told[..last_run]);
     sandbox.run(&["journal", "snapshot", "working.jsonl"]).told(0, "has not ended");
     write("rubbish.jsonl", &format!("{told}\0\0 rubbish\n"));
-    sandbox.run(&["journal", "snapshot", "rubbish.jsonl"]).refuses(3, &["is no line of a journal"]);
+    let rubbish =
+        ["of `rubbish.jsonl` is no line of a journal; something else was written into it", "journal:NEW"];
+    sandbox.run(&["journal", "snapshot", "rubbish.jsonl"]).refuses(3, &rubbish);
+    for other in ["a text\n", "{}\n", "{\"op\":3}\n", "[1]\n", "\0\n"] {
+        write("other.txt", other);
+        let words = "line 1 of `other.txt` is no line of a journal; name a file that `ingather sync --to journal:FILE` wrote";
+        sandbox.run(&["journal", "snapshot", "other.txt"]).refuses(3, &[words]);
+    }
     write("old.jsonl", "");
-    sandbox.run(&["journal", "snapshot", "old.jsonl"]).refuses(3, &["no `run` line"]);
+    sandbox
+        .run(&["journal", "snapshot", "old.jsonl"])
+        .refuses(3, &["no `run` line is in `old.jsonl`", "run `ingather sync` of its job first"]);
     sandbox.run(&["journal", "snapshot", "nowhere"]).refuses(2, &["nowhere"]);
     sandbox.run(&["journal", "snapshot", "root"]).refuses(2, &["is not a file"]);
     // The file with the text is missing.

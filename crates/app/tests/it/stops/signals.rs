@@ -2,11 +2,13 @@
 
 use std::process::{Child, Command, Stdio};
 
+use ingather_store::Target;
+use ingather_testkit::database::Database;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::commands::{ended, many_files, still_when};
 use crate::files;
-use crate::sandbox::{Counts, Kept, Sandbox};
+use crate::sandbox::{Answer, Counts, Kept, Sandbox};
 
 use super::upgrade::{WAITING, comes};
 
@@ -135,4 +137,155 @@ fn a_confirmation_that_is_stopped_says_so_and_goes_on() {
     assert_eq!(sandbox.everything().len(), 60);
     sandbox.run(&confirm).exits(0);
     assert_eq!(sandbox.everything().len(), 1);
+}
+
+/// Makes every statement that reads `table` one without an end, which gives no row.
+fn endless(sandbox: &Sandbox, table: &str, columns: &[&str]) {
+    let columns: Vec<String> = columns.iter().map(|column| format!("i AS {column}")).collect();
+    store(sandbox).script(&format!(
+        "ALTER TABLE {table} RENAME TO {table}_kept; CREATE VIEW {table} AS \
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n WHERE i < 0;",
+        columns.join(", ")
+    ));
+}
+
+fn as_before(sandbox: &Sandbox, table: &str) {
+    store(sandbox).script(&format!("DROP VIEW {table}; ALTER TABLE {table}_kept RENAME TO {table};"));
+}
+
+fn store(sandbox: &Sandbox) -> Database {
+    Database::at(Target::Sqlite(sandbox.data().join("store.db")))
+}
+
+/// Whether a process heeds a signal by now.
+fn heeds(child: &Child, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+    u64::from_str_radix(caught.trim(), 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
+}
+
+/// Starts a command, signals it as soon as it heeds signals, and waits for its end.
+#[track_caller]
+fn stopped_by(sandbox: &Sandbox, signal: Signal, arguments: &[&str]) -> Answer {
+    let mut command = heeding(sandbox, &[], arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    assert!(comes(|| heeds(&child, signal)), "{arguments:?} never heeds signals");
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let is_over = comes(|| child.try_wait().unwrap().is_some());
+    if !is_over {
+        child.kill().unwrap();
+    }
+    let answer = ended(child);
+    assert!(is_over, "{arguments:?} went on: {answer:?}");
+    answer
+}
+
+#[test]
+fn a_statement_that_goes_on_and_on_is_broken_off_and_nothing_is_lost() {
+    let sandbox = synced();
+    sandbox.write("b.txt", "banana");
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    let failures = ["document", "job", "kind", "attempts", "attempts_max", "first_at", "code", "message"];
+    let pending = ["container", "job", "acl"];
+    let cases: [(&str, &[&str], &[&[&str]]); 3] = [
+        (
+            "component",
+            &["document", "component", "name", "kept"],
+            &[
+                &["doctor"],
+                &["doctor", "--repair"],
+                &["verify"],
+                &["verify", "--repair"],
+                &["job", "delete", "root", "--yes"],
+            ],
+        ),
+        (
+            "failure",
+            &failures,
+            &[
+                &["document", "list", "root"],
+                &["document", "explain", "root", "a.txt"],
+                &["why", "root", "a.txt"],
+            ],
+        ),
+        ("container_pending", &pending, &[&["search", "apple"]]),
+    ];
+    for (table, columns, commands) in cases {
+        for command in commands {
+            for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+                endless(&sandbox, table, columns);
+                let stopped = stopped_by(&sandbox, signal, command);
+                as_before(&sandbox, table);
+                assert_eq!(stopped.code, code, "{command:?}: {stopped:?}");
+                assert!(stopped.err.contains("stopped"), "{command:?}: {stopped:?}");
+                for said in ["problems found", "panicked", "damaged", "cannot be used"] {
+                    assert!(!stopped.err.contains(said), "{command:?}: {stopped:?}");
+                }
+            }
+        }
+        // A deletion that was begun is gone on with.
+        if sandbox.run(&["sync", "root", "-q"]).code == 2 {
+            sandbox.run(&["job", "delete", "root", "--yes"]).exits(0);
+            sandbox.synced(&[]);
+        }
+        sandbox.run(&["doctor"]).exits(0);
+        sandbox.run(&["verify"]).exits(0);
+        assert_eq!(sandbox.everything(), ["a.txt", "b.txt"], "{table}");
+    }
+}
+
+#[test]
+fn a_database_server_is_told_that_nobody_waits_any_more() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let connect = || postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    let (mut holder, mut watcher) = (connect(), connect());
+    for (command, table, code) in [
+        (&["doctor"][..], "delivery", 143),
+        (&["document", "list", "root"], "document", 143),
+        (&["job", "delete", "root", "--yes"], "delivery", 143),
+        (&["sync", "root"], "document", 143),
+    ] {
+        // It waits for a lock that nobody gives back before it has ended.
+        let mut held = holder.transaction().unwrap();
+        held.batch_execute(&format!("LOCK TABLE public.{table} IN ACCESS EXCLUSIVE MODE")).unwrap();
+        let mut process = heeding(&sandbox, &[], command);
+        process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = process.spawn().unwrap();
+        assert!(comes(|| !watcher.query(WAITING, &[]).unwrap().is_empty()), "{command:?} does not wait");
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        let is_over = comes(|| child.try_wait().unwrap().is_some());
+        let is_told = comes(|| watcher.query(WAITING, &[]).unwrap().is_empty());
+        held.rollback().unwrap();
+        let stopped = ended(child);
+        assert!(is_over && is_told, "{command:?} went on: {stopped:?}");
+        assert_eq!(stopped.code, code, "{command:?}: {stopped:?}");
+        assert!(
+            stopped.err.contains("stopped") && !stopped.err.contains("--store"),
+            "{command:?}: {stopped:?}"
+        );
+    }
+    if sandbox.run(&["sync", "root", "-q"]).code == 2 {
+        sandbox.run(&["job", "delete", "root", "--yes"]).exits(0);
+        sandbox.synced(&[]);
+    }
+    assert_eq!(sandbox.everything(), ["a.txt"]);
+    sandbox.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn a_backup_that_is_stopped_leaves_nothing() {
+    let sandbox = synced();
+    // A reader that never reads holds it still, whatever it is at.
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        many_files(&sandbox, 600);
+        sandbox.synced(&[]);
+        let stopped = stopped_by(&sandbox, signal, &["backup", "-"]);
+        assert_eq!(stopped.code, code, "{stopped:?}");
+        let scratch = std::fs::read_dir(sandbox.data()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(scratch.filter(|name| name.to_string_lossy().starts_with("backup-")).count(), 0);
+    }
 }

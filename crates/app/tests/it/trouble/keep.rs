@@ -30,7 +30,12 @@ fn a_lost_index_is_filled_while_the_source_is_away() {
         let away = sandbox.path().join("away");
         std::fs::rename(sandbox.root(), &away).unwrap();
         let answer = sandbox.run(&["sync", "root"]).exits(1);
-        assert!(answer.err.contains("is missing; nothing was removed"), "{answer:?}");
+        assert!(
+            answer
+                .err
+                .contains("is missing; nothing was removed from index: mount it, or, if it was renamed"),
+            "{answer:?}"
+        );
         assert!(answer.err.contains("index is new or was replaced; filling it again"), "{answer:?}");
         assert_eq!(sandbox.find("pangolin").len(), 3);
         assert_eq!(

@@ -11,7 +11,20 @@ use crate::people::{ORDINARY, Person};
 use crate::sandbox::{Answer, Sandbox, finish};
 
 /// Words of parsers and libraries.
-const NOT_OURS: [&str; 17] = [
+const NOT_OURS: [&str; 29] = [
+    "unexpected argument",
+    "unexpected value",
+    "unrecognized",
+    "invalid value",
+    "subcommand",
+    "similar",
+    "cannot be used with",
+    "multiple times",
+    "requires",
+    "tip:",
+    "error:",
+    "try '",
+    "Usage",
     "were not provided",
     "none was supplied",
     "possible values",
@@ -19,7 +32,6 @@ const NOT_OURS: [&str; 17] = [
     "'-- ",
     "invalid digit",
     "invalid type",
-    "invalid value:",
     "expected one of",
     "unknown field",
     "unknown variant",
@@ -359,8 +371,8 @@ fn texts(folder: &Path, into: &mut String) {
 fn the_manual_quotes_the_sentences_of_the_program() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut texts_of_program = String::new();
-    for name in ["app", "operations", "engine", "contract", "connectors", "index", "kit", "store", "model"] {
-        texts(&crates.join(name).join("src"), &mut texts_of_program);
+    for part in std::fs::read_dir(crates).unwrap().map(Result::unwrap) {
+        texts(&part.path().join("src"), &mut texts_of_program);
     }
     let page = crates.parent().unwrap().join("docs/manual/troubleshooting.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -381,17 +393,82 @@ fn wrong_arguments_are_said_in_one_sentence_that_says_where_to_look() {
     for (command, words) in [
         (&["sync"][..], &["ingather: ", "<SOURCE>", "; see `ingather sync --help`"][..]),
         (&["job", "confirm", "a"], &["--run <N>", "; see `ingather job confirm --help`"]),
-        (&["sync", "root", "--exlude", "x"], &["'--exlude'", "; a similar argument exists: '--exclude'"]),
+        (
+            &["sync", "root", "--exlude", "x"],
+            &["no `--exlude` of `ingather sync`; did you mean `--exclude`?"],
+        ),
         (
             &["sync", "root", "--no-exclude", "--exclude-from", "x"],
-            &["'--no-exclude'", "cannot be used with"],
+            &["--no-exclude does not go together with --exclude-from; leave one of them out"],
         ),
-        (&["sync", "root", "--threads", "many"], &["it must be a whole number from 1 to 256"]),
-        (&["serch"], &["'serch'", "'search'"]),
+        (&["search", "a", "--all", "--as", "x"], &["--all does not go together with --as"]),
+        (&["sync", "root", "--name", "a", "--name", "b"], &["--name is given more than once"]),
+        (
+            &["sync", "root", "--threads", "many"],
+            &["--threads cannot be `many`: it must be a whole number from 1 to 256"],
+        ),
+        (&["sync", "root", "--keep"], &["--keep <extracted|nothing> needs a value"]),
+        (&["sync", "root", "--keep", "extractd"], &["cannot be `extractd`; did you mean `extracted`?"]),
+        (
+            &["completions", "dos"],
+            &["<SHELL> cannot be `dos`; it takes bash, elvish, fish, powershell or zsh; see "],
+        ),
+        (&["job", "list", "--json=3"], &["--json takes no value; leave `=3` out"]),
+        (&["sync", "root", "--facets"], &["no `--facets` of `ingather sync`; `ingather search` has it"]),
+        (&["search", "apple", "-pie"], &["no `-p` of `ingather search`", "as QUERY, type it behind `--`"]),
+        (&["job", "list", "a"], &["`a` is one argument too many for `ingather job list`; see "]),
+        (&["serch"], &["no command `serch`; did you mean `ingather search`?"]),
+        (&["job", "lst"], &["no command `lst` behind `ingather job`; did you mean `ingather job list`?"]),
+        (&["xyzzy"], &["no command `xyzzy`; there is sync, search, job,"]),
+        (&["job", "help", "xyzzy"], &["no command `xyzzy` behind `ingather job`; there is list, show,"]),
+        (&[], &["`ingather` needs a command behind it: sync, search, job,", "; see `ingather --help`"]),
+        (&["job", "--json"], &["`ingather job` needs a command behind it: list, show,"]),
     ] {
-        sandbox.run(command).refuses(2, words);
+        let answer = sandbox.run(command);
+        for word in NOT_OURS {
+            assert!(!answer.err.contains(word), "{command:?}: {answer:?}");
+        }
+        answer.refuses(2, words);
     }
-    sandbox.run(&[]).refuses(2, &["requires a subcommand but one was not provided; see `ingather --help`"]);
+    let mut raw = sandbox.command(&["job", "show"]);
+    raw.arg(OsStr::from_bytes(b"a\xff"));
+    finish(raw, None).refuses(2, &["`a\\xFF` is no text in UTF-8", "; see `ingather job show --help`"]);
+}
+
+/// Whatever is typed behind whatever command: the mistakes that there are, each behind all of them.
+#[test]
+fn no_command_answers_a_wrong_argument_in_the_words_of_a_library() {
+    let sandbox = Sandbox::sqlite();
+    for words in commands(&sandbox) {
+        let shown = ["ingather".to_owned()].iter().chain(&words).cloned().collect::<Vec<_>>().join(" ");
+        let tries: [&[&[u8]]; 9] = [
+            &[b"--nonsense"],
+            &[b"--jso"],
+            &[b"-?"],
+            &[b"--json=yes"],
+            &[b"--data"],
+            &[b"--threads", b"many"],
+            &[b"--quiet", b"--verbose"],
+            &[b"--store", b"a", b"--store", b"b"],
+            &[b"a", b"b", b"c", b"d", b"--nonsense=\xff"],
+        ];
+        for typed in tries {
+            let mut command = sandbox.plain(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            command.args(typed.iter().map(|word| OsStr::from_bytes(word)));
+            let answer = finish(command, None).exits(2);
+            assert!(
+                answer.out.is_empty() && answer.err.lines().count() == 1,
+                "{shown} {typed:?}: {answer:?}"
+            );
+            assert!(answer.err.starts_with("ingather: "), "{shown} {typed:?}: {answer:?}");
+            for word in NOT_OURS {
+                assert!(!answer.err.contains(word), "{shown} {typed:?}: {answer:?}");
+            }
+            // What is to be typed instead, or where that stands.
+            let next = ["; see `ingather", "; did you mean `", "; there is ", "run `ingather"];
+            assert!(next.iter().any(|next| answer.err.contains(next)), "{shown} {typed:?}: {answer:?}");
+        }
+    }
 }
 
 #[test]

@@ -55,7 +55,6 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
             Code::Deleting,
             Code::Output,
             Code::Connector,
-            Code::Stopped,
         ],
     },
     run: sync,

@@ -1,5 +1,6 @@
 -- move: document MeetAgain, Claim, Retry
 -- A reason to visit; one that is there already is wanted once more.
+-- Differs from SQLite: one statement per batch, lists as arrays.
 INSERT INTO queue (document, job, due, run, reason, request_count)
 SELECT c1, c2, c3, c4, c5, 1 FROM {rows:bigint,bigint,bigint,bigint,text} WHERE true
 ON CONFLICT (document) DO UPDATE SET request_count = queue.request_count + 1, run = excluded.run,

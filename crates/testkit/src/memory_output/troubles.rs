@@ -1,0 +1,29 @@
+//! What goes wrong with single changes of an output in memory.
+
+use ingather_model::fault::Fault;
+
+/// What goes wrong with changes whose id contains `name`.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    /// Part of the id; empty for every one.
+    pub name: String,
+    /// The answer.
+    pub fault: Fault,
+    /// How often.
+    pub times: u32,
+    /// What happens to the change all the same.
+    pub effect: Effect,
+}
+
+/// What a change that was not acknowledged does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// It takes effect.
+    AtOnce,
+    /// It takes effect before the next batch, unless a newer one came for its address.
+    Late,
+    /// It is answered as taken, and whoever follows the output lacks it, until all is put right.
+    Missed,
+}
