@@ -147,7 +147,8 @@ pub(crate) fn ended(child: Child) -> Answer {
     let output = child.wait_with_output().unwrap();
     Answer {
         code: output.status.code().unwrap_or(-1),
-        out: String::from_utf8(output.stdout).unwrap(),
+        // An archive that was broken off is no text.
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
 }
