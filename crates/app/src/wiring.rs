@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_contract::call::{Call, Clock};
 use ingather_contract::repository::HostContext;
-use ingather_engine::{Engine, OutputPool};
+use ingather_engine::{Engine, Process};
 use ingather_extract::pictures::Recognizer;
 use ingather_model::job::Definition;
 use ingather_store::Reader;
@@ -107,7 +107,7 @@ pub(crate) fn engine(
         cancel: interrupt::cancel(),
         data: data.path.clone(),
         host: HostContext { own, threads },
-        outputs: OutputPool::default(),
+        process: Process::default(),
     }
 }
 
