@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use ingather_contract::call::Clock as _;
 use ingather_engine::progress::Progress;
 use ingather_engine::{EngineError, Refusal};
 use ingather_model::access::Acl;
 use ingather_model::limits;
-use ingather_store::{containers, doctor};
+use ingather_store::leases::{self, Member};
+use ingather_store::{Durability, StoreError, containers, doctor};
 use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::script_repository::{Meanwhile, Step};
@@ -351,5 +353,46 @@ fn a_job_that_is_worked_on_is_refused_a_second_time() {
         });
         assert!(world.find("whole").is_none() && world.entries("one").is_empty(), "{kind:?}");
         assert_eq!(doctor(&world), [""; 0], "{kind:?}");
+    }
+}
+
+/// While an output does not answer, a deletion lasts: the lease is renewed, and when another process has taken over, all work ends with that.
+#[test]
+fn the_lease_is_renewed_during_removals_and_all_work_ends_when_it_is_lost() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        world.output("two", "memory");
+        world.job(definition(&world, "whole", "", &["one"]));
+        world.job(definition(&world, "other", "", &["two"]));
+        put(&world, "a", "v1");
+        world.run("whole", FULL).unwrap();
+        let gates = ["one", "two"].map(|output| {
+            let gate = Gate::default();
+            locked(&world.shelves[output]).gate = Some(gate.clone());
+            gate
+        });
+        let until = || world.engine().reader.read(leases::members).unwrap()[0].until;
+        std::thread::scope(|scope| {
+            let _opens = gates.each_ref().map(Gate::opens_at_the_end);
+            let deletion = scope.spawn(|| world.delete("whole"));
+            gates[0].wait_for_somebody();
+            world.clock.pass(limits::LEASE_RENEW_MS);
+            while until() < world.clock.now() + limits::LEASE_MS {
+                std::thread::yield_now();
+            }
+            let run = scope.spawn(|| world.run("other", FULL));
+            gates[1].wait_for_somebody();
+            let host = world.name.clone();
+            let another =
+                Member { id: "another".to_owned(), until: 0, pid: 2, host, doing: "test".to_owned() };
+            let now = world.clock.now();
+            world.store().write(Durability::Synced, |sql| leases::take(sql, &another, now)).unwrap();
+            world.clock.pass(limits::LEASE_RENEW_MS);
+            gates.iter().for_each(Gate::open);
+            let fenced = |error: EngineError| matches!(error, EngineError::Store(StoreError::Fenced));
+            assert!(fenced(deletion.join().unwrap().unwrap_err()), "{kind:?}");
+            assert!(fenced(run.join().unwrap().unwrap_err()), "{kind:?}");
+        });
     }
 }
