@@ -10,7 +10,7 @@ use ingather_contract::call::{Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, RepositoryKind};
 use ingather_engine::progress::Progress;
-use ingather_engine::{Engine, Mode, Options, OutputPool, Report};
+use ingather_engine::{Engine, Mode, Options, Process, Report};
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_store::connections::{self, Role};
@@ -127,7 +127,7 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
         cancel: Cancel::default(),
         data: PathBuf::from(data),
         host: HostContext { own: Vec::new(), threads },
-        outputs: OutputPool::default(),
+        process: Process::default(),
     })
 }
 

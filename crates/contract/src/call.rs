@@ -14,17 +14,26 @@ pub trait Clock: Send + Sync {
 
 /// A flag that asks long calls to stop; shared by all clones.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    asked: Arc<AtomicBool>,
+    /// The whole that this is a part of.
+    whole: Option<Arc<Cancel>>,
+}
 
 impl Cancel {
-    /// Asks everybody who holds this flag to stop at the next safe place.
+    /// A flag for a part of the work: asked to stop, the part stops alone; when the whole is asked, it stops as well.
+    pub fn part(&self) -> Cancel {
+        Cancel { asked: Arc::default(), whole: Some(Arc::new(self.clone())) }
+    }
+
+    /// Asks everybody who holds this flag, or one of a part, to stop at the next safe place.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.asked.store(true, Ordering::Relaxed);
     }
 
     /// Whether to stop.
     pub fn cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.asked.load(Ordering::Relaxed) || self.whole.as_ref().is_some_and(|whole| whole.cancelled())
     }
 }
 
@@ -41,5 +50,20 @@ impl Call {
     /// The time, milliseconds since 1970 UTC.
     pub fn now(&self) -> i64 {
         self.clock.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cancel;
+
+    #[test]
+    fn a_part_stops_alone_and_with_the_whole() {
+        let whole = Cancel::default();
+        let (one, other) = (whole.part(), whole.part());
+        one.clone().cancel();
+        assert_eq!([&whole, &one, &other].map(Cancel::cancelled), [false, true, false]);
+        whole.cancel();
+        assert_eq!([&whole, &one, &other].map(Cancel::cancelled), [true; 3]);
     }
 }

@@ -10,6 +10,7 @@ use ingather_model::merge::Known;
 use ingather_store::queue::VisitReason;
 
 use crate::error::EngineError;
+use crate::process::visitors::Visitors;
 
 /// One document that a worker is to visit.
 #[derive(Clone, Debug)]
@@ -48,6 +49,8 @@ struct State {
     claims: usize,
     /// Claimed documents that a worker has: the changes that they lead to are not handed over yet.
     visiting: usize,
+    /// Workers that wait until an output has room: until then they make nothing.
+    waiting_for_room: usize,
     listing_done: bool,
     closed: bool,
     error: Option<EngineError>,
@@ -56,7 +59,7 @@ struct State {
 impl State {
     fn nothing_comes(&self) -> bool {
         let listed = self.listing_done && self.urgent.is_empty() && self.ready.is_empty();
-        self.closed || (listed && self.visiting == 0)
+        self.closed || (self.visiting == 0 && (listed || self.waiting_for_room > 0))
     }
 }
 
@@ -87,12 +90,17 @@ impl Drop for Claim {
 }
 
 /// Shared by the threads of one run.
-#[derive(Default)]
 pub(crate) struct Dispatcher {
     shared: Arc<Shared>,
+    /// Those that visit in this process, which wait for each other.
+    pub(crate) visitors: Arc<Visitors>,
 }
 
 impl Dispatcher {
+    pub(crate) fn new(visitors: Arc<Visitors>) -> Dispatcher {
+        Dispatcher { shared: Arc::default(), visitors }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,30 +129,50 @@ impl Dispatcher {
         self.shared.changed.notify_all();
     }
 
-    /// Takes documents to visit; none when the run is over or stops.
-    pub(crate) fn claim(&self) -> Option<Vec<WorkItem>> {
+    /// Waits until there is something to visit: how many documents a claim takes; none when the run is over or stops.
+    pub(crate) fn wait_ready(&self) -> Option<usize> {
         let mut state = self.lock();
         loop {
-            if state.closed {
-                return None;
-            }
-            let most = limits::CLAIM_MAX;
-            let urgent = state.urgent.len().min(most);
-            let ready = state.ready.len().min(most - urgent);
-            if urgent + ready > 0 {
-                let mut items: Vec<WorkItem> = state.urgent.drain(..urgent).collect();
-                items.extend(state.ready.drain(..ready));
-                state.claims += 1;
-                state.visiting += items.len();
-                let claim = Arc::new(Claim(self.shared.clone()));
-                items.iter_mut().for_each(|item| item.claim = Some(claim.clone()));
-                self.shared.changed.notify_all();
-                // Its last item may be dropped by whoever takes them, which locks the state.
-                drop(state);
-                return Some(items);
+            let ready = state.urgent.len() + state.ready.len();
+            if state.closed || ready > 0 {
+                return (!state.closed).then_some(ready.min(limits::CLAIM_MAX));
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Takes at most so many documents to visit; none when there is nothing any more, or the run is over or stops.
+    pub(crate) fn claim(&self, most: usize) -> Option<Vec<WorkItem>> {
+        let mut state = self.lock();
+        let urgent = state.urgent.len().min(most);
+        let ready = state.ready.len().min(most - urgent);
+        if state.closed || urgent + ready == 0 {
+            return None;
+        }
+        let mut items: Vec<WorkItem> = state.urgent.drain(..urgent).collect();
+        items.extend(state.ready.drain(..ready));
+        state.claims += 1;
+        state.visiting += items.len();
+        let claim = Arc::new(Claim(self.shared.clone()));
+        items.iter_mut().for_each(|item| item.claim = Some(claim.clone()));
+        self.shared.changed.notify_all();
+        // Its last item may be dropped by whoever takes them, which locks the state.
+        drop(state);
+        Some(items)
+    }
+
+    /// A worker that has so many documents waits until an output has room.
+    pub(crate) fn waits_for_room(&self, documents: usize) {
+        let mut state = self.lock();
+        state.visiting -= documents;
+        state.waiting_for_room += 1;
+    }
+
+    /// It goes on.
+    pub(crate) fn has_room(&self, documents: usize) {
+        let mut state = self.lock();
+        state.visiting += documents;
+        state.waiting_for_room -= 1;
     }
 
     /// A worker has handed over all that a claim of so many documents led to; whether nothing more is being made now.
@@ -198,6 +226,7 @@ impl Dispatcher {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.shared.changed.notify_all();
+        self.visitors.notify();
     }
 
     /// Whether the run stops.
@@ -210,7 +239,9 @@ impl Dispatcher {
         let mut state = self.lock();
         state.closed = true;
         state.error.get_or_insert(error);
+        drop(state);
         self.shared.changed.notify_all();
+        self.visitors.notify();
     }
 
     /// The error that ended the run.

@@ -7,6 +7,7 @@ use ingather_contract::call::{Call, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
 use ingather_model::balance::Balance;
+use ingather_model::ids::JobId;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::scope::BlindSpot;
@@ -15,10 +16,10 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
-use crate::containers::{Acls, Containers};
+use crate::containers::pool::ContainersUse;
 use crate::delivery::author::Author;
 use crate::delivery::job_output::JobOutput;
-use crate::delivery::output_pool::{OutputPool, OutputUse};
+use crate::delivery::output_pool::OutputUse;
 use crate::delivery::output_user::OutputUser;
 use crate::delivery::sender::refer;
 use crate::delivery::writer::Writer;
@@ -27,10 +28,14 @@ use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::lock::lock;
 use crate::outputs;
+use crate::process::Process;
+use crate::process::under_way::Work;
+use crate::process::visitors::Permit;
 use crate::progress::Progress;
-use crate::run::drain::{drain, renew};
+use crate::run::drain::drain;
 use crate::run::known::Known;
 use crate::run::state::RunState;
+use crate::run::visitors::Place;
 use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
 use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
@@ -55,8 +60,8 @@ pub struct Engine {
     pub data: PathBuf,
     /// What a repository must know of this machine.
     pub host: HostContext,
-    /// The outputs that are open now.
-    pub outputs: OutputPool,
+    /// What all jobs share while they are worked on.
+    pub process: Process,
 }
 
 /// Whether a run writes.
@@ -103,8 +108,19 @@ pub struct Report {
 }
 
 impl Engine {
+    /// How the process itself calls: outputs that jobs share go on when one of these jobs is stopped.
     pub(crate) fn call(&self) -> Call {
         Call { clock: self.clock.clone(), cancel: self.cancel.clone() }
+    }
+
+    /// How work on one job calls.
+    pub(crate) fn call_of(&self, work: &Work) -> Call {
+        Call { cancel: work.cancel(), ..self.call() }
+    }
+
+    /// Asks what is under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
+    pub fn stop(&self, job: JobId) -> bool {
+        self.process.under_way.stop(job)
     }
 
     /// Opens the source of a job.
@@ -134,13 +150,18 @@ impl Engine {
 
     /// Runs a job once.
     ///
+    /// Other jobs may run at the same time, and share its outputs and containers. [`Engine::stop`] stops it alone.
+    ///
     /// # Errors
-    /// When it could not begin, or the store or an output failed; what was confirmed stands, the next run goes on.
+    /// `Busy` when the same job is worked on, unless this run writes nothing; when it could not begin, or the store or an output failed;
+    /// what was confirmed stands, the next run goes on.
     pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();
         let writes = options.mode == Mode::Write;
+        let writer = writes.then(|| self.writing().ok()).flatten();
+        let work = self.process.begin(job, "run", writer.as_ref(), &self.cancel)?;
         // The outputs stay open until the run has ended.
-        let (run, _uses) = self.prepare(job, options, progress)?;
+        let (run, _uses) = self.prepare(job, options, progress, &work)?;
         let known = self.reader.read(|sql| documents::total(sql, job.id))?;
         crate::visit::extracts::forget_unwanted(&run)?;
         for queue in run.queues() {
@@ -154,10 +175,11 @@ impl Engine {
             Ok((result, judged)) => self.finish(&run, result, judged, &mut error),
             Err(failed) => Err(failed),
         };
+        let ended = work.check().and(ended);
         if let Err(failed) = &ended {
             error.get_or_insert_with(|| failed.to_string());
         }
-        let stopped = self.cancel.cancelled();
+        let stopped = run.call.cancel.cancelled();
         if writes {
             let outcome = match (&ended, stopped) {
                 (Err(_), _) => RunOutcome::Failed,
@@ -194,7 +216,8 @@ impl Engine {
         job: &Job,
         options: Options,
         progress: Arc<Progress>,
-    ) -> Result<(Arc<Run>, Vec<OutputUse>)> {
+        work: &Work,
+    ) -> Result<(Arc<Run>, (Vec<OutputUse>, ContainersUse))> {
         let definition = job.definition.clone();
         let repository = self.repository(job)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
@@ -208,15 +231,16 @@ impl Engine {
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let known = self.reader.read(|sql| Known::load(sql, job))?;
-        let (acls, containers) = self.reader.read(|sql| {
-            Ok((Acls::load(sql, job.repository)?, Containers::load(sql, job.repository, job.id)?))
-        })?;
+        let containers = match writer {
+            Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
+            None => ContainersUse::alone(&self.reader, job.repository, job.id)?,
+        };
         let capabilities = self.repository_kind(job)?.capabilities;
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
             reader: self.reader.clone(),
-            call: self.call(),
+            call: self.call_of(work),
             job: job.clone(),
             settings: definition.settings_digest(&pipeline.versions),
             stages: definition.stages_digest(&pipeline.versions),
@@ -228,7 +252,7 @@ impl Engine {
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
-            dispatcher: Dispatcher::default(),
+            dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
             pending: known.pending,
             leaving: known.leaving,
@@ -242,17 +266,16 @@ impl Engine {
             vanished: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
-            acls: Mutex::new(acls),
-            containers: Mutex::new(containers),
+            shared: containers.shared(),
+            met: Mutex::default(),
             audiences: Audiences::default(),
             balance: Mutex::default(),
             aborted: Mutex::default(),
-            lost_lease: std::sync::atomic::AtomicBool::new(false),
         };
         let run = Arc::new(Run { state: Arc::new(state), outputs });
         let user: Weak<dyn OutputUser> = Arc::downgrade(&run) as Weak<dyn OutputUser>;
         uses.iter().for_each(|output| output.join(user.clone()));
-        Ok((run, uses))
+        Ok((run, (uses, containers)))
     }
 
     /// In whose name changes of a job are sent.
@@ -284,7 +307,7 @@ impl Engine {
         let writer = self.writing()?;
         let to = (&writer.store, &writer.lease);
         let open = || outputs::open(to, &self.registry, &self.data, connection, &writer.call);
-        self.outputs.get(&writer, connection, open)
+        self.process.outputs.get(&writer, connection, open)
     }
 
     fn open_outputs(
@@ -330,18 +353,19 @@ impl Engine {
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
             let visitors: Vec<_> = (0..workers)
-                .filter_map(|_| {
-                    start(scope, run, || {
+                .filter_map(|n| {
+                    let permit = Permit::new(&self.process.visitors, (n > 0).then_some(workers - 1));
+                    start(scope, run, move || {
                         failing(run, || {
-                            while let Some(items) = run.dispatcher.claim() {
-                                visit::visit_all(run, items)?;
+                            let mut place = Place::new(run, permit);
+                            while let Some(items) = place.claim() {
+                                visit::visit_all(run, items, &mut place)?;
                             }
                             Ok(())
                         });
                     })
                 })
                 .collect();
-            let renewing = start(scope, run, || renew(run));
             for queue in run.queues() {
                 failing(run, || refer(run, queue));
             }
@@ -369,7 +393,6 @@ impl Engine {
             }
             // What was handed over is still delivered, also where the run stops.
             run.dispatcher.wait_complete();
-            renewing.map(join);
             match run.dispatcher.take_error() {
                 Some(error) => Err(error),
                 None => Ok((lister.result, judged)),
@@ -384,7 +407,7 @@ impl Engine {
         judged: Option<Judged>,
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
-        if self.cancel.cancelled() || error.is_some() {
+        if run.call.cancel.cancelled() || error.is_some() {
             return Ok(result.blind);
         }
         let now = self.clock.now();

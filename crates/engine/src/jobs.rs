@@ -10,13 +10,15 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, StoreError, deliveries, documents, queue, runs};
 
+use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
-use crate::id_set;
 use crate::lock::lock;
+use crate::process::under_way::Work;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
+use crate::run::id_set;
 
 /// A removal that waits for a confirmation.
 #[derive(Clone, Debug)]
@@ -60,7 +62,7 @@ impl Engine {
     /// out by a rule of the job.
     ///
     /// # Errors
-    /// `Refused` when a later run has listed again, or nothing is held.
+    /// `Refused` when a later run has listed again, nothing is held, or the job is worked on.
     pub fn confirm(&self, job: &Job, number: i64, progress: Arc<Progress>) -> Result<Removed> {
         if job.run != number && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             return Err(EngineError::refused(
@@ -80,7 +82,8 @@ impl Engine {
                 ),
             ));
         };
-        let mut remover = self.remover_for(job, progress, Some(number))?;
+        let work = self.process.begin(job, "confirmation", Some(&self.writing()?), &self.cancel)?;
+        let mut remover = self.remover_for(job, progress, Some(number), &work)?;
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if failpoint(Failpoint::ConfirmationByNumber) {
             let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
@@ -101,7 +104,8 @@ impl Engine {
             removed.add(done);
             removed.kept += (ids.len() - absent.len()) as u64;
         }
-        if !self.cancel.cancelled() {
+        work.check()?;
+        if !remover.stops() {
             remover.writer.store.write(Durability::Synced, |sql| {
                 remover.writer.lease.fence(sql)?;
                 runs::count_removed(sql, job.id, number, removed.deleted)?;
@@ -115,15 +119,17 @@ impl Engine {
     /// Deletes a job with everything that outputs hold because of it. Safe to stop: the next call goes on.
     ///
     /// # Errors
-    /// When an output that holds something cannot be opened.
+    /// When an output that holds something cannot be opened; `Busy` when the job is worked on.
     pub fn delete(&self, job: &Job, progress: Arc<Progress>) -> Result<Removed> {
-        let mut remover = self.remover_for(job, progress, None)?;
+        let work = self.process.begin(job, "deletion", Some(&self.writing()?), &self.cancel)?;
+        let mut remover = self.remover_for(job, progress, None, &work)?;
         remover.writer.store.write(Durability::Synced, |sql| {
             remover.writer.lease.fence(sql)?;
             jobs::delete(sql, job.id)
         })?;
         let removed = remover.remove_all()?;
-        if removed.kept == 0 && !self.cancel.cancelled() {
+        work.check()?;
+        if removed.kept == 0 && !remover.stops() {
             remover.writer.store.write(Durability::Synced, |sql| {
                 remover.writer.lease.fence(sql)?;
                 jobs::forget(sql, job.id)
@@ -134,9 +140,16 @@ impl Engine {
     }
 
     /// A remover with every output that may hold something of the job. `run`: what is confirmed; none: the job is deleted.
-    fn remover_for(&self, job: &Job, progress: Arc<Progress>, run: Option<i64>) -> Result<Remover> {
+    fn remover_for(
+        &self,
+        job: &Job,
+        progress: Arc<Progress>,
+        run: Option<i64>,
+        work: &Work,
+    ) -> Result<Remover> {
         let author = self.author(job, self.repository(job)?)?;
-        let mut remover = Remover::new(self.writing()?, author, progress);
+        let writer = Writer { call: self.call_of(work), ..self.writing()? };
+        let mut remover = Remover::new(writer, author, progress);
         for name in job.definition.outputs.iter().chain(&job.definition.retired) {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let Some(connection) = connection else { continue };
@@ -157,7 +170,8 @@ impl Engine {
         if run.store.is_none() {
             return Ok(None);
         }
-        let mut remover = Remover::new(self.writing()?, run.author.clone(), run.progress.clone());
+        let writer = Writer { call: run.call.clone(), ..self.writing()? };
+        let mut remover = Remover::new(writer, run.author.clone(), run.progress.clone());
         for output in &run.outputs {
             if let Some(connection) = self.reader.read(|sql| connections::get(sql, output.id))? {
                 remover.add(self.open_output(&connection)?);
@@ -194,7 +208,7 @@ impl Engine {
                     counted(left.kept, "document")
                 ));
             }
-            if left.kept > 0 || self.cancel.cancelled() {
+            if left.kept > 0 || remover.stops() {
                 definition.retired.push(name);
             }
             remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.balance))?;

@@ -1,6 +1,6 @@
 //! The engine: lists a source, decides about every document, delivers, and sweeps what is gone.
 //!
-//! Reading order: `engine` is one pass of a job from start to end, `run` what its threads share, `delivery` the outputs that all runs of a process share · `lister` meets the inventory · `visit` reads one
+//! Reading order: `engine` is one pass of a job from start to end, `run` what its threads share, `process` and `delivery` what all runs of a process share · `lister` meets the inventory · `visit` reads one
 //! document · `delivery` is what is sent to outputs, and the delivery log · `sweep` judges absences · [`remove`] takes entries out ·
 //! [`jobs`] finds and defines jobs · [`access_filter`] says what a user may see · [`inspect`] answers what is, and why.
 
@@ -10,19 +10,19 @@ mod delivery;
 mod dispatcher;
 mod engine;
 pub mod error;
-mod id_set;
 pub mod inspect;
 pub mod jobs;
 mod lister;
 mod lock;
 pub mod outputs;
+mod process;
 pub mod progress;
 pub mod remove;
 mod run;
 mod sweep;
 mod visit;
 
-pub use delivery::output_pool::OutputPool;
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineError, Refusal};
+pub use process::Process;
 pub use visit::contained::catches_panics_here;

@@ -17,8 +17,8 @@ use roaring::RoaringTreemap;
 use crate::containers::looks;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
-use crate::id_set;
 use crate::run::Run;
+use crate::run::id_set;
 use crate::visit::earlier::Older;
 
 /// What a listing has found and proven so far.

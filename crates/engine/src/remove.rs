@@ -57,7 +57,7 @@ impl Remover {
         self.outputs.insert(output.id, output);
     }
 
-    fn stops(&self) -> bool {
+    pub(crate) fn stops(&self) -> bool {
         self.writer.call.cancel.cancelled()
     }
 
@@ -126,6 +126,10 @@ impl Remover {
             let removal = self.ticket.open(*id, name, parts.len(), only);
             // Nobody knows where all of it is.
             removal.note(!is_nameless);
+            // Before any of it is handed over: an output that hangs keeps nothing from the others.
+            for output in parts.iter().filter_map(|part| self.outputs.get(&part.output)) {
+                output.wait_while_full(self.ticket.as_ref());
+            }
             for part in parts {
                 self.push(&removal, part)?;
             }
@@ -155,7 +159,7 @@ impl Remover {
             container: None,
             first: false,
         };
-        queue.push(self.ticket.as_ref(), queued);
+        queue.push(queued);
         Ok(())
     }
 

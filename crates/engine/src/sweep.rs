@@ -17,11 +17,11 @@ use roaring::RoaringTreemap;
 
 use crate::containers::openings;
 use crate::error::Result;
-use crate::id_set;
 use crate::lister::ListingResult;
 use crate::lock::lock;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
+use crate::run::id_set;
 
 /// What the sweep found, before anything is removed.
 #[derive(Default)]

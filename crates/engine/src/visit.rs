@@ -35,6 +35,7 @@ use crate::delivery::job_output::JobOutput;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
+use crate::run::visitors::Place;
 
 use self::completion::complete;
 use self::outcome::{Outcome, PendingVisit, VisitArtifacts};
@@ -44,7 +45,7 @@ use self::steady::{Done, SecondLook};
 use self::unchanged::Peek;
 
 /// Visits a claim of documents; what no output has to hear of is completed here, in one transaction.
-pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
+pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) -> Result<()> {
     let known: Vec<i64> = items.iter().filter(|item| item.known.is_some()).map(|item| item.id).collect();
     let mut deliveries = parts::read(&run.reader, &known)?;
     let raws: HashMap<i64, Digest> =
@@ -53,6 +54,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
     let mut second_look = SecondLook::new(run);
     let mut reading = Vec::new();
     for item in items {
+        place.wait_while_full();
         if run.stops() {
             // It stays in the store as it was; the next run goes on.
             continue;
@@ -72,6 +74,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>) -> Result<()> {
     });
     // No change of access waits for the content of another document.
     for visitor in reading {
+        place.wait_while_full();
         if run.stops() {
             continue;
         }
@@ -210,10 +213,15 @@ impl<'r> Visitor<'r> {
             return Ok(id);
         }
         let Some(store) = &self.run.store else { return Ok(acls.pretend(&acl)) };
-        Ok(store.write(Durability::Relaxed, |sql| {
+        let interned = store.write(Durability::Relaxed, |sql| {
             self.run.fence(sql)?;
             acls.intern(sql, &acl)
-        })?)
+        });
+        if interned.is_err() {
+            // Nobody knows whether it is in the store, and others go by it.
+            acls.lose();
+        }
+        Ok(interned?)
     }
 
     fn update(&self, observed: &Observed, acl_id: AclId) -> DocumentUpdate {

@@ -69,6 +69,8 @@ struct World {
     /// Texts so far that nothing else ever had.
     texts: usize,
     jobs: Vec<&'static str>,
+    /// Several jobs run at once.
+    together: bool,
     /// Names of files that this world knows: in small worlds more happens to each.
     names: &'static [&'static str],
 }
@@ -89,13 +91,14 @@ pub fn of_seed(seed: u64) -> String {
         keeps: seed % 4 == 1,
         texts: 0,
         jobs: Vec::new(),
+        together: false,
         names: FILES,
     };
     if world.dice.once_in(2) {
         let at = world.dice.below(FILES.len() - 1);
         world.names = &FILES[at..at + 1 + world.dice.below(2)];
     }
-    world.begin();
+    world.begin(seed);
     let steps = 8 + world.dice.below(30);
     for _ in 0..steps {
         world.step();
@@ -113,7 +116,7 @@ impl World {
         self.lines.push(line.to_owned());
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, seed: u64) {
         let outputs = 1 + self.dice.below(3);
         for name in &["one", "two", "three"][..outputs] {
             let kind = match if self.all_fit { "committing" } else { self.dice.one(KINDS) } {
@@ -129,6 +132,8 @@ impl World {
             self.jobs.push(name);
             self.define(name);
         }
+        // The other worlds stay as they were before there were such runs.
+        self.together = seed % 5 == 2 && jobs > 1;
         self.tell("watch");
         for _ in 0..3 + self.dice.below(5) {
             self.put();
@@ -377,6 +382,9 @@ impl World {
 
     fn run(&mut self) {
         let job = self.some_job();
+        if self.together && self.dice.once_in(2) {
+            return self.run_together();
+        }
         let how =
             self.dice.one(&["", "", "", "", "", " minimal", " guard-off", " accept-devices", " dry-run"]);
         self.tell(&format!("run {job}{how}"));
@@ -408,8 +416,15 @@ impl World {
         match self.dice.below(12) {
             0 => self.tell(&format!("delete {job}")),
             1 => self.tell(&format!("confirm {job}")),
+            _ if self.together => self.run_together(),
             _ => self.tell(&format!("run {job}")),
         }
+    }
+
+    /// All jobs at once, in one process.
+    fn run_together(&mut self) {
+        let jobs = self.jobs.join(", ");
+        self.tell(&format!("together {jobs}"));
     }
 
     fn operator(&mut self) {

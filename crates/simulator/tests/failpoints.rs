@@ -9,6 +9,7 @@ use ingather_simulator::play::{self, Seeds, wrong, wrong_in_other_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::together::older_report;
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -63,6 +64,10 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::HeldNotLookedAt, Check::Scenario("held_by_a_rule")),
     (Failpoint::JudgedAfterListing, Check::Scenario("opens_while_it_changes")),
     (Failpoint::ChangedFolderOpens, Check::Scenario("opens_while_it_changes")),
+    (
+        Failpoint::OpensAsAnotherRunFound,
+        Check::Suite("an older look of another run", || older_report(Kind::Sqlite) != ["bert"]),
+    ),
     (Failpoint::ContentExplainedAway, Check::Scenario("content_unseen")),
     (Failpoint::AccessBeforeContent, Check::Scenario("content_unseen")),
     (Failpoint::UnmetOpens, Check::Scenario("unmet_and_kept")),

@@ -17,4 +17,5 @@ pub mod script_repository;
 pub mod script_transform;
 pub mod stores;
 pub mod suites;
+pub mod together;
 pub mod world;

@@ -1,5 +1,6 @@
 //! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
 
+mod calls;
 mod stands;
 mod troubles;
 
@@ -14,9 +15,11 @@ use ingather_contract::output::{
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 
+pub use self::calls::Calls;
 use crate::clock::HandClock;
 use crate::crash::Crash;
 use crate::rules::Rules;
+use crate::together::gate::Gate;
 
 pub use self::troubles::{Effect, Trouble};
 
@@ -37,17 +40,6 @@ pub struct Entry {
     pub container: Option<ContainerId>,
     /// The job that sent it.
     pub job: i64,
-}
-
-/// Calls that were made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
-    /// Entries put.
-    pub put: u64,
-    /// Access changes.
-    pub access: u64,
-    /// Deletions.
-    pub delete: u64,
 }
 
 /// What an output holds from a commit on, and what it says about it.
@@ -93,6 +85,8 @@ pub struct Shelf {
     pub failing_commits: u32,
     /// It forgets everything after so many changes, while it is open.
     pub forgets_after: Option<u32>,
+    /// It answers no batch before this is opened.
+    pub gate: Option<Gate>,
     /// Time that each call takes, milliseconds.
     pub slow_ms: i64,
     /// Calls since they were asked for last.
@@ -129,6 +123,7 @@ impl Default for Shelf {
             double_answers: 0,
             failing_commits: 0,
             forgets_after: None,
+            gate: None,
             slow_ms: 0,
             calls: Calls::default(),
             told: Vec::new(),
@@ -380,6 +375,8 @@ impl MemoryOutput {
 impl Output for MemoryOutput {
     fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let dead = || Err(Fault::passing("dead", "the process is dead"));
+        let gate = locked(&self.shelf).gate.clone();
+        gate.iter().for_each(Gate::pass);
         let mut shelf = locked(&self.shelf);
         let crash = shelf.crash.clone();
         if crash.reach("before send") {

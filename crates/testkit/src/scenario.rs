@@ -5,6 +5,7 @@
 //! job docs to=one                  also: root=d/ guard=off guard=10/2 compare=content keep=extracted stage={"decline":"x"}
 //! source a.txt v1, sub/b.txt v1    words of files and folders: see `steps`
 //! run docs                         also: run docs minimal dry-run guard-off accept-devices
+//! together docs, other             runs of several jobs in one process at the same time
 //! expect balance: added 2
 //! expect output one: a.txt v1, sub/b.txt v1
 //! crash after send                 also: before|mid|after PLACE [N] [power K]; the next deed dies there, then a new process
@@ -153,7 +154,7 @@ impl Play {
     /// What a line led to, for a person.
     fn told(&self, line: &str) -> String {
         let word = line.split(' ').next().unwrap_or_default();
-        if !matches!(word, "run" | "delete" | "confirm" | "quiet") {
+        if !matches!(word, "run" | "together" | "delete" | "confirm" | "quiet") {
             return String::new();
         }
         let mut told = match &self.answer {

@@ -8,14 +8,19 @@ use ingather_model::fault::Fault;
 use ingather_model::scope::{BlindSpot, Scope};
 
 use crate::script_repository::{File, Source, access_stamp, content_stamp, folder_stamp};
+use crate::together::gate::Gate;
 
 /// Pages that were made before.
 pub(crate) struct Script {
     pages: std::vec::IntoIter<Result<Page, Fault>>,
+    told: usize,
+    pauses: Vec<(usize, Gate)>,
 }
 
 impl Listing for Script {
     fn next(&mut self) -> Option<Result<Page, Fault>> {
+        self.told += 1;
+        self.pauses.iter().filter(|(page, _)| *page == self.told).for_each(|(_, gate)| gate.pass());
         self.pages.next()
     }
 }
@@ -34,7 +39,7 @@ pub(crate) fn pages(source: &mut Source, world: &str, root: &str) -> Script {
         pages.extend(torn.map(Ok));
         pages.push(Err(Fault::passing("listing", "the listing broke off")));
     }
-    Script { pages: pages.into_iter() }
+    Script { pages: pages.into_iter(), told: 0, pauses: std::mem::take(&mut source.pauses) }
 }
 
 fn tear(page: &Page) -> Page {

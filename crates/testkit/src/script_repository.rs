@@ -17,6 +17,7 @@ use ingather_model::limits;
 
 use crate::crash::Crash;
 use crate::script_listing;
+use crate::together::gate::Gate;
 
 /// Lists folders of a scripted source: `{"world": name, "root": "d/"}`.
 pub static REPOSITORY: RepositoryKind = RepositoryKind {
@@ -134,6 +135,8 @@ pub struct Source {
     pub crash: Arc<Crash>,
     /// What changes in the middle of the next run.
     pub meanwhile: Vec<Meanwhile>,
+    /// The next listing that begins waits here before that page of its, counted from 1: what it tells then is as of its beginning.
+    pub pauses: Vec<(usize, Gate)>,
     /// What it was between changes in the middle of a run.
     pub states: Vec<Source>,
     met: HashMap<String, u64>,
@@ -152,6 +155,7 @@ impl Default for Source {
             fetched: Vec::new(),
             crash: Arc::default(),
             meanwhile: Vec::new(),
+            pauses: Vec::new(),
             states: Vec::new(),
             met: HashMap::new(),
             changes: 0,

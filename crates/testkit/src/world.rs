@@ -12,9 +12,7 @@ use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{
-    Engine, EngineError, Mode, Options, OutputPool, Refusal, Report, access_filter, outputs,
-};
+use ingather_engine::{Engine, EngineError, Mode, Options, Process, Refusal, Report, access_filter, outputs};
 use ingather_model::access::Tokens;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::{Definition, RunKind};
@@ -153,7 +151,7 @@ impl World {
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
             host: HostContext { own: Vec::new(), threads: self.threads },
-            outputs: OutputPool::default(),
+            process: Process::default(),
         });
         died
     }

@@ -10,7 +10,7 @@ use ingather_model::ids::ContainerId;
 use ingather_model::key::Stamp;
 use ingather_model::limits;
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, Sql, StoreError};
+use ingather_store::{Sql, StoreError};
 
 use crate::containers::Look;
 use crate::error::Result;
@@ -36,25 +36,34 @@ pub(crate) fn record<'p>(
     let now = run.call.now();
     let mut foreign = Vec::new();
     let mut record_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
+        if let Some(sql) = sql.as_deref_mut() {
+            containers.tree.find_again(sql)?;
+        }
         for report in &changed {
             let acl = match sql.as_deref_mut() {
                 Some(sql) => acls.intern(sql, &report.acl)?,
                 None => acls.pretend(&report.acl),
             };
-            if containers.record(sql.as_deref_mut(), report, acl, accept, now)? {
+            if containers.tree.record(sql.as_deref_mut(), report, acl, accept, now)? {
                 foreign.push(*report);
             }
-            containers.note(report, listing);
+            containers.note(report, Some(acl), listing);
         }
         Ok(())
     };
     if !changed.is_empty() {
-        match &run.store {
-            Some(store) => store.write(Durability::Relaxed, |sql| {
+        let recorded = match &run.store {
+            Some(store) => run.shared.write(store, |sql| {
                 run.fence(sql)?;
                 record_all(Some(sql))
-            })?,
-            None => record_all(None)?,
+            }),
+            None => record_all(None),
+        };
+        if let Err(error) = recorded {
+            // Nothing of it may be taken for known: other runs go by it.
+            acls.lose();
+            containers.tree.lose();
+            return Err(error.into());
         }
     }
     run.audiences.note(reports, |name| containers.acl(name));

@@ -1,122 +1,39 @@
-//! Interned acls of documents, and the containers above them, as one run meets them (design 4.20).
+//! Interned acls of documents, and the containers above them (design 4.20): one tree for each repository connection and process, and what
+//! one run has met of it.
 
+pub(crate) mod acls;
 pub(crate) mod looks;
 pub(crate) mod openings;
+pub(crate) mod pool;
+pub(crate) mod tree;
 
-use ingather_model::limits;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use ingather_contract::repository::ContainerReport;
-use ingather_model::access::Acl;
-use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
+use ingather_model::ids::{AclId, ContainerId, JobId};
 use ingather_model::key::Stamp;
 use ingather_model::scope::Coverage;
 use ingather_store::containers::{self, PendingAcl};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, documents};
 
+use self::tree::Tree;
+
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Acls of one connection.
-pub(crate) struct Acls {
-    connection: ConnectionId,
-    by_acl: HashMap<Acl, AclId>,
-    by_digest: HashMap<Digest, AclId>,
-    /// Pairs that were compared.
-    within: HashMap<(AclId, AclId), bool>,
-    /// Ids for acls of a run that writes nothing.
-    pretended: i64,
-}
-
-impl Acls {
-    pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Acls> {
-        let by_digest =
-            containers::acl_ids(sql, connection)?.into_iter().map(|(id, digest)| (digest, id)).collect();
-        Ok(Acls { connection, by_acl: HashMap::new(), by_digest, within: HashMap::new(), pretended: 0 })
-    }
-
-    /// The id of an acl, if it is known.
-    pub(crate) fn find(&mut self, acl: &Acl) -> Option<AclId> {
-        if let Some(id) = self.by_acl.get(acl) {
-            return Some(*id);
-        }
-        let id = *self.by_digest.get(&acl.digest())?;
-        self.keep(acl, id);
-        Some(id)
-    }
-
-    /// Whether the one acl surely admits nobody whom the other shuts out, where both were compared before.
-    pub(crate) fn compared(&self, one: AclId, other: AclId) -> Option<bool> {
-        self.within.get(&(one, other)).copied()
-    }
-
-    /// Compares them.
-    pub(crate) fn is_within(&mut self, sql: &mut Sql<'_>, one: AclId, other: AclId) -> Result<bool> {
-        if let Some(known) = self.compared(one, other) {
-            return Ok(known);
-        }
-        let acls = (containers::acl(sql, one)?, containers::acl(sql, other)?);
-        let within = matches!(acls, (Some(one), Some(other)) if one.is_within(&other));
-        if self.within.len() >= limits::ACLS_IN_MEMORY_MAX {
-            self.within.clear();
-        }
-        self.within.insert((one, other), within);
-        Ok(within)
-    }
-
-    /// The id of an acl; a new one is written.
-    pub(crate) fn intern(&mut self, sql: &mut Sql<'_>, acl: &Acl) -> Result<AclId> {
-        if let Some(id) = self.find(acl) {
-            return Ok(id);
-        }
-        let id = containers::add_acl(sql, self.connection, acl)?;
-        self.by_digest.insert(acl.digest(), id);
-        self.keep(acl, id);
-        Ok(id)
-    }
-
-    /// The id of an acl in a run that writes nothing: a new one gets a number that is in no store.
-    pub(crate) fn pretend(&mut self, acl: &Acl) -> AclId {
-        if let Some(id) = self.find(acl) {
-            return id;
-        }
-        self.pretended -= 1;
-        let id = AclId(self.pretended);
-        self.by_digest.insert(acl.digest(), id);
-        id
-    }
-
-    fn keep(&mut self, acl: &Acl, id: AclId) {
-        if self.by_acl.len() >= limits::ACLS_IN_MEMORY_MAX {
-            self.by_acl.clear();
-        }
-        self.by_acl.insert(acl.clone(), id);
-    }
-}
-
-/// Containers of one connection, as the runs of one job meet them.
-pub(crate) struct Containers {
-    connection: ConnectionId,
-    job: JobId,
-    by_name: HashMap<Arc<str>, Container>,
-    /// Names of those that were not replaced.
-    names: HashMap<ContainerId, Arc<str>>,
-    /// Folder of keys that a container rules, for those met in this run; none above the source.
-    folders: HashMap<ContainerId, Option<String>>,
-    /// Containers that have opened, or may have, and are not proven for this job.
-    pending: HashSet<ContainerId>,
+/// What one run has met of the containers of its connection. Other runs do not change it: what they find shows by the tree alone, and by
+/// the next look of this run.
+#[derive(Default)]
+pub(crate) struct Met {
+    by_id: HashMap<ContainerId, MetContainer>,
     /// Numbers of the looks that found something else than the one before.
     looks: u64,
-    pretended: i64,
 }
 
-/// A container as it was looked at last.
-struct Container {
-    id: ContainerId,
-    parent: Option<ContainerId>,
-    identity: Box<str>,
-    acl: AclId,
+struct MetContainer {
+    /// Folder of keys that it rules; none above the source.
+    folder: Option<String>,
     look: Look,
 }
 
@@ -129,44 +46,30 @@ pub(crate) struct Look {
     pub(crate) number: u64,
     /// The listing that has shown what is in it since, counted from 1; 0: none.
     pub(crate) listing: u32,
+    /// The acl that it found. Another run may have found another one since, or before.
+    acl: Option<AclId>,
 }
 
 impl Look {
-    const NONE: Look = Look { stamp: Stamp::NONE, number: 0, listing: 0 };
+    const NONE: Look = Look { stamp: Stamp::NONE, number: 0, listing: 0, acl: None };
 }
 
-fn device(identity: &str) -> &str {
-    identity.split(':').next().unwrap_or(identity)
+/// The containers of a connection, as one run sees them: locked for as long as this is held, in the order of
+/// [`SharedContainers`](pool::SharedContainers).
+pub(crate) struct Containers<'r> {
+    job: JobId,
+    met: MutexGuard<'r, Met>,
+    pub(crate) tree: MutexGuard<'r, Tree>,
 }
 
-impl Containers {
-    pub(crate) fn load(sql: &mut Sql<'_>, connection: ConnectionId, job: JobId) -> Result<Containers> {
-        let pending = containers::pending_of(sql, job)?.into_iter().map(|(container, _)| container).collect();
-        let mut loaded = Containers {
-            connection,
-            job,
-            by_name: HashMap::new(),
-            names: HashMap::new(),
-            folders: HashMap::new(),
-            pending,
-            looks: 0,
-            pretended: 0,
-        };
-        for containers::Container { id, parent, name, identity, acl } in containers::list(sql, connection)? {
-            loaded.keep(&name, Container { id, parent, identity: identity.into(), acl, look: Look::NONE });
-        }
-        Ok(loaded)
-    }
-
-    fn keep(&mut self, name: &str, container: Container) {
-        let name: Arc<str> = name.into();
-        self.names.insert(container.id, name.clone());
-        self.by_name.insert(name, container);
+impl<'r> Containers<'r> {
+    pub(crate) fn new(job: JobId, met: MutexGuard<'r, Met>, tree: MutexGuard<'r, Tree>) -> Containers<'r> {
+        Containers { job, met, tree }
     }
 
     /// The number of the last look.
     pub(crate) fn looks(&self) -> u64 {
-        self.looks
+        self.met.looks
     }
 
     /// The container itself and those above it, to the top; none when one of them was replaced.
@@ -175,158 +78,103 @@ impl Containers {
         let mut at = Some(container);
         while let Some(id) = at {
             chain.push(id);
-            at = self.by_name.get(self.names.get(&id)?)?.parent;
+            at = self.tree.get(id)?.parent;
         }
         Some(chain)
     }
 
     /// Name and last look of a container that was not replaced.
     pub(crate) fn look(&self, container: ContainerId) -> Option<(Arc<str>, Look)> {
-        let name = self.names.get(&container)?;
-        Some((name.clone(), self.by_name.get(name)?.look))
+        let name = self.tree.name(container)?;
+        let look = self.met.by_id.get(&container).map_or(Look::NONE, |met| met.look);
+        Some((name.clone(), look))
     }
 
     /// Containers that a listing has proven, and that open for this job or are below one that does.
     pub(crate) fn opening(&self, coverage: &Coverage) -> HashSet<ContainerId> {
-        if self.pending.is_empty() {
+        if !self.some_may_open() {
             return HashSet::new();
         }
         let met = self
-            .folders
+            .met
+            .by_id
             .iter()
-            .filter(|(_, folder)| coverage.folder_proven(folder.as_deref().unwrap_or_default()));
-        met.map(|(id, _)| *id).filter(|id| self.names.contains_key(id) && self.may_open(Some(*id))).collect()
+            .filter(|(_, met)| coverage.folder_proven(met.folder.as_deref().unwrap_or_default()));
+        met.map(|(id, _)| *id)
+            .filter(|id| self.tree.name(*id).is_some() && self.may_open(Some(*id)))
+            .collect()
+    }
+
+    /// Whether a container is now what this run has found at its last look. Another run may have recorded something else, be it of a
+    /// later look or of an earlier one: what this run has proven does not speak of that.
+    pub(crate) fn is_as_met(&self, container: ContainerId) -> bool {
+        let met = self.met.by_id.get(&container).and_then(|met| met.look.acl);
+        let now = self.tree.get(container).map(|container| container.acl);
+        (met.is_some() && met == now) || failpoint(Failpoint::OpensAsAnotherRunFound)
     }
 
     /// The folder of keys of a container that was met in this run.
     pub(crate) fn folder(&self, container: ContainerId) -> Option<&str> {
-        self.folders.get(&container)?.as_deref()
+        self.met.by_id.get(&container)?.folder.as_deref()
     }
 
     /// True if this run has looked at the container: it is in the tree of its job, or above its root.
     pub(crate) fn was_met(&self, container: ContainerId) -> bool {
-        self.folders.contains_key(&container)
+        self.met.by_id.contains_key(&container)
     }
 
     /// The container of that name, as met last.
     pub(crate) fn id(&self, name: &str) -> Option<ContainerId> {
-        self.by_name.get(name).map(|container| container.id)
+        self.tree.named(name).map(|container| container.id)
     }
 
     /// The container of that name and its acl, as met last.
     pub(crate) fn acl(&self, name: &str) -> Option<(ContainerId, AclId)> {
-        self.by_name.get(name).map(|container| (container.id, container.acl))
+        self.tree.named(name).map(|container| (container.id, container.acl))
     }
 
     /// Notes that a container was met by a listing (0: by a single look), if its report changes nothing: a quiet run must not write.
     pub(crate) fn stands(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) -> bool {
-        let parent = report.parent.as_deref().map(|name| self.id(name));
-        let same = self.by_name.get(report.name.as_str()).is_some_and(|container| {
-            *container.identity == *report.identity
-                && Some(container.acl) == acl
-                && parent.is_none_or(|parent| parent == container.parent)
-        });
+        let same = self.tree.stands(report, acl);
         if same {
-            self.note(report, listing);
+            self.note(report, acl, listing);
         }
         same
     }
 
     /// Notes that a container was met, and what the look at it found.
-    pub(crate) fn note(&mut self, report: &ContainerReport, listing: u32) {
-        let Some(container) = self.by_name.get_mut(report.name.as_str()) else { return };
-        self.folders.insert(container.id, report.folder.clone());
-        let look = &mut container.look;
+    pub(crate) fn note(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) {
+        let Some(id) = self.id(&report.name) else { return };
+        let Met { by_id, looks } = &mut *self.met;
+        let met = by_id.entry(id).or_insert(MetContainer { folder: None, look: Look::NONE });
+        met.folder.clone_from(&report.folder);
+        let look = &mut met.look;
+        look.acl = acl;
         if look.stamp != report.stamp || report.stamp == Stamp::NONE {
-            self.looks += 1;
-            *look = Look { stamp: report.stamp, number: self.looks, listing };
+            *looks += 1;
+            *look = Look { stamp: report.stamp, number: *looks, listing, acl };
         } else if listing > 0 {
             look.listing = listing;
         }
     }
 
-    /// Takes a report in: what is narrower rules at once and for all jobs, what is wider waits for [`Containers::prove`].
-    ///
-    /// A folder of another identity, or below a folder of another identity, is another container: each document below it is looked
-    /// at before it belongs there. True when the folder is on another device than at its last complete listing (design 4.5);
-    /// `accept` takes that for granted. `sql` is none in a run that writes nothing.
-    pub(crate) fn record(
-        &mut self,
-        mut sql: Option<&mut Sql<'_>>,
-        report: &ContainerReport,
-        acl: AclId,
-        accept: bool,
-        now: i64,
-    ) -> Result<bool> {
-        let parent = report.parent.as_deref().and_then(|name| self.id(name));
-        let mut other_device = false;
-        if let Some(container) = self.by_name.get_mut(report.name.as_str()) {
-            let same = *container.identity == *report.identity
-                && (container.parent == parent || failpoint(Failpoint::MovedPlaceStays));
-            other_device = *container.identity != *report.identity
-                && !accept
-                && device(&container.identity) != device(&report.identity);
-            // On another device, the old container stays the one that was listed completely last; both must admit.
-            if same || other_device {
-                if container.acl != acl {
-                    let before = std::mem::replace(&mut container.acl, acl);
-                    self.pending.insert(container.id);
-                    if let Some(sql) = sql {
-                        let before =
-                            if failpoint(Failpoint::PlaceWidenedBeforeItIsProven) { acl } else { before };
-                        containers::judge(sql, self.connection, container.id, acl, before)?;
-                    }
-                }
-                self.folders.insert(container.id, report.folder.clone());
-                return Ok(other_device);
-            }
-            let replaced = container.id;
-            self.names.remove(&replaced);
-            if let Some(sql) = sql.as_deref_mut() {
-                containers::leave(sql, replaced, now)?;
-            }
-        }
-        let id = match sql {
-            Some(sql) => containers::add(sql, self.connection, parent, &report.name, &report.identity, acl)?,
-            None => {
-                self.pretended -= 1;
-                ContainerId(self.pretended)
-            }
-        };
-        let identity = report.identity.as_str().into();
-        self.keep(&report.name, Container { id, parent, identity, acl, look: Look::NONE });
-        self.folders.insert(id, report.folder.clone());
-        Ok(other_device)
-    }
-
     /// Whether any container may open for this job.
     pub(crate) fn some_may_open(&self) -> bool {
-        !self.pending.is_empty()
+        self.tree.some_may_open(self.job)
     }
 
     /// Whether a container, or one above it, may open for this job at the end of the run: what outputs hold of an earlier reading
     /// was never meant for whom it opens to. A container that was replaced may.
     pub(crate) fn may_open(&self, container: Option<ContainerId>) -> bool {
-        if self.pending.is_empty() {
-            return false;
-        }
-        let mut at = container;
-        while let Some(id) = at {
-            let container = self.names.get(&id).and_then(|name| self.by_name.get(name));
-            let Some(container) = container else { return true };
-            if self.pending.contains(&id) {
-                return true;
-            }
-            at = container.parent;
-        }
-        false
+        self.tree.may_open(self.job, container)
     }
 
     /// Opens the containers that became wider, for the documents of this run's job, where it has looked at all of them (design
     /// 4.20). What other jobs have below them stays as it is.
     ///
     /// `unproven` are containers that rule documents of which an output holds something else than was looked at: they stay as they
-    /// are. Containers below that were not proven carry on what opens above them.
+    /// are; so do those that other runs have found otherwise than this one. Containers below that were not proven carry on what opens
+    /// above them.
     pub(crate) fn prove(
         &self,
         sql: &mut Sql<'_>,
@@ -336,8 +184,9 @@ impl Containers {
         let root_proven = coverage.folder_proven("");
         let is_proven = |id: ContainerId| {
             !unproven.contains(&id)
-                && self.folders.get(&id).is_some_and(|folder| {
-                    folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
+                && self.is_as_met(id)
+                && self.met.by_id.get(&id).is_some_and(|met| {
+                    met.folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
                 })
         };
         let mut opening: HashMap<ContainerId, Vec<AclId>> = HashMap::new();
@@ -349,7 +198,7 @@ impl Containers {
         if opening.is_empty() {
             return Ok(());
         }
-        let names = containers::names(sql, self.connection)?;
+        let names = containers::names(sql, self.tree.connection)?;
         let above: HashMap<ContainerId, Option<ContainerId>> =
             names.iter().map(|(id, p, _)| (*id, *p)).collect();
         for (id, parent, _) in
@@ -379,11 +228,11 @@ impl Containers {
     pub(crate) fn forget(&self, sql: &mut Sql<'_>) -> Result<()> {
         let mut left: HashSet<ContainerId> =
             containers::pending_of(sql, self.job)?.into_iter().map(|(container, _)| container).collect();
-        left.retain(|container| !self.folders.contains_key(container));
+        left.retain(|container| !self.was_met(*container) || self.tree.name(*container).is_none());
         if left.is_empty() {
             return Ok(());
         }
-        let names = containers::names(sql, self.connection)?;
+        let names = containers::names(sql, self.tree.connection)?;
         let above: HashMap<ContainerId, Option<ContainerId>> =
             names.iter().map(|(id, p, _)| (*id, *p)).collect();
         let mut ruled = HashSet::new();
@@ -403,9 +252,9 @@ impl Containers {
 
     /// Whether documents of this job may be below a container.
     fn is_below_root(&self, name: &str) -> bool {
-        let is_root =
-            |container: &Container| self.folders.get(&container.id).is_some_and(|f| f.as_deref() == Some(""));
-        let root = self.by_name.iter().find(|(_, container)| is_root(container));
-        root.is_none_or(|(root, _)| name.starts_with(root.trim_end_matches('/')))
+        let is_root = |met: &MetContainer| met.folder.as_deref() == Some("");
+        let roots = self.met.by_id.iter().filter(|(_, met)| is_root(met));
+        let root = roots.filter_map(|(id, _)| self.tree.name(*id)).next();
+        root.is_none_or(|root| name.starts_with(root.trim_end_matches('/')))
     }
 }

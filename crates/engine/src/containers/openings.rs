@@ -9,7 +9,7 @@ use ingather_model::limits;
 use ingather_model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
-use ingather_store::{Durability, Sql, Store, StoreError};
+use ingather_store::{Sql, Store, StoreError};
 use ingather_store::{deliveries, documents};
 
 use crate::containers::{Containers, looks};
@@ -19,14 +19,17 @@ use crate::run::Run;
 
 /// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
 pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<Vec<BlindSpot>> {
-    let mut stays_closed = match run.containers().some_may_open() && !failpoint(Failpoint::UnmetOpens) {
-        // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
-        true => containers_of(run, |id| !result.listed.contains(id))?,
-        false => HashSet::new(),
-    };
+    let mut stays_closed = HashSet::new();
+    let mut unmet_is_known = false;
     let mut again: Option<ListingResult> = None;
     let mut listing = 1;
     let moving = loop {
+        // Asked each time: another run may have found a container that opens.
+        if !unmet_is_known && run.containers().some_may_open() && !failpoint(Failpoint::UnmetOpens) {
+            // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
+            stays_closed.extend(containers_of(run, |id| !result.listed.contains(id))?);
+            unmet_is_known = true;
+        }
         let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
         let moving = moving(run, coverage, listing);
         if moving.is_empty() || listing > limits::LIST_ATTEMPTS_MAX || run.sweep_stops() {
@@ -48,9 +51,12 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
     stays_closed.extend(moving);
     let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
     let now = run.call.now();
-    store.write(Durability::Relaxed, |sql| {
+    // Held until it is on disk, so that what opens is what was proven.
+    let containers = run.containers();
+    // Without a proof of what was not met nothing opens: the container that may open was found just now.
+    let opens = unmet_is_known || failpoint(Failpoint::UnmetOpens);
+    run.shared.write(store, |sql| {
         run.fence(sql)?;
-        let containers = run.containers();
         if containers.some_may_open() && !failpoint(Failpoint::OldTextOpens) {
             let unproven = documents::unproven(sql, run.job.id)?;
             // The next run looks at them, and hides what it cannot send again.
@@ -61,7 +67,9 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
             stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
         }
         let closed = ingather_store::containers::pending_of(sql, run.job.id)?;
-        containers.prove(sql, coverage, &stays_closed)?;
+        if opens {
+            containers.prove(sql, coverage, &stays_closed)?;
+        }
         take_over(run, sql, &containers, &closed.into_iter().map(|(container, _)| container).collect())?;
         containers.forget(sql)?;
         ingather_store::containers::sent_again(sql)
@@ -75,7 +83,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
 fn take_over(
     run: &Run,
     sql: &mut Sql<'_>,
-    containers: &Containers,
+    containers: &Containers<'_>,
     closed: &HashSet<ContainerId>,
 ) -> std::result::Result<(), StoreError> {
     let others: HashSet<(ContainerId, i64)> = ingather_store::containers::all_pending(sql)?
@@ -121,7 +129,8 @@ fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<ContainerId> 
         return asked;
     }
     let stood = looks::standing_since(run, &asked, listing);
-    &asked - &stood
+    let containers = run.containers();
+    asked.into_iter().filter(|id| !stood.contains(id) || !containers.is_as_met(*id)).collect()
 }
 
 /// Containers of those documents of the job that there are.

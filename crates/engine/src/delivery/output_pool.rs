@@ -18,7 +18,7 @@ use crate::lock::lock;
 /// The outputs of one process. An output is opened for the first who uses it and closed after the last one, so that a process that
 /// rests holds no index open.
 #[derive(Default)]
-pub struct OutputPool {
+pub(crate) struct OutputPool {
     slots: Mutex<HashMap<ConnectionId, Arc<Mutex<Slot>>>>,
 }
 
@@ -71,6 +71,18 @@ impl OutputPool {
         held.uses += 1;
         drop(held);
         Ok(OutputUse { slot, queue })
+    }
+
+    /// Nothing can be sent any more: all outputs that are open fail. One that is being opened or closed now fails by its own writes.
+    pub(crate) fn fail(&self, error: &EngineError) {
+        let slots: Vec<Arc<Mutex<Slot>>> = lock(&self.slots).values().cloned().collect();
+        let open = slots.iter().filter_map(|slot| {
+            let slot = slot.try_lock().ok()?;
+            slot.open.as_ref().map(|(queue, _)| queue.clone())
+        });
+        // Not while a slot is locked: what fails may end who uses it.
+        let queues: Vec<Arc<OutputQueue>> = open.collect();
+        queues.iter().for_each(|queue| queue.fail(error));
     }
 }
 

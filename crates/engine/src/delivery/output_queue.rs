@@ -21,6 +21,8 @@ use crate::error::EngineError;
 pub(crate) struct QueueState {
     pub(crate) waiting: VecDeque<QueuedChange>,
     pub(crate) bytes: usize,
+    /// Visits that were claimed and have not handed over all that they lead to; each is taken for one change.
+    reserved: usize,
     /// No more will come.
     pub(crate) closed: bool,
     failed: Option<EngineError>,
@@ -37,6 +39,11 @@ impl QueueState {
         self.waiting.len() >= limits::QUEUED_MAX || self.bytes >= limits::QUEUED_BYTES_MAX
     }
 
+    /// Whether so many more visits may be claimed.
+    fn has_room(&self, visits: usize) -> bool {
+        !self.is_full() && self.waiting.len() + self.reserved + visits <= limits::QUEUED_MAX
+    }
+
     /// Whether none of its users makes anything now.
     pub(crate) fn nothing_comes(&self) -> bool {
         self.users.iter().all(|user| user.upgrade().is_none_or(|user| user.nothing_comes()))
@@ -44,8 +51,9 @@ impl QueueState {
 }
 
 /// One open output. It is opened when the first of its users begins and closed when the last one has ended, by
-/// [`OutputPool`](super::output_pool::OutputPool). [`OutputQueue::push`] waits while the queue is full (`QUEUED_MAX`, `QUEUED_BYTES_MAX`),
-/// so that visits never run ahead of a slow output.
+/// [`OutputPool`](super::output_pool::OutputPool). [`OutputQueue::push`] never waits: whoever makes changes waits for room in all of its
+/// outputs before it makes them ([`OutputQueue::reserve`], [`OutputQueue::wait_for_room`]), so that visits never run ahead of a slow output,
+/// and an output that hangs keeps nothing from the others. Beyond its bounds a queue holds what one visit of each thread has led to.
 pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
     pub(crate) name: String,
@@ -89,12 +97,45 @@ impl OutputQueue {
         queue.users.push(user);
     }
 
-    /// Appends a change; waits while the queue is full, unless its user stops. One that an output has failed for is dropped.
-    pub(crate) fn push(&self, user: &dyn OutputUser, queued: QueuedChange) {
+    /// Takes room for so many visits, if there is as much; to be given back with [`OutputQueue::give_back`].
+    pub(crate) fn reserve(&self, visits: usize) -> bool {
+        let mut queue = self.lock();
+        let has_room = queue.has_room(visits) || queue.failed.is_some();
+        queue.reserved += if has_room { visits } else { 0 };
+        has_room
+    }
+
+    /// Gives room back.
+    pub(crate) fn give_back(&self, visits: usize) {
+        self.lock().reserved -= visits;
+        self.changed.notify_all();
+    }
+
+    /// Whether it has more changes waiting than it should.
+    pub(crate) fn is_full(&self) -> bool {
+        let queue = self.lock();
+        queue.is_full() && queue.failed.is_none()
+    }
+
+    /// Waits while there is no room for so many visits, unless its user stops.
+    pub(crate) fn wait_for_room(&self, user: &dyn OutputUser, visits: usize) {
+        let mut queue = self.lock();
+        while !(queue.has_room(visits) || queue.failed.is_some() || user.stops()) {
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits while more changes wait than should, unless its user stops.
+    pub(crate) fn wait_while_full(&self, user: &dyn OutputUser) {
         let mut queue = self.lock();
         while queue.is_full() && queue.failed.is_none() && !user.stops() {
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Appends a change. One that an output has failed for is dropped.
+    pub(crate) fn push(&self, queued: QueuedChange) {
+        let mut queue = self.lock();
         if queue.failed.is_some() {
             // Its drop may end a claim, whose lock must not wait for this one.
             drop(queue);
@@ -126,6 +167,8 @@ impl OutputQueue {
 
     /// Room was made, a user stops, or nothing more is being made.
     pub(crate) fn notify(&self) {
+        // Whoever is about to wait has looked before this, or sees what has changed.
+        drop(self.lock());
         self.changed.notify_all();
     }
 

@@ -7,7 +7,7 @@ pub(crate) trait OutputUser: Send + Sync {
     /// Whether nothing is being made that the output should wait for before it sends and commits.
     fn nothing_comes(&self) -> bool;
 
-    /// Whether it has to go on, instead of waiting for room.
+    /// Whether it does not wait for room any more.
     fn stops(&self) -> bool;
 
     /// The output takes nothing any more: what it was sent and has not answered is dropped after this.

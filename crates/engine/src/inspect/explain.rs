@@ -20,7 +20,7 @@ use super::trial::{Fate, Seen};
 use super::{missing, verdict};
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
-use crate::id_set;
+use crate::run::id_set;
 use crate::visit::pipeline::Pipeline;
 
 /// Why one document stands as it does.

@@ -119,6 +119,7 @@ impl Engine {
             }
             (_, false) => None,
         };
+        let _lease = repair.then(|| self.process.keep_lease(&self.writing()?)).transpose()?;
         let mut attempts = 1..=limits::VERIFY_ATTEMPTS_MAX;
         loop {
             let again =

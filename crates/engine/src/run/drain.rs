@@ -1,16 +1,14 @@
-//! The end of the visits: retries that fall due soon, and the lease that is kept meanwhile.
+//! The end of the visits: retries that fall due soon.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ingather_model::limits;
 use ingather_store::queue::VisitReason;
-use ingather_store::{Durability, StoreError, documents, queue};
+use ingather_store::{documents, queue};
 
 use crate::dispatcher::WorkItem;
-use crate::error::{EngineError, Result};
-
+use crate::error::Result;
 use crate::run::Run;
 
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
@@ -18,7 +16,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
     let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
     loop {
         while !run.dispatcher.wait_drained(Duration::from_millis(limits::DRAIN_LOOK_MS)) {
-            if run.call.cancel.cancelled() || run.lost_lease.load(Ordering::Relaxed) {
+            if run.call.cancel.cancelled() {
                 return Ok(());
             }
         }
@@ -71,24 +69,4 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
     });
     run.dispatcher.push(items.collect());
     Ok(())
-}
-
-/// Keeps the lease alive while the run goes on.
-pub(crate) fn renew(run: &Run) {
-    let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return };
-    let mut renewed = run.call.now();
-    while !run.dispatcher.closed() {
-        run.dispatcher.pause(Duration::from_millis(limits::LEASE_LOOK_MS));
-        let now = run.call.now();
-        if now - renewed >= limits::LEASE_RENEW_MS {
-            renewed = now;
-            let kept = store.write(Durability::Relaxed, |sql| lease.renew(sql, now));
-            if !matches!(kept, Ok(true)) {
-                run.lost_lease.store(true, Ordering::Relaxed);
-                // A store that is away was not taken over by anybody.
-                run.dispatcher.fail(EngineError::Store(kept.err().unwrap_or(StoreError::Fenced)));
-                return;
-            }
-        }
-    }
 }

@@ -10,7 +10,7 @@ use ingather_store::queue::{self, FailedDocument};
 use ingather_store::{Sql, StoreError};
 use roaring::RoaringTreemap;
 
-use crate::id_set;
+use crate::run::id_set;
 
 /// What the store knows about a job's documents that need attention.
 pub(crate) struct Known {

@@ -1,8 +1,10 @@
 //! One run under way: what its threads share, and how it begins and ends.
 
 pub(crate) mod drain;
+pub(crate) mod id_set;
 pub(crate) mod known;
 pub(crate) mod state;
+pub(crate) mod visitors;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -53,7 +55,15 @@ impl Run {
     /// Hands a change to one of its outputs.
     pub(crate) fn push(&self, output_index: usize, queued: QueuedChange) {
         if let Some(queue) = &self.outputs[output_index].queue {
-            queue.push(self, queued);
+            queue.push(queued);
+        }
+    }
+
+    /// Waits while one of its outputs has more changes waiting than it should; before a document is visited, so that what its visit leads
+    /// to reaches all others.
+    pub(crate) fn wait_while_full(&self) {
+        for queue in self.queues() {
+            queue.wait_while_full(self);
         }
     }
 

@@ -1,7 +1,6 @@
 //! What is known of one run under way.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_contract::call::Call;
@@ -14,7 +13,9 @@ use ingather_store::leases::Lease;
 use ingather_store::{Reader, Sql, Store, StoreError};
 use roaring::RoaringTreemap;
 
-use crate::containers::{Acls, Containers};
+use crate::containers::acls::Acls;
+use crate::containers::pool::SharedContainers;
+use crate::containers::{Containers, Met};
 use crate::delivery::author::Author;
 use crate::dispatcher::Dispatcher;
 use crate::lock::lock;
@@ -60,12 +61,13 @@ pub(crate) struct RunState {
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
-    pub(crate) acls: Mutex<Acls>,
-    pub(crate) containers: Mutex<Containers>,
+    /// Acls and containers of its connection, which other runs over it share.
+    pub(crate) shared: Arc<SharedContainers>,
+    /// What it has met of them.
+    pub(crate) met: Mutex<Met>,
     pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
-    pub(crate) lost_lease: AtomicBool,
 }
 
 impl RunState {
@@ -77,17 +79,18 @@ impl RunState {
         self.call.cancel.cancelled() || self.dispatcher.closed()
     }
 
-    /// Whether the sweep must not go on: by then the dispatcher is closed in any case.
+    /// Whether the sweep must not go on: by then the dispatcher is closed in any case. A lost lease asks to stop as well.
     pub(crate) fn sweep_stops(&self) -> bool {
-        self.call.cancel.cancelled() || self.lost_lease.load(Ordering::Relaxed)
+        self.call.cancel.cancelled()
     }
 
     pub(crate) fn acls(&self) -> MutexGuard<'_, Acls> {
-        lock(&self.acls)
+        self.shared.acls()
     }
 
-    pub(crate) fn containers(&self) -> MutexGuard<'_, Containers> {
-        lock(&self.containers)
+    /// Containers as this run sees them; never taken inside a transaction of the store.
+    pub(crate) fn containers(&self) -> Containers<'_> {
+        Containers::new(self.job.id, lock(&self.met), self.shared.tree())
     }
 
     pub(crate) fn tally(&self, change: impl FnOnce(&mut Balance)) {

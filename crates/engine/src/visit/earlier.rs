@@ -21,8 +21,8 @@ use crate::delivery::change::DecidedChange;
 use crate::delivery::change::access_digest;
 use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
-use crate::id_set;
 use crate::run::Run;
+use crate::run::id_set;
 
 /// Documents of which outputs hold something that was not looked at when they were visited last, once a folder may open.
 #[derive(Default)]

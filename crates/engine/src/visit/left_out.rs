@@ -36,6 +36,7 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
     for ids in ids.chunks(limits::CLAIM_MAX) {
         let mut by_document = parts::read(&run.reader, ids)?;
         for stored in run.reader.read(|sql| documents::get(sql, ids))? {
+            run.wait_while_full();
             if run.stops() {
                 return Ok(());
             }

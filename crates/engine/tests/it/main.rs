@@ -8,5 +8,6 @@ mod moves;
 mod owners;
 mod random_worlds;
 mod scenarios;
+mod together;
 mod told;
 mod upgrades;

@@ -58,6 +58,7 @@ impl Play {
                 Ok(())
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),
+            "together" => self.run_together(rest),
             _ => Err(format!("there is no deed `{word}`")),
         }
     }
@@ -210,6 +211,24 @@ impl Play {
             "delete" => Answer::of(self.world.delete(job), Answer::Removed),
             _ => Answer::of(self.world.confirm(job, run), Answer::Removed),
         };
+        self.asked();
+        Ok(())
+    }
+
+    /// `together docs, other`: full runs of these jobs at the same time; the answer is that of the first one that failed, or of the last one.
+    fn run_together(&mut self, rest: &str) -> Result<(), String> {
+        let jobs: Vec<&str> = rest.split(", ").collect();
+        let answers = crate::together::run_together(&self.world, &jobs).into_iter();
+        let answers: Vec<Answer> = answers.map(|(_, answer)| Answer::of(answer, Answer::Ran)).collect();
+        let failed = answers.iter().position(|answer| matches!(answer, Answer::Failed(_)));
+        let at = failed.unwrap_or(answers.len() - 1);
+        self.answer = answers.into_iter().nth(at).unwrap_or_default();
+        self.asked();
+        Ok(())
+    }
+
+    /// What was asked for is over, or died.
+    fn asked(&mut self) {
         let stopped = self.world.engine().cancel.cancelled();
         if self.world.crash.dead() || self.world.crash.was_taken_over() || stopped {
             self.world.reopen();
@@ -219,7 +238,6 @@ impl Play {
         let states = script_repository::locked(&self.world.source).over();
         self.changed_meanwhile = !states.is_empty();
         states.iter().for_each(|state| self.invariants.note(state));
-        Ok(())
     }
 }
 

@@ -27,9 +27,9 @@ use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Desk;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
-use crate::id_set;
 use crate::inspect::sorted::{Entry, Sorted};
 use crate::outputs::{Misfit, UNDER_REPAIR, misfit};
+use crate::run::id_set;
 
 /// Whose changes a repair makes, in the place of a job.
 pub(super) const AUTHOR: &str = "verify";

@@ -1,0 +1,108 @@
+//! The containers and acls of each repository connection, once in a process, whatever the number of runs over it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_store::{Durability, Reader, Sql, Store, StoreError};
+
+use super::acls::Acls;
+use super::tree::Tree;
+use crate::lock::lock;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Containers of all connections over which something runs. They are read for the first run and dropped after the last one.
+#[derive(Default)]
+pub(crate) struct ContainerPool {
+    slots: Mutex<HashMap<ConnectionId, Arc<Mutex<Weak<SharedContainers>>>>>,
+    /// As in [`SharedContainers`].
+    writes: Arc<Mutex<()>>,
+}
+
+/// Containers and acls of one connection, shared by its runs.
+///
+/// Locks are taken in this order, and any of them may be left out: the acls; what a run has met; the tree; then a transaction of the store.
+/// None of them is taken inside a transaction: whoever records holds them while it waits for the store, and would be waited for by
+/// whoever holds the store. Whoever records holds the tree until it is on disk: the tree is never ahead of what others may read.
+pub(crate) struct SharedContainers {
+    acls: Mutex<Acls>,
+    tree: Mutex<Tree>,
+    /// Transactions that record, of whatever connection, one after the other: PostgreSQL locks the counters of ids in the order in which
+    /// they are asked for, which is that of what was found.
+    writes: Arc<Mutex<()>>,
+}
+
+/// The use of the containers by a run; it learns of what other runs find until this is dropped.
+pub(crate) struct ContainersUse {
+    shared: Arc<SharedContainers>,
+    job: JobId,
+}
+
+impl ContainerPool {
+    /// The containers of a connection, for a run of a job that writes.
+    pub(crate) fn get(&self, reader: &Reader, connection: ConnectionId, job: JobId) -> Result<ContainersUse> {
+        let slot = lock(&self.slots).entry(connection).or_default().clone();
+        let mut held = lock(&slot);
+        let shared = match held.upgrade() {
+            Some(shared) => shared,
+            None => {
+                let shared = SharedContainers::load(reader, connection, self.writes.clone())?;
+                *held = Arc::downgrade(&shared);
+                shared
+            }
+        };
+        drop(held);
+        ContainersUse::new(reader, shared, job)
+    }
+}
+
+impl SharedContainers {
+    fn load(
+        reader: &Reader,
+        connection: ConnectionId,
+        writes: Arc<Mutex<()>>,
+    ) -> Result<Arc<SharedContainers>> {
+        let (acls, tree) =
+            reader.read(|sql| Ok((Acls::load(sql, connection)?, Tree::load(sql, connection)?)))?;
+        Ok(Arc::new(SharedContainers { acls: Mutex::new(acls), tree: Mutex::new(tree), writes }))
+    }
+
+    pub(crate) fn acls(&self) -> MutexGuard<'_, Acls> {
+        lock(&self.acls)
+    }
+
+    pub(crate) fn tree(&self) -> MutexGuard<'_, Tree> {
+        lock(&self.tree)
+    }
+
+    /// A transaction that changes what is known of containers; whoever calls this holds the tree.
+    pub(crate) fn write<T>(&self, store: &Store, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+        let _one = lock(&self.writes);
+        store.write(Durability::Relaxed, work)
+    }
+}
+
+impl ContainersUse {
+    /// Containers of a run's own: one that writes nothing pretends what it would write.
+    pub(crate) fn alone(reader: &Reader, connection: ConnectionId, job: JobId) -> Result<ContainersUse> {
+        ContainersUse::new(reader, SharedContainers::load(reader, connection, Arc::default())?, job)
+    }
+
+    fn new(reader: &Reader, shared: Arc<SharedContainers>, job: JobId) -> Result<ContainersUse> {
+        let mut tree = shared.tree();
+        reader.read(|sql| tree.join(sql, job))?;
+        drop(tree);
+        Ok(ContainersUse { shared, job })
+    }
+
+    pub(crate) fn shared(&self) -> Arc<SharedContainers> {
+        self.shared.clone()
+    }
+}
+
+impl Drop for ContainersUse {
+    fn drop(&mut self) {
+        self.shared.tree().leave(self.job);
+    }
+}

@@ -1,0 +1,118 @@
+//! The one thread of a process that renews its lease while anything works: visits, removals, repairs.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ingather_model::limits;
+use ingather_store::{Durability, StoreError};
+
+use crate::delivery::writer::Writer;
+use crate::error::{EngineError, Refusal, Result};
+use crate::lock::lock;
+
+/// Renews the lease from the first who works until the last one has ended.
+#[derive(Default)]
+pub(crate) struct LeaseKeeper {
+    slot: Arc<Mutex<Slot>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    uses: usize,
+    keeping: Option<(Arc<Keeping>, JoinHandle<()>)>,
+    /// When it was renewed last, while somebody worked.
+    renewed: Option<i64>,
+}
+
+/// One time of work without a pause.
+#[derive(Default)]
+struct Keeping {
+    over: Mutex<bool>,
+    changed: Condvar,
+    renewed: Mutex<i64>,
+    lost: Mutex<Option<EngineError>>,
+}
+
+/// Somebody works: the lease is renewed until the last use is dropped.
+pub(crate) struct LeaseUse {
+    slot: Arc<Mutex<Slot>>,
+}
+
+impl LeaseKeeper {
+    /// One more works. `lose` is called when the lease cannot be renewed.
+    ///
+    /// # Errors
+    /// What it was lost for, while others who worked under it have not ended.
+    pub(crate) fn keep(
+        &self,
+        writer: &Writer,
+        lose: impl FnOnce(&EngineError) + Send + 'static,
+    ) -> Result<LeaseUse> {
+        let mut slot = lock(&self.slot);
+        match &slot.keeping {
+            Some((keeping, _)) => {
+                if let Some(error) = &*lock(&keeping.lost) {
+                    return Err(error.clone());
+                }
+            }
+            None => {
+                // A process that has rested renews at its first look.
+                let renewed = slot.renewed.unwrap_or_else(|| writer.call.now());
+                let keeping = Arc::new(Keeping { renewed: Mutex::new(renewed), ..Keeping::default() });
+                let (writer, kept) = (writer.clone(), keeping.clone());
+                let thread = std::thread::Builder::new().name("lease".to_owned());
+                let thread = thread.spawn(move || renew(&writer, &kept, lose)).map_err(|error| {
+                    EngineError::refused(
+                        Refusal::Resources,
+                        format!("a thread cannot be started ({error}); give the program more memory, or fewer --threads"),
+                    )
+                })?;
+                slot.keeping = Some((keeping, thread));
+            }
+        }
+        slot.uses += 1;
+        drop(slot);
+        Ok(LeaseUse { slot: self.slot.clone() })
+    }
+}
+
+fn renew(writer: &Writer, keeping: &Keeping, lose: impl FnOnce(&EngineError)) {
+    let look = Duration::from_millis(limits::LEASE_LOOK_MS);
+    loop {
+        let over = keeping.changed.wait_timeout_while(lock(&keeping.over), look, |over| !*over);
+        if *over.unwrap_or_else(PoisonError::into_inner).0 {
+            return;
+        }
+        let now = writer.call.now();
+        if now - *lock(&keeping.renewed) < limits::LEASE_RENEW_MS {
+            continue;
+        }
+        *lock(&keeping.renewed) = now;
+        let kept = writer.store.write(Durability::Relaxed, |sql| writer.lease.renew(sql, now));
+        if !matches!(kept, Ok(true)) {
+            // A store that is away was not taken over by anybody.
+            let error = EngineError::Store(kept.err().unwrap_or(StoreError::Fenced));
+            *lock(&keeping.lost) = Some(error.clone());
+            return lose(&error);
+        }
+    }
+}
+
+impl Drop for LeaseUse {
+    fn drop(&mut self) {
+        // Held until the thread has ended: who begins meanwhile starts another one.
+        let mut slot = lock(&self.slot);
+        slot.uses -= 1;
+        if slot.uses > 0 {
+            return;
+        }
+        if let Some((keeping, thread)) = slot.keeping.take() {
+            *lock(&keeping.over) = true;
+            keeping.changed.notify_all();
+            // It holds nothing that a panic would leave in the middle.
+            let _ended = thread.join();
+            slot.renewed = Some(*lock(&keeping.renewed));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The jobs that this process works on: each once at a time, and each can be asked to stop alone.
+
+use std::sync::{Arc, Mutex};
+
+use ingather_contract::call::Cancel;
+use ingather_model::ids::JobId;
+use ingather_store::jobs::Job;
+
+use super::lease_keeper::LeaseUse;
+use crate::error::{EngineError, Refusal, Result};
+use crate::lock::lock;
+
+/// What is under way.
+#[derive(Default)]
+pub(crate) struct UnderWay {
+    works: Mutex<Vec<Arc<State>>>,
+}
+
+struct State {
+    job: JobId,
+    doing: &'static str,
+    /// Work that writes nothing is in nobody's way.
+    writes: bool,
+    cancel: Cancel,
+    failure: Mutex<Option<EngineError>>,
+}
+
+/// Work on one job; over when it is dropped.
+pub(crate) struct Work {
+    under_way: Arc<UnderWay>,
+    state: Arc<State>,
+    /// Given back after the job may be worked on again.
+    _lease: Option<LeaseUse>,
+}
+
+impl UnderWay {
+    pub(crate) fn begin(
+        this: &Arc<UnderWay>,
+        job: &Job,
+        doing: &'static str,
+        whole: &Cancel,
+        lease: Option<LeaseUse>,
+    ) -> Result<Work> {
+        let writes = lease.is_some();
+        let mut works = lock(&this.works);
+        if let Some(other) = works.iter().find(|other| writes && other.writes && other.job == job.id) {
+            let sentence = format!(
+                "a {} of job {} is under way in this process; wait until it has ended, or stop it",
+                other.doing, job.name
+            );
+            return Err(EngineError::refused(Refusal::Busy, sentence));
+        }
+        let state =
+            Arc::new(State { job: job.id, doing, writes, cancel: whole.part(), failure: Mutex::default() });
+        works.push(state.clone());
+        drop(works);
+        Ok(Work { under_way: this.clone(), state, _lease: lease })
+    }
+
+    /// Asks all work on a job to stop, and nothing else; false when there is none.
+    pub(crate) fn stop(&self, job: JobId) -> bool {
+        let works = lock(&self.works);
+        let of_job = works.iter().filter(|work| work.job == job);
+        of_job.map(|work| work.cancel.cancel()).count() > 0
+    }
+
+    /// Ends all work that writes: nothing can be written any more.
+    pub(crate) fn fail(&self, error: &EngineError) {
+        for work in lock(&self.works).iter().filter(|work| work.writes) {
+            lock(&work.failure).get_or_insert_with(|| error.clone());
+            work.cancel.cancel();
+        }
+    }
+}
+
+impl Work {
+    /// Asks this work alone to stop.
+    pub(crate) fn cancel(&self) -> Cancel {
+        self.state.cancel.clone()
+    }
+
+    /// Fails where the process can write nothing any more: the work was stopped for that, and by nobody.
+    ///
+    /// # Errors
+    /// Why.
+    pub(crate) fn check(&self) -> Result<()> {
+        lock(&self.state.failure).clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        lock(&self.under_way.works).retain(|work| !Arc::ptr_eq(work, &self.state));
+    }
+}
