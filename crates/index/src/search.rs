@@ -35,8 +35,9 @@ use crate::search::rank::{Page, Ranked, Ranking, Rarity};
 use crate::search::spelling::Speller;
 
 /// What an index of an older format cannot do, until it is rebuilt.
-const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, hits cannot be \
-                          ordered by title or path, and entries with the same text are each shown";
+const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, `C++` and `C#` find \
+                          nothing; where it is older still, hits cannot be ordered by title or path, and entries with the same text are \
+                          each shown";
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 
