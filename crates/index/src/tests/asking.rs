@@ -269,7 +269,12 @@ fn any_value_of_a_field_and_words_with_signs_are_found() {
     };
     let (data, _index) = filled(&[
         put_as("d/a", 1, (Some(1), Some(1)), of("a.txt", Some("Ann"), "C++ and Rust")),
-        put_as("d/b", 1, (Some(1), Some(1)), of("b", None, "C# or vitamin c")),
+        put_as(
+            "d/b",
+            1,
+            (Some(1), Some(1)),
+            Record { size: Some(0), modified: Some(-1), ..of("b", None, "C# or vitamin c") },
+        ),
         put_as("d/hidden", 1, (Some(2), Some(1)), of("c.txt", Some("Bob"), "C++ C#")),
     ]);
     let seen = |query: &str| {
@@ -281,7 +286,12 @@ fn any_value_of_a_field_and_words_with_signs_are_found() {
     assert_eq!(seen("-author:*"), "b");
     assert_eq!(seen("ext:*"), "a");
     assert_eq!(seen("name:* path:* body:* uri:*"), "a b");
-    assert_eq!(seen("title:*"), "");
+    assert_eq!((seen("title:*"), seen("created:*")), (String::new(), String::new()));
+    assert_eq!(
+        (seen("size:*").as_str(), seen("modified:*").as_str()),
+        ("b", "b"),
+        "zero and before 1970, too"
+    );
     assert_eq!(seen("C++"), "a");
     assert_eq!(seen("\"c++ and rust\""), "a");
     assert_eq!(seen("c#"), "b");
