@@ -262,9 +262,11 @@ pub(crate) struct Columns {
     job: Option<Column<i64>>,
     seq: Option<Column<i64>>,
     version: Option<Column<i64>>,
-    size: Option<Column<u64>>,
-    modified: Option<Column<i64>>,
-    created: Option<Column<i64>>,
+    pub(crate) size: Option<Column<u64>>,
+    pub(crate) modified: Option<Column<i64>>,
+    pub(crate) created: Option<Column<i64>>,
+    /// Digest of the text.
+    pub(crate) text: Option<Column<i64>>,
 }
 
 fn of<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static>(
@@ -289,6 +291,7 @@ impl Columns {
             size: columns.column_opt::<u64>("size")?,
             modified: column("modified")?,
             created: column("created")?,
+            text: column("text")?,
         })
     }
 

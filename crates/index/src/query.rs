@@ -16,6 +16,7 @@ pub(crate) mod visible;
 use std::ops::Range;
 
 use ingather_contract::search::Zone;
+use ingather_kit::language;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 
@@ -149,6 +150,15 @@ pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
     let near = known.map(|known| (edits(name, known), known));
     let near = near.filter(|(edits, known)| *edits <= 2 && edits * 2 <= known.chars().count());
     near.min_by_key(|(edits, _)| *edits).map(|(_, known)| known)
+}
+
+/// Words in a field; `*` alone is any value of it.
+fn text_node(field: TextField, text: &str, bare: bool) -> Node {
+    if let Some(like) = field.has_words().then(|| Like::read(text)).flatten() {
+        return Node::Like { field, like, bare };
+    }
+    let begins = text.strip_suffix('*');
+    Node::Text { field, text: begins.unwrap_or(text).to_owned(), prefix: begins.is_some(), bare }
 }
 
 struct Parser<'a> {
@@ -294,7 +304,7 @@ impl<'a> Parser<'a> {
         let Some(colon) = self.text[word.clone()].find(':') else {
             return match &self.text[word] {
                 "*" => Ok(Node::All),
-                text => self.text_node(TextField::Anywhere, text, true),
+                text => Ok(text_node(TextField::Anywhere, text, true)),
             };
         };
         let name = self.text[word.start..word.start + colon].to_lowercase();
@@ -315,12 +325,16 @@ impl<'a> Parser<'a> {
                     Some(text) => text,
                     None => self.text[self.bare()].to_owned(),
                 };
+                if field == TextField::Lang && self.peek() != Some('*') {
+                    return Ok(self.lang(&text));
+                }
                 Ok(Node::Text { field, text, prefix: self.takes_star(), bare: false })
             }
-            (_, Some(field)) if !value.is_empty() => self.text_node(field, &self.text[value], false),
+            (_, Some(TextField::Lang)) if !value.is_empty() => Ok(self.lang(&self.text[value])),
+            (_, Some(field)) if !value.is_empty() => Ok(text_node(field, &self.text[value], false)),
             _ => {
                 self.note_colon(&name, &self.text[word.clone()]);
-                self.text_node(TextField::Anywhere, &self.text[word], true)
+                Ok(text_node(TextField::Anywhere, &self.text[word], true))
             }
         }
     }
@@ -357,24 +371,20 @@ impl<'a> Parser<'a> {
         self.notes.push(note);
     }
 
-    fn text_node(&self, field: TextField, text: &str, bare: bool) -> Result<Node, Fault> {
-        if let Some(like) = field.has_words().then(|| Like::read(text)).flatten() {
-            return Ok(Node::Like { field, like, bare });
-        }
-        let trimmed = text.strip_suffix('*');
-        match trimmed {
-            // Of metadata it is worth knowing who has any of that name.
-            Some("") if !matches!(field, TextField::Meta(_)) => {
-                Err(self.wrong(self.at - 1, "letters must stand before this `*`"))
-            }
-            _ => {
-                let prefix = trimmed.is_some();
-                Ok(Node::Text { field, text: trimmed.unwrap_or(text).to_owned(), prefix, bare })
-            }
-        }
+    /// A language by its code; one that was named, or has a longer code, by what it means, with a note.
+    fn lang(&mut self, text: &str) -> Node {
+        let long = Some(text).filter(|text| text.len() == 3).and_then(language::named);
+        let Some(code) = language::by_name(text).or(long) else {
+            return text_node(TextField::Lang, text, false);
+        };
+        self.notes.push(format!("`lang:{text}` is searched as `lang:{code}`"));
+        text_node(TextField::Lang, code, false)
     }
 
     fn number_node(&self, field: NumberField, value: Range<usize>) -> Result<Node, Fault> {
+        if &self.text[value.clone()] == "*" {
+            return Ok(Node::Number { field, from: Some(i64::MIN), to: None });
+        }
         let range = ranges::read(field, &self.text[value.clone()], &self.zone);
         let (from, to) = range.map_err(|form| self.wrong(value.start, form))?;
         Ok(Node::Number { field, from, to })

@@ -9,7 +9,6 @@ pub(crate) mod rank;
 pub(crate) mod snippet;
 pub(crate) mod spelling;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +22,7 @@ use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument};
 use crate::committed::Snapshot;
 use crate::damage;
 use crate::directory::{self, CommitMetadata, IndexDirectory};
-use crate::entry::{Columns, Stored};
+use crate::entry::Stored;
 use crate::query;
 use crate::query::build::Highlights;
 use crate::query::plan::{Plan, Reading};
@@ -35,8 +34,9 @@ use crate::search::rank::{Page, Ranked, Ranking, Rarity};
 use crate::search::spelling::Speller;
 
 /// What an index of an older format cannot do, until it is rebuilt.
-const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, hits cannot be \
-                          ordered by title or path, and entries with the same text are each shown";
+const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, `C++` and `C#` find \
+                          nothing; where it is older still, hits cannot be ordered by title or path, and entries with the same text are \
+                          each shown";
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 
@@ -185,10 +185,9 @@ impl Searcher {
             );
         }
         let Asked { reading, plan, rarity, ranked } = asked;
-        let mut columns = HashMap::new();
         let mut hits = Vec::with_capacity(ranked.hits.len());
         for ranked in ranked.hits {
-            let mut hit = self.hit(&searcher, &mut columns, ranked, &plan.highlights)?;
+            let mut hit = self.hit(&searcher, &visible, ranked, &plan.highlights)?;
             if let (Some(field), Some(text)) = (self.fields.text, ranked.text) {
                 let same = copies::count(&searcher, field, &visible, text).map_err(fault)?;
                 hit.copies = same.saturating_sub(1);
@@ -232,20 +231,14 @@ impl Searcher {
     fn hit(
         &self,
         searcher: &tantivy::Searcher,
-        columns: &mut HashMap<u32, Columns>,
+        visible: &Visible,
         Ranked { at, score, is_complete, .. }: Ranked,
         highlights: &Highlights,
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
         let document: TantivyDocument = searcher.doc(at).map_err(fault)?;
         let kept = Stored::of(&document, self.fields.kept_fields())?.kept;
-        let columns = match columns.entry(at.segment_ord) {
-            std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(Columns::open(searcher.segment_reader(at.segment_ord)).map_err(fault)?)
-            }
-        };
-        let numbers = columns.numbers(at.doc_id);
+        let numbers = visible.columns[at.segment_ord as usize].numbers(at.doc_id);
         let body = document.get_first(self.fields.body);
         Ok(Hit {
             job: numbers.job,

@@ -82,8 +82,25 @@ impl Tokenizer for ByTongue {
 pub(crate) struct Words {
     token: Token,
     /// Whether the last character of a run is a term too, so that a search for it alone finds it: in the index, yes; in
-    /// a query, no, since that would ask for the run's end.
+    /// a query, no, since that would ask for the run's end. Likewise `C++` is `c` too in the index, and only itself in a query.
     run_ends: bool,
+}
+
+/// Signs that belong to the word before them where it is as short as the name of a language of programs.
+const SIGNS: [&str; 2] = ["++", "#"];
+/// Longer words are found without such a sign, letters.
+const SIGNED_LETTERS_MAX: usize = 2;
+
+/// Where the word with the sign behind it ends, as in `C++` and `F#`, when it ends at `to` without.
+fn sign_end(text: &str, from: usize, to: usize) -> Option<usize> {
+    let word = &text.as_bytes()[from..to];
+    if word.len() > SIGNED_LETTERS_MAX || !word.iter().all(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    let sign = SIGNS.iter().find(|sign| text[to..].starts_with(**sign))?;
+    let end = to + sign.len();
+    let goes_on = text[end..].starts_with(|next: char| next.is_alphabetic() || matches!(next, '+' | '#'));
+    (!goes_on).then_some(end)
 }
 
 /// The words of one text.
@@ -93,6 +110,8 @@ pub(crate) struct WordStream<'a> {
     /// The character at `at` is already part of the pair before.
     covered: bool,
     run_ends: bool,
+    /// Beginning of the word before, and where it ends with its sign, while that is not told.
+    signed: Option<(usize, usize)>,
     token: &'a mut Token,
 }
 
@@ -101,7 +120,14 @@ impl Tokenizer for Words {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
-        WordStream { text, at: 0, covered: false, run_ends: self.run_ends, token: &mut self.token }
+        WordStream {
+            text,
+            at: 0,
+            covered: false,
+            run_ends: self.run_ends,
+            signed: None,
+            token: &mut self.token,
+        }
     }
 }
 
@@ -142,6 +168,12 @@ impl WordStream<'_> {
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
+        if let Some((from, to)) = self.signed.take() {
+            let position = self.token.position;
+            self.emit(from, to, true);
+            self.token.position = position;
+            return true;
+        }
         let bytes = self.text.as_bytes();
         while self.at < bytes.len() {
             let from = self.at;
@@ -171,6 +203,12 @@ impl TokenStream for WordStream<'_> {
             }
             let (to, ascii) = self.word_end(from);
             self.at = to;
+            if let Some(end) = sign_end(self.text, from, to) {
+                self.at = end;
+                self.signed = self.run_ends.then_some((from, end));
+                self.emit(from, if self.run_ends { to } else { end }, true);
+                return true;
+            }
             if to - from <= WORD_BYTES_MAX {
                 self.emit(from, to, ascii);
                 return true;
@@ -223,7 +261,7 @@ pub(crate) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usi
             _ => break,
         }
     }
-    Some(begins..at)
+    Some(begins..sign_end(text, begins, at).unwrap_or(at))
 }
 
 /// Accents and other marks that follow their letter.
@@ -273,7 +311,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,東京ｱ\u{e01}ж-]{0,30}") {
+        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,+#1東京ｱ\u{e01}ж-]{0,30}") {
             let mut analyzer = for_queries(Stemming::PLAIN);
             let mut stream = analyzer.token_stream(&text);
             let mut told = Vec::new();
@@ -298,6 +336,15 @@ mod tests {
             terms(&mut for_queries(Stemming::PLAIN), &text),
             [(0, "a".to_owned()), (2, "b".to_owned())]
         );
+    }
+
+    #[test]
+    fn signs_belong_to_short_words() {
+        assert_eq!(words("C++ and c# (F#), C++11"), ["c++", "and", "c#", "f#", "c++", "11"]);
+        assert_eq!(words("C+ 1++ C## C#x abc++ ++"), ["c", "1", "c", "c", "x", "abc"]);
+        let both = terms(&mut analyzer(Stemming::of_code("en"), true), "a C++ b");
+        let both: Vec<(usize, &str)> = both.iter().map(|(at, term)| (*at, term.as_str())).collect();
+        assert_eq!(both, [(0, "a"), (1, "c"), (1, "c++"), (2, "b")], "the index knows both at one place");
     }
 
     #[test]

@@ -159,6 +159,26 @@ pub fn named(text: &str) -> Option<&'static str> {
     CODES.iter().find(|(long, short)| *long == code || *short == code).map(|(_, short)| *short)
 }
 
+/// Names of languages that people use beside those of the library.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("chinese", "zh"),
+    ("norwegian", "nb"),
+    ("norsk", "nb"),
+    ("farsi", "fa"),
+    ("burmese", "my"),
+    ("flemish", "nl"),
+];
+
+/// The code of a language by its name, in English or in itself: `German`, `Deutsch`.
+pub fn by_name(text: &str) -> Option<&'static str> {
+    let name = text.to_lowercase();
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, code)| *code);
+    let is_named = |language: &&Lang| {
+        [language.eng_name(), language.name()].iter().any(|known| known.to_lowercase() == name)
+    };
+    other.or_else(|| Lang::all().iter().find(is_named).and_then(|language| code(*language)))
+}
+
 /// Two letters for the languages that have them.
 fn code(language: Lang) -> Option<&'static str> {
     let three = language.code();
@@ -185,6 +205,21 @@ mod tests {
             ("Deutsch", None),
         ] {
             assert_eq!(named(text), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_language_is_known_by_its_names() {
+        for (text, code) in [
+            ("german", Some("de")),
+            ("Deutsch", Some("de")),
+            ("français", Some("fr")),
+            ("Chinese", Some("zh")),
+            ("Norwegian", Some("nb")),
+            ("de", None),
+            ("klingon", None),
+        ] {
+            assert_eq!(by_name(text), code, "{text}");
         }
     }
 

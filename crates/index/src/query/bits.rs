@@ -52,11 +52,6 @@ impl Bits {
     pub(crate) fn remove(&mut self, other: &Bits) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= !other);
     }
-
-    /// Forgets all of them.
-    pub(crate) fn clear(&mut self) {
-        self.0.fill(0);
-    }
 }
 
 #[cfg(test)]
@@ -78,9 +73,6 @@ mod tests {
         bits.add(&other);
         assert_eq!(bits.within(0, 256).collect::<Vec<_>>(), [5, 64]);
         bits.remove(&other);
-        assert_eq!(bits.count(), 0);
-        bits.insert(7);
-        bits.clear();
         assert_eq!(bits.count(), 0);
     }
 }

@@ -129,6 +129,9 @@ impl<'a> Builder<'a> {
     /// The query of words in a field.
     pub(crate) fn text(&mut self, field: &TextField, text: &str, prefix: bool) -> Option<Box<dyn Query>> {
         let fields = self.fields;
+        if text.is_empty() && prefix {
+            return any_value(fields, field);
+        }
         match field {
             TextField::Anywhere => {
                 let body = self.words(&Base::of(fields.body), true, text, prefix);
@@ -142,9 +145,6 @@ impl<'a> Builder<'a> {
             TextField::Path if text.starts_with('/') => any(self.at_or_below(text, prefix)),
             TextField::Path => self.words(&Base::of(fields.path), false, text, prefix),
             TextField::Author => self.words(&Base::of(fields.author), false, text, prefix),
-            TextField::Meta(name) if text.is_empty() && prefix => {
-                Some(Base::meta(fields.meta, name).beginning(""))
-            }
             TextField::Meta(name) => self.words(&Base::meta(fields.meta, name), false, text, prefix),
             TextField::MediaType if !prefix && !text.contains('/') => any(self.kinds(&text.to_lowercase())),
             TextField::MediaType => Some(whole(fields.media_type, &text.to_lowercase(), prefix)),
@@ -335,6 +335,24 @@ impl Base {
         upper.append_bytes(&end);
         (self.term(text), upper)
     }
+}
+
+/// Whatever has a value in the field; none for all fields together.
+fn any_value(fields: &Fields, field: &TextField) -> Option<Box<dyn Query>> {
+    let base = match field {
+        TextField::Anywhere => return None,
+        TextField::Title => Base::of(fields.title),
+        TextField::Body => Base::of(fields.body),
+        TextField::Name => Base::of(fields.name),
+        TextField::Path => Base::of(fields.path),
+        TextField::Author => Base::of(fields.author),
+        TextField::Uri => Base::of(fields.id),
+        TextField::MediaType => Base::of(fields.media_type),
+        TextField::Lang => Base::of(fields.lang),
+        TextField::Ext => Base::of(fields.ext),
+        TextField::Meta(name) => Base::meta(fields.meta, name),
+    };
+    Some(base.beginning(""))
 }
 
 fn whole(field: Field, text: &str, prefix: bool) -> Box<dyn Query> {

@@ -52,6 +52,9 @@ pub(crate) fn read(field: NumberField, text: &str, zone: &Zone) -> Result<Bounds
         if first.is_none() && last.is_none() {
             return Err(form);
         }
+        if first.zip(last).is_some_and(|(first, last)| first >= last) {
+            return Err("this range is empty, since it ends before it begins; write the smaller end first");
+        }
         (first, last)
     } else if let Some(rest) = text.strip_prefix(">=") {
         (Some(read(rest)?.start), None)

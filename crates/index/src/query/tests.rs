@@ -59,7 +59,18 @@ fn phrases_prefixes_and_fields() {
     assert_eq!(read("uri:file:///a"), text(TextField::Uri, "file:///a", false));
     assert_eq!(read("meta.Dc.Creator:x"), text(TextField::Meta("dc.creator".into()), "x", false));
     assert_eq!(read("meta.subject:*"), text(TextField::Meta("subject".into()), "", true));
+    assert_eq!(read("author:*"), text(TextField::Author, "", true));
+    assert_eq!(read("lang:German"), text(TextField::Lang, "de", false));
+    assert_eq!(read("lang:\"german\""), text(TextField::Lang, "de", false));
+    assert_eq!(notes("lang:German"), "`lang:German` is searched as `lang:de`");
+    assert_eq!(notes("lang:fra"), "`lang:fra` is searched as `lang:fr`");
+    assert_eq!(
+        (read("lang:de-at"), notes("lang:de")),
+        (text(TextField::Lang, "de-at", false), String::new())
+    );
     let number = |field, from, to| Node::Number { field, from, to };
+    assert_eq!(read("size:1k..1k"), number(NumberField::Size, Some(1_024), Some(1_025)));
+    assert_eq!(read("size:*"), number(NumberField::Size, Some(i64::MIN), None));
     assert_eq!(read("size:>10kb"), number(NumberField::Size, Some(10_241), None));
     assert_eq!(read("size:..1k"), number(NumberField::Size, None, Some(1_025)));
     assert_eq!(read("modified:<1970"), number(NumberField::Modified, None, Some(0)));
@@ -76,7 +87,9 @@ fn mistakes_are_named_with_their_place() {
     assert!(wrong("OR a").contains("`OR` needs something on both sides"));
     assert!(wrong("a AND").contains("`AND` needs something on both sides"));
     assert!(wrong("a NOT").contains("character 3: there is nothing after this negation"));
-    assert!(wrong("title:*").contains("letters must stand before this `*`"));
+    let empty = "character 6: this range is empty, since it ends before it begins";
+    assert!(wrong("size:5kb..1kb").contains(empty));
+    assert!(wrong("modified:2024-03..2024-01").contains("this range is empty"));
     assert!(wrong("size:big").contains("character 6: write a size"));
     assert!(wrong("modified:2024-13").contains("character 10: write a date"));
     assert!(wrong("()").contains("nothing in these parentheses"));

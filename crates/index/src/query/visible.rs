@@ -8,6 +8,7 @@ use ingather_contract::access_filter::AccessFilter;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, SegmentReader};
 
+use crate::entry::Columns;
 use crate::query::bits::Bits;
 use crate::query::filter::Judge;
 use crate::schema::Fields;
@@ -26,6 +27,10 @@ pub(crate) struct Visible {
     access_filter: Arc<AccessFilter>,
     /// The entries, by segment.
     pub(crate) segments: Vec<Bits>,
+    /// Whether a segment has no others.
+    pub(crate) whole: Vec<bool>,
+    /// Their numbers, by segment; opened here, since it takes longer than many a query.
+    pub(crate) columns: Vec<Columns>,
     /// How many there are.
     pub(crate) count: u64,
     /// Mean length of each scored field where it has words, words.
@@ -44,6 +49,8 @@ impl Visible {
         let mut visible = Visible {
             access_filter,
             segments: Vec::new(),
+            whole: Vec::new(),
+            columns: Vec::new(),
             count: 0,
             lengths: [0.0; SCORED],
             tongues: Vec::new(),
@@ -52,7 +59,10 @@ impl Visible {
         let mut tongues = BTreeSet::new();
         for segment in searcher.segment_readers() {
             let seen = seen(segment, &visible.access_filter)?;
-            visible.count += seen.count();
+            let count = seen.count();
+            visible.count += count;
+            visible.whole.push(count == u64::from(segment.max_doc()));
+            visible.columns.push(Columns::open(segment)?);
             for (field, (sum, with)) in scored(fields).into_iter().zip(&mut words) {
                 let Some(norms) = segment.fieldnorms_readers().get_field(field)? else { continue };
                 let lengths = seen.within(0, u32::MAX).map(|doc| u64::from(norms.fieldnorm(doc)));

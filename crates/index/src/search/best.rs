@@ -57,14 +57,25 @@ impl<K: Ord + Clone> Best<K> {
         Best { most, folds, sorted: BTreeSet::new(), texts: HashMap::new() }
     }
 
-    /// Whether a hit may be among the best; only its address and text can still tell.
-    pub(crate) fn takes(&self, is_complete: bool, key: &K) -> bool {
-        match self.sorted.first() {
-            Some(worst) if self.sorted.len() >= self.most => {
-                (is_complete, key) >= (worst.hit.is_complete, &worst.key)
+    /// Whether a hit may be among the best; only its text can still tell.
+    pub(crate) fn takes(&self, is_complete: bool, key: &K, address: i64) -> bool {
+        match self.worst() {
+            Some(worst) => {
+                let floor = (worst.hit.is_complete, &worst.key, Reverse(worst.address));
+                (is_complete, key, Reverse(address)) >= floor
             }
-            _ => self.most > 0,
+            None => self.most > 0,
         }
+    }
+
+    /// Whether hits are only counted.
+    pub(crate) fn wants_none(&self) -> bool {
+        self.most == 0
+    }
+
+    /// The hit that the next better one pushes out; none while there is room.
+    pub(crate) fn worst(&self) -> Option<&Container<K>> {
+        self.sorted.first().filter(|_| self.sorted.len() >= self.most)
     }
 
     /// Adds a hit that [`Best::takes`]. A text that was pushed out by better ones comes back only with a hit that is better
@@ -114,7 +125,7 @@ mod tests {
             for folds in [false, true] {
                 let mut best = Best::new(most, folds);
                 for container in &containers {
-                    if best.takes(container.hit.is_complete, &container.key) {
+                    if best.takes(container.hit.is_complete, &container.key, container.address) {
                         best.add(container.clone());
                     }
                 }

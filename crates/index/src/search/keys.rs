@@ -1,22 +1,20 @@
 //! What hits are ordered by: what is larger comes first.
 
 use tantivy::SegmentReader;
-use tantivy::columnar::{Column, StrColumn};
+use tantivy::columnar::StrColumn;
 
+use crate::entry::Columns;
 use ingather_contract::search::{Sort, SortBy};
 
 /// The order of hits.
 pub(crate) type Order = Option<Sort>;
 
 /// The columns of one segment that tell the order.
-pub(crate) struct Keys {
+pub(crate) struct Keys<'a> {
     sort: Order,
-    sizes: Option<Column<u64>>,
-    times: Option<Column<i64>>,
+    columns: &'a Columns,
     /// Texts, in their own order within the segment.
     texts: Option<StrColumn>,
-    addresses: Option<Column<i64>>,
-    digests: Option<Column<i64>>,
 }
 
 /// Where a hit stands among those of all segments.
@@ -27,33 +25,30 @@ pub(crate) struct Key {
     text: Box<[u8]>,
 }
 
-impl Keys {
-    /// Opens what the order needs.
-    pub(crate) fn open(segment: &SegmentReader, sort: Order) -> tantivy::Result<Keys> {
-        let columns = segment.fast_fields();
-        let by = sort.map(|sort| sort.by);
-        let times = match by {
-            Some(SortBy::Modified) => columns.column_opt("modified")?,
-            Some(SortBy::Created) => columns.column_opt("created")?,
+impl<'a> Keys<'a> {
+    /// Opens what the order needs beside the columns of the segment.
+    pub(crate) fn open(
+        segment: &SegmentReader,
+        columns: &'a Columns,
+        sort: Order,
+    ) -> tantivy::Result<Keys<'a>> {
+        let texts = match sort.map(|sort| sort.by) {
+            Some(SortBy::Title) => segment.fast_fields().str("title_order")?,
+            Some(SortBy::Path) => segment.fast_fields().str("path_order")?,
             _ => None,
         };
-        let texts = match by {
-            Some(SortBy::Title) => columns.str("title_order")?,
-            Some(SortBy::Path) => columns.str("path_order")?,
-            _ => None,
-        };
-        let (sizes, addresses) = (columns.column_opt("size")?, columns.column_opt("address")?);
-        let digests = columns.column_opt("text")?;
-        Ok(Keys { sort, sizes, times, texts, addresses, digests })
+        Ok(Keys { sort, columns, texts })
     }
 
     /// Where an entry stands in this segment: the larger the sooner; entries without what orders come last.
     pub(crate) fn key(&self, doc: u32, score: f32) -> u128 {
         let Some(sort) = self.sort else { return u128::from(score.max(0.0).to_bits()) };
         let number = match sort.by {
-            SortBy::Size => self.sizes.as_ref().and_then(|sizes| sizes.first(doc)),
+            SortBy::Size => self.columns.size.as_ref().and_then(|sizes| sizes.first(doc)),
             SortBy::Modified | SortBy::Created => {
-                let time = self.times.as_ref().and_then(|times| times.first(doc));
+                let is_created = sort.by == SortBy::Created;
+                let times = if is_created { &self.columns.created } else { &self.columns.modified };
+                let time = times.as_ref().and_then(|times| times.first(doc));
                 // Times before 1970 are below zero and come before all others.
                 time.map(|time| (time as u64) ^ (1 << 63))
             }
@@ -85,11 +80,11 @@ impl Keys {
 
     /// The digest of its text.
     pub(crate) fn text(&self, doc: u32) -> Option<i64> {
-        self.digests.as_ref().and_then(|digests| digests.first(doc))
+        self.columns.text.as_ref().and_then(|digests| digests.first(doc))
     }
 
     /// Orders equals.
     pub(crate) fn address(&self, doc: u32) -> i64 {
-        self.addresses.as_ref().and_then(|addresses| addresses.first(doc)).unwrap_or(0)
+        self.columns.address.as_ref().and_then(|addresses| addresses.first(doc)).unwrap_or(0)
     }
 }

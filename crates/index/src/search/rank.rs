@@ -1,11 +1,10 @@
 //! Orders the entries that match: those with all bare words first, then by score, then by address.
 //!
-//! The score is BM25F: all forms of a word count as one term, its occurrences in title, text and name are weighed and summed
-//! before they saturate, and its rarity is that among the entries which the user may see. Entries are met window by window,
-//! so that memory does not grow with the index.
+//! The score is BM25F: all forms of a word count as one term, its occurrences in title, text and name are weighed and summed before they
+//! saturate, and its rarity is that among the entries which the user may see. Entries are met window by window, in bounded memory.
 
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::BlockSegmentPostings;
+use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 
@@ -111,25 +110,33 @@ pub(crate) struct Rarity {
     pub(crate) entries: Vec<u64>,
     /// Entries of prefixes, by leaf and segment; empty for words.
     sets: Vec<Vec<Bits>>,
+    /// Where the terms of words are, by leaf and segment; empty for prefixes.
+    found: Vec<Vec<Found>>,
 }
+
+/// The terms of a word that a segment has, with the place of their field among those that are scored.
+type Found = Vec<(usize, TermInfo)>;
 
 impl Rarity {
     /// Counts the visible entries that have each word.
     pub(crate) fn of(searcher: &Searcher, visible: &Visible, leaves: &[Leaf]) -> tantivy::Result<Rarity> {
-        let mut rarity = Rarity { entries: vec![0; leaves.len()], sets: Vec::with_capacity(leaves.len()) };
+        let (sets, found) = (Vec::with_capacity(leaves.len()), vec![Vec::new(); leaves.len()]);
+        let mut rarity = Rarity { entries: vec![0; leaves.len()], sets, found };
         for leaf in leaves {
             rarity.sets.push(match &leaf.source {
                 Source::Set(set) => set.matching(searcher, visible)?,
                 Source::Terms(_) => Vec::new(),
             });
         }
-        for (ordinal, (segment, seen)) in searcher.segment_readers().iter().zip(&visible.segments).enumerate()
-        {
-            let mut scratch = Bits::none(segment.max_doc());
+        for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
             for (at, leaf) in leaves.iter().enumerate() {
                 rarity.entries[at] += match &leaf.source {
                     Source::Set(_) => rarity.sets[at][ordinal].count(),
-                    Source::Terms(terms) => count(segment, terms, seen, &mut scratch)?,
+                    Source::Terms(terms) => {
+                        let found = find(segment, terms)?;
+                        rarity.found[at].push(found);
+                        count(segment, terms, &rarity.found[at][ordinal], (visible, ordinal))?
+                    }
                 };
             }
         }
@@ -152,10 +159,14 @@ impl Rarity {
 fn count(
     segment: &SegmentReader,
     terms: &[Vec<Term>; SCORED],
-    seen: &Bits,
-    scratch: &mut Bits,
+    found: &Found,
+    (visible, ordinal): (&Visible, usize),
 ) -> tantivy::Result<u64> {
-    let mut lists = postings(segment, terms, IndexRecordOption::Basic)?;
+    if let ([(_, only)], true) = (found.as_slice(), visible.whole[ordinal]) {
+        return Ok(u64::from(only.doc_freq));
+    }
+    let seen = &visible.segments[ordinal];
+    let mut lists = postings(segment, terms, found, IndexRecordOption::Basic)?;
     if let [(_, only)] = lists.as_mut_slice() {
         let mut count = 0;
         while !only.docs().is_empty() {
@@ -167,31 +178,42 @@ fn count(
     if lists.is_empty() {
         return Ok(0);
     }
+    let mut have = Bits::none(segment.max_doc());
     for (_, list) in &mut lists {
         while !list.docs().is_empty() {
-            list.docs().iter().for_each(|doc| scratch.insert(*doc));
+            list.docs().iter().for_each(|doc| have.insert(*doc));
             list.advance();
         }
     }
-    scratch.keep(seen);
-    let count = scratch.count();
-    scratch.clear();
-    Ok(count)
+    have.keep(seen);
+    Ok(have.count())
 }
 
-/// The lists of all terms that one segment has, with the field of each.
-fn postings(
-    segment: &SegmentReader,
-    terms: &[Vec<Term>; SCORED],
-    option: IndexRecordOption,
-) -> tantivy::Result<Vec<(usize, BlockSegmentPostings)>> {
-    let mut lists = Vec::new();
+/// The terms that one segment has.
+fn find(segment: &SegmentReader, terms: &[Vec<Term>; SCORED]) -> tantivy::Result<Found> {
+    let mut found = Vec::new();
     for (field, terms) in terms.iter().enumerate() {
         let Some(first) = terms.first() else { continue };
         let index = segment.inverted_index(first.field())?;
         for term in terms {
-            lists.extend(index.read_block_postings(term, option)?.map(|list| (field, list)));
+            found.extend(index.get_term_info(term)?.map(|info| (field, info)));
         }
+    }
+    Ok(found)
+}
+
+/// The lists of these terms, with the field of each.
+fn postings(
+    segment: &SegmentReader,
+    terms: &[Vec<Term>; SCORED],
+    found: &Found,
+    option: IndexRecordOption,
+) -> tantivy::Result<Vec<(usize, BlockSegmentPostings)>> {
+    let mut lists = Vec::with_capacity(found.len());
+    for (field, info) in found {
+        let Some(first) = terms[*field].first() else { continue };
+        let index = segment.inverted_index(first.field())?;
+        lists.push((*field, index.read_block_postings_from_terminfo(info, option)?));
     }
     Ok(lists)
 }
@@ -211,21 +233,24 @@ pub(crate) fn rank(
     let norms = |field| (0..=u8::MAX).map(|norm| factor(field, norm, visible)).collect();
     let factors: Vec<Vec<f32>> = (0..SCORED).map(norms).collect();
     let mut counted = Vec::new();
+    let longest = searcher.segment_readers().iter().map(SegmentReader::max_doc).max().unwrap_or(0);
+    let mut window = Window::of(WINDOW.min(longest.next_multiple_of(64)) as usize);
     for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
         let mut one = Segment {
             ordinal: ordinal as u32,
             matched: strict.as_ref().map_or(&visible.segments[ordinal], |strict| &strict[ordinal]),
+            has_all: strict.is_none() && visible.whole[ordinal],
             words: words(segment, ordinal, visible, wanted.leaves, rarity, &factors)?,
             bare: wanted.leaves.iter().filter(|leaf| leaf.is_bare).count() as u16,
             needs_bare: wanted.needs_bare,
-            keys: Keys::open(segment, page.order)?,
+            keys: Keys::open(segment, &visible.columns[ordinal], page.order)?,
             facets: if page.facets { Some(SegmentCounts::open(segment)?) } else { None },
         };
         let mut own = Best::new(most, page.folds);
-        one.run(segment.max_doc(), &mut own, &mut ranking);
+        one.run(segment.max_doc(), &mut window, &mut own, &mut ranking);
         for Container { key, address, hit } in own.sorted() {
             let key = one.keys.across(hit.at.doc_id, key)?;
-            if best.takes(hit.is_complete, &key) {
+            if best.takes(hit.is_complete, &key, address) {
                 best.add(Container { key, address, hit });
             }
         }
@@ -270,7 +295,9 @@ fn words<'a>(
         let mut word =
             Word { lists: Vec::new(), set: rarity.sets[at].get(ordinal), weight, is_bare: leaf.is_bare };
         if let Source::Terms(terms) = &leaf.source {
-            for (field, postings) in postings(segment, terms, IndexRecordOption::WithFreqs)? {
+            for (field, postings) in
+                postings(segment, terms, &rarity.found[at][ordinal], IndexRecordOption::WithFreqs)?
+            {
                 let norms = match terms[field].first() {
                     Some(term) => segment.fieldnorms_readers().get_field(term.field())?,
                     None => None,
@@ -307,16 +334,20 @@ impl List<'_> {
             if docs.is_empty() {
                 return;
             }
-            let freqs = self.postings.freqs();
-            while let Some(doc) = docs.get(self.at).copied() {
-                if doc >= end {
-                    return;
-                }
-                if doc >= base {
-                    let norm = self.norms.as_ref().map_or(0, |norms| norms.fieldnorm_id(doc));
-                    tell(doc, freqs[self.at] as f32 * self.factors[usize::from(norm)]);
-                }
-                self.at += 1;
+            let from = self.at;
+            let upto = if docs.last().is_some_and(|last| *last < end) {
+                docs.len()
+            } else {
+                from + docs[from..].partition_point(|doc| *doc < end)
+            };
+            let freqs = &self.postings.freqs()[from..upto];
+            for (doc, freq) in docs[from..upto].iter().zip(freqs).filter(|(doc, _)| **doc >= base) {
+                let norm = self.norms.as_ref().map_or(0, |norms| norms.fieldnorm_id(*doc));
+                tell(*doc, *freq as f32 * self.factors[usize::from(norm)]);
+            }
+            self.at = upto;
+            if upto < docs.len() {
+                return;
             }
             self.postings.advance();
             self.at = 0;
@@ -328,10 +359,12 @@ impl List<'_> {
 struct Segment<'a> {
     ordinal: u32,
     matched: &'a Bits,
+    /// Whether these are all entries of the segment.
+    has_all: bool,
     words: Vec<Word<'a>>,
     bare: u16,
     needs_bare: bool,
-    keys: Keys,
+    keys: Keys<'a>,
     facets: Option<SegmentCounts>,
 }
 
@@ -349,15 +382,8 @@ struct Window {
 }
 
 impl Segment<'_> {
-    fn run(&mut self, entries: u32, best: &mut Best<u128>, ranking: &mut Ranking) {
-        let size = WINDOW.min(entries.next_multiple_of(64)) as usize;
-        let mut window = Window {
-            occurrences: vec![0.0; size],
-            having: Vec::new(),
-            scores: vec![0.0; size],
-            bare: vec![0; size],
-            met: Vec::new(),
-        };
+    fn run(&mut self, entries: u32, window: &mut Window, best: &mut Best<u128>, ranking: &mut Ranking) {
+        let matched = (!self.has_all).then_some(self.matched);
         let mut base = 0;
         while base < entries {
             if self.needs_bare && self.words.iter().all(|word| word.set.is_none()) {
@@ -370,9 +396,9 @@ impl Segment<'_> {
             }
             let end = base.saturating_add(WINDOW).min(entries);
             let mut words = std::mem::take(&mut self.words);
-            words.iter_mut().for_each(|word| window.add(word, base, end, self.matched));
+            words.iter_mut().for_each(|word| window.add(word, base, end, matched));
             self.words = words;
-            self.collect(base, &mut window, best, ranking);
+            self.collect(base, window, best, ranking);
             window.scores.fill(0.0);
             window.bare.fill(0);
             window.met.clear();
@@ -380,44 +406,80 @@ impl Segment<'_> {
         }
     }
 
-    fn collect(&mut self, base: u32, window: &mut Window, best: &mut Best<u128>, ranking: &mut Ranking) {
-        let matched = self.matched;
-        if self.needs_bare {
-            let met = std::mem::take(&mut window.met);
-            met.iter().for_each(|doc| self.hit(*doc, base, window, best, ranking));
-            window.met = met;
-        } else {
-            matched
-                .within(base, base.saturating_add(WINDOW))
-                .for_each(|doc| self.hit(doc, base, window, best, ranking));
-        }
-    }
-
-    fn hit(&mut self, doc: u32, base: u32, window: &Window, best: &mut Best<u128>, ranking: &mut Ranking) {
-        let at = (doc - base) as usize;
-        let is_complete = window.bare[at] == self.bare;
-        ranking.total += 1;
-        ranking.complete += usize::from(is_complete);
-        if let Some(facets) = &mut self.facets {
-            facets.count(doc);
-        }
-        let score = window.scores[at];
-        let key = self.keys.key(doc, score);
-        if best.takes(is_complete, &key) {
-            let (at, text) = (DocAddress::new(self.ordinal, doc), self.keys.text(doc));
-            let hit = Ranked { at, score, is_complete, text, copy_of: None };
-            best.add(Container { key, address: self.keys.address(doc), hit });
+    fn collect(&mut self, base: u32, window: &Window, best: &mut Best<u128>, ranking: &mut Ranking) {
+        let mut floor = floor(best);
+        let mut tell = |doc: u32| {
+            let at = (doc - base) as usize;
+            let is_complete = window.bare[at] == self.bare;
+            ranking.total += 1;
+            ranking.complete += usize::from(is_complete);
+            if let Some(facets) = &mut self.facets {
+                facets.count(doc);
+            }
+            let score = window.scores[at];
+            let key = self.keys.key(doc, score);
+            if floor.is_some_and(|floor| (is_complete, key) < floor) || best.wants_none() {
+                return;
+            }
+            let address = self.keys.address(doc);
+            if best.takes(is_complete, &key, address) {
+                let (at, text) = (DocAddress::new(self.ordinal, doc), self.keys.text(doc));
+                let hit = Ranked { at, score, is_complete, text, copy_of: None };
+                best.add(Container { key, address, hit });
+                floor = self::floor(best);
+            }
+        };
+        match self.needs_bare {
+            true => window.met.iter().for_each(|doc| tell(*doc)),
+            false => self.matched.within(base, base.saturating_add(WINDOW)).for_each(tell),
         }
     }
 }
 
+/// What a hit must reach at least, so that most of them are told apart by one comparison; none while there is room.
+fn floor(best: &Best<u128>) -> Option<(bool, u128)> {
+    best.worst().map(|worst| (worst.hit.is_complete, worst.key))
+}
+
 impl Window {
-    /// Adds what one word is worth to the entries from `base` to `end` that match.
-    fn add(&mut self, word: &mut Word<'_>, base: u32, end: u32, matched: &Bits) {
+    /// For so many entries.
+    fn of(entries: usize) -> Window {
+        Window {
+            occurrences: vec![0.0; entries],
+            having: Vec::new(),
+            scores: vec![0.0; entries],
+            bare: vec![0; entries],
+            met: Vec::new(),
+        }
+    }
+
+    /// Adds what one word is worth to the entries from `base` to `end` that match; all of them, when `matched` is none.
+    fn add(&mut self, word: &mut Word<'_>, base: u32, end: u32, matched: Option<&Bits>) {
         let Window { occurrences, having, scores, bare, met } = self;
+        let (weight, is_bare) = (word.weight, word.is_bare);
+        let mut score = |doc: u32, occurrences: f32| {
+            let at = (doc - base) as usize;
+            scores[at] += weight * saturated(occurrences);
+            if is_bare {
+                if bare[at] == 0 {
+                    met.push(doc);
+                }
+                bare[at] += 1;
+            }
+        };
+        let is_match = |doc: u32| matched.is_none_or(|matched| matched.contains(doc));
+        // Most words are in one field only: nothing is summed before it saturates.
+        if let ([only], None) = (word.lists.as_mut_slice(), word.set) {
+            only.read(base, end, |doc, counts| {
+                if is_match(doc) {
+                    score(doc, counts);
+                }
+            });
+            return;
+        }
         for list in &mut word.lists {
             list.read(base, end, |doc, counts| {
-                if matched.contains(doc) {
+                if is_match(doc) {
                     let container = &mut occurrences[(doc - base) as usize];
                     if *container == 0.0 {
                         having.push(doc);
@@ -427,20 +489,12 @@ impl Window {
             });
         }
         let set = word.set.into_iter().flat_map(|set| set.within(base, base.saturating_add(WINDOW)));
-        for doc in set.filter(|doc| matched.contains(*doc)) {
+        for doc in set.filter(|doc| is_match(*doc)) {
             occurrences[(doc - base) as usize] = 1.0;
             having.push(doc);
         }
         for doc in having.drain(..) {
-            let at = (doc - base) as usize;
-            scores[at] += word.weight * saturated(occurrences[at]);
-            occurrences[at] = 0.0;
-            if word.is_bare {
-                if bare[at] == 0 {
-                    met.push(doc);
-                }
-                bare[at] += 1;
-            }
+            score(doc, std::mem::take(&mut occurrences[(doc - base) as usize]));
         }
     }
 }

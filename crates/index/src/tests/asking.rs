@@ -259,3 +259,43 @@ fn what_has_the_same_text_is_shown_once_and_copies_are_those_that_the_asker_sees
     let pages = [paged(0), paged(1), paged(2)];
     assert!(pages.contains(&"part".to_owned()) && pages[2].is_empty(), "{pages:?}");
 }
+
+#[test]
+fn any_value_of_a_field_and_words_with_signs_are_found() {
+    let of = |path: &str, author: Option<&str>, body: &str| Record {
+        path: path.into(),
+        author: author.map(Into::into),
+        ..text(body)
+    };
+    let (data, _index) = filled(&[
+        put_as("d/a", 1, (Some(1), Some(1)), of("a.txt", Some("Ann"), "C++ and Rust")),
+        put_as(
+            "d/b",
+            1,
+            (Some(1), Some(1)),
+            Record { size: Some(0), modified: Some(-1), ..of("b", None, "C# or vitamin c") },
+        ),
+        put_as("d/hidden", 1, (Some(2), Some(1)), of("c.txt", Some("Bob"), "C++ C#")),
+    ]);
+    let seen = |query: &str| {
+        let found = results(data.path(), &request(query, only(&[1], &[1])));
+        assert_eq!((found.notes.len(), found.corrections.len()), (0, 0), "{query}: {found:?}");
+        names(&found).join(" ")
+    };
+    assert_eq!(seen("author:*"), "a");
+    assert_eq!(seen("-author:*"), "b");
+    assert_eq!(seen("ext:*"), "a");
+    assert_eq!(seen("name:* path:* body:* uri:*"), "a b");
+    assert_eq!((seen("title:*"), seen("created:*")), (String::new(), String::new()));
+    assert_eq!(
+        (seen("size:*").as_str(), seen("modified:*").as_str()),
+        ("b", "b"),
+        "zero and before 1970, too"
+    );
+    assert_eq!(seen("C++"), "a");
+    assert_eq!(seen("\"c++ and rust\""), "a");
+    assert_eq!(seen("c#"), "b");
+    assert_eq!(seen("body:c"), "a b");
+    let found = results(data.path(), &request("C++", only(&[1], &[1])));
+    assert_eq!(found.hits[0].snippet.marked("[", "]"), "[C++] and Rust");
+}
