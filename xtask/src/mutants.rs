@@ -11,6 +11,8 @@ const LIST: &str = "docs/mutants.tsv";
 struct Deciding {
     /// The crate's folder below `crates`.
     name: &'static str,
+    /// Its tests need a PostgreSQL.
+    postgres: bool,
     /// Paths below its `src`.
     files: &'static [&'static str],
 }
@@ -18,10 +20,12 @@ struct Deciding {
 const DECIDING: &[Deciding] = &[
     Deciding {
         name: "model",
+        postgres: false,
         files: &["access.rs", "decision.rs", "guard.rs", "merge.rs", "retry.rs", "scope.rs"],
     },
     Deciding {
         name: "engine",
+        postgres: true,
         files: &[
             "containers/looks.rs",
             "containers/mod.rs",
@@ -136,8 +140,20 @@ fn wanted(root: &Path, words: &[&str]) -> Result<Trial, String> {
 /// Runs cargo-mutants on a copy of the workspace; its folder of results.
 fn try_all(root: &Path, trial: &Trial) -> Result<std::path::PathBuf, String> {
     let place = root.join("target").join("mutants");
+    let results = place.join("mutants.out");
+    // Results of before must not pass for those of a trial that could not begin.
+    if results.exists() {
+        std::fs::remove_dir_all(&results).map_err(|error| format!("{}: {error}", results.display()))?;
+    }
     std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-    let mut command = Command::new("cargo");
+    let postgres = DECIDING.iter().any(|deciding| deciding.name == trial.name && deciding.postgres);
+    let mut command = if postgres && std::env::var_os("INGATHER_TEST_POSTGRES").is_none() {
+        let mut beside = Command::new("scripts/postgres.sh");
+        beside.arg("cargo");
+        beside
+    } else {
+        Command::new("cargo")
+    };
     command.args(["mutants", "--package", &format!("ingather-{}", trial.name), "--output"]).arg(&place);
     // A loaded machine is slow, and no test hangs for that.
     command.args(["--minimum-test-timeout", "60"]);
@@ -149,7 +165,7 @@ fn try_all(root: &Path, trial: &Trial) -> Result<std::path::PathBuf, String> {
     let status = status.map_err(|error| format!("cargo mutants cannot start: {error}"))?;
     match status.code() {
         // All caught; some survived; some never ended.
-        Some(0 | 2 | 3) => Ok(place.join("mutants.out")),
+        Some(0 | 2 | 3) => Ok(results),
         Some(4) => Err("the tests fail before anything is changed: put them right first".to_owned()),
         _ => Err(format!("cargo mutants did not come to its end: {status}")),
     }
