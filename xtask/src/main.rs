@@ -12,6 +12,7 @@ mod extract_types;
 mod floors;
 mod generate;
 mod libraries;
+mod mutants;
 mod new_connector;
 mod packages;
 mod scan;
@@ -25,6 +26,8 @@ const USE: &str = "use: cargo x COMMAND
   new-connector NAME [--role ROLE]      begins a connector; ROLE = repository (default), transform, output, authority
   new-connector --try                   begins one of each role, compiles and tests them, and takes them out again
   simulate [--seeds N] [--from S]       plays random worlds against the engine; `--seed S` plays one, with a trace
+  mutants CRATE [FILE...]               changes the crate's deciding files, or those that are named, and tells which changes no test
+                                        of the crate catches; needs cargo-mutants, takes many minutes, and is no part of ci
   libraries                             refuses licences and sources that the program must not have
   extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
   extract-types [FOLDER]                compares the media types of files with those of `file --mime-type`
@@ -46,6 +49,13 @@ fn main() -> ExitCode {
         ["new-connector", "--try"] => new_connector::try_all(&root),
         ["new-connector", name] => new_connector::run(&root, name, "repository"),
         ["new-connector", name, "--role", role] => new_connector::run(&root, name, role),
+        ["mutants", words @ ..] => match mutants::read(&root, words) {
+            Ok(trial) => mutants::run(&root, &trial),
+            Err(said) => {
+                eprintln!("mutants: {said}");
+                return ExitCode::from(2);
+            }
+        },
         ["simulate", options @ ..] => simulate(&root, options),
         ["extract-quality"] => extract_quality::run(&root, None),
         ["extract-quality", folder] => extract_quality::run(&root, Some(folder)),

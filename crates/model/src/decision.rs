@@ -199,6 +199,90 @@ mod tests {
         );
     }
 
+    /// What is known of an output's entry, told apart as a person would.
+    enum Entry {
+        /// It holds this record.
+        Surely(Digest),
+        /// It holds a record, and nobody knows which, or whether it still does.
+        Maybe,
+        /// It holds none.
+        Nothing,
+    }
+
+    fn entry(state: Option<&DeliveryState>) -> Entry {
+        match state.map(|h| (h.intended, h.confirmed)) {
+            None | Some((Digest::NONE, Some(Digest::NONE))) => Entry::Nothing,
+            Some((intended, Some(confirmed))) if intended == confirmed => Entry::Surely(intended),
+            Some(_) => Entry::Maybe,
+        }
+    }
+
+    fn expected(state: Option<&DeliveryState>, found: &Found) -> Decision {
+        // The access that was told last, where the output confirmed it.
+        let told = state.and_then(|h| h.confirmed_acl.filter(|acl| *acl == h.intended_acl));
+        let confirmed_a_record = state.is_some_and(|h| !matches!(h.confirmed, None | Some(Digest::NONE)));
+        let access_alone =
+            |access| if told == Some(access) { Decision::Skip } else { Decision::DeliverAccess };
+        match (found, entry(state)) {
+            (Found::Made { record, access }, Entry::Surely(held)) if held == *record => access_alone(*access),
+            (Found::Made { .. }, _) => Decision::Deliver,
+            (Found::Looked { access }, _) if confirmed_a_record => access_alone(*access),
+            (Found::Looked { .. }, _) => Decision::Skip,
+            (Found::Unread { access }, Entry::Surely(_)) => {
+                if [Some(*access), Some(NOBODY)].contains(&told) {
+                    Decision::Skip
+                } else {
+                    Decision::Mask
+                }
+            }
+            (Found::Unread { .. } | Found::Absent, Entry::Nothing) => Decision::Skip,
+            (Found::Declined(reason), Entry::Nothing) => Decision::Record(reason.clone()),
+            (Found::Unread { .. } | Found::Absent | Found::Declined(_), _) => Decision::Remove,
+        }
+    }
+
+    /// All delivery states over a few digests, and none.
+    fn states() -> impl Iterator<Item = Option<DeliveryState>> {
+        let some = (0..4).flat_map(|intended| {
+            (0..4).flat_map(move |intended_acl| {
+                [None, Some(0), Some(1), Some(2), Some(3)].into_iter().flat_map(move |confirmed| {
+                    [None, Some(0), Some(1), Some(2), Some(3)].into_iter().map(move |confirmed_acl| {
+                        Some(state(intended, intended_acl, confirmed, confirmed_acl))
+                    })
+                })
+            })
+        });
+        some.chain([None])
+    }
+
+    #[test]
+    fn each_delivery_state_meets_each_finding() {
+        // 1 is the access of nobody.
+        let accesses = [1, 2, 3].map(Digest);
+        let found = accesses.into_iter().flat_map(|access| {
+            let made = [2, 3].map(|record| Found::Made { record: Digest(record), access });
+            made.into_iter().chain([Found::Looked { access }, Found::Unread { access }])
+        });
+        let found: Vec<Found> =
+            found.chain([Found::Declined(Reason::new("size", "too large")), Found::Absent]).collect();
+        for state in states() {
+            for found in &found {
+                let state = state.as_ref();
+                assert_eq!(decide(state, found), expected(state, found), "{state:?} {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_what_was_confirmed_else_what_was_intended() {
+        for state in states().flatten() {
+            let surely = matches!(entry(Some(&state)), Entry::Surely(_));
+            assert_eq!(state.is_confirmed(), surely, "{state:?}");
+            let either = [state.confirmed.unwrap_or(Digest::NONE), state.intended];
+            assert_eq!(state.known(), either.into_iter().find(|digest| digest.is_some()), "{state:?}");
+        }
+    }
+
     proptest! {
         /// Skipping is right only when the output is known to hold exactly what was found.
         #[test]

@@ -57,6 +57,25 @@ mod tests {
     }
 
     #[test]
+    fn each_figure_counts_from_the_first_document_above_it() {
+        for (percent, least) in
+            [0, 1, 10, 50, 100].into_iter().flat_map(|p| [0, 1, 5].map(|least| (p, least)))
+        {
+            let guard = Guard::Limits { percent, documents: least };
+            for (documents, removals) in
+                (0..25).flat_map(|documents| (0..=documents).map(move |r| (documents, r)))
+            {
+                // The largest numbers that go without being asked for.
+                let may_go = least.max(percent * documents / 100);
+                let told = format!("{removals} of {documents}, {guard:?}");
+                assert_eq!(guard.holds(removals, documents, false), removals > may_go, "{told}");
+                assert_eq!(guard.holds(removals, documents, true), removals > 0, "{told}");
+            }
+        }
+        assert!(!Guard::default().holds(u64::MAX / 10, u64::MAX, false), "no figure is too large");
+    }
+
+    #[test]
     fn a_root_that_is_suddenly_empty_holds_even_one() {
         assert!(Guard::default().holds(1, 1, true));
         assert!(!Guard::default().holds(0, 1, true));

@@ -158,6 +158,40 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_most_urgent_difference_decides() {
+        let digests = [0, 1, 2].map(Digest);
+        let containers = [None, Some(ContainerId(1)), Some(ContainerId(2))];
+        for (version, access, container) in
+            digests.iter().flat_map(|v| digests.iter().flat_map(move |a| containers.map(|c| (*v, *a, c))))
+        {
+            for (acl_id, settings, leaving, racy) in [None, Some(AclId(1))].into_iter().flat_map(|acl| {
+                [Digest::NONE, Digest(8), SETTINGS].into_iter().flat_map(move |settings| {
+                    [(false, false), (false, true), (true, false), (true, true)]
+                        .map(|(leaving, racy)| (acl, settings, leaving, racy))
+                })
+            }) {
+                let seen = if racy { Digest::NONE } else { Digest(1) };
+                let row = Known { version: seen, access: seen, acl_id, settings, leaving, ..known(5) };
+                let item = Listed { version, access, container, ..listed(5) };
+                // A racy digest equals nothing, on neither side.
+                let is_seen = |digest: Digest| digest == Digest(1) && !racy;
+                let moved = !is_seen(access) || container != Some(ContainerId(1));
+                let expected = if moved && acl_id.is_some() {
+                    Comparison::Access(row)
+                } else if moved || leaving || !is_seen(version) {
+                    Comparison::Content(row)
+                } else if settings == SETTINGS {
+                    Comparison::Same(row)
+                } else {
+                    Comparison::Settings(row)
+                };
+                assert_eq!(compare(&item, Some(&row), SETTINGS), expected, "{item:?} {row:?}");
+                assert_eq!(row.is_settled(), settings != Digest::NONE);
+            }
+        }
+    }
+
     proptest! {
         /// The merge of two sorted lists answers like a look-up of each item.
         #[test]

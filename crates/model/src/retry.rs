@@ -67,6 +67,50 @@ mod tests {
         assert_eq!(after(&Fault::Gone, attempts, 0), Next::Vanish);
     }
 
+    /// One after the other: drawn at random, almost all attempts wait as long as may be.
+    #[test]
+    fn waits_double_up_to_their_bound() {
+        let wait = |made, now| {
+            let fault = Fault::passing("net", "away");
+            let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX }, now) else { panic!() };
+            at - now
+        };
+        let mut expected = limits::RETRY_WAIT_MS_MIN;
+        for made in 1..1000 {
+            assert_eq!([0, 1 << 50].map(|now| wait(made, now)), [expected; 2], "attempt {made}");
+            expected = (expected * 2).min(limits::RETRY_WAIT_MS_MAX);
+        }
+        assert_eq!(wait(u32::MAX - 1, 0), limits::RETRY_WAIT_MS_MAX);
+        assert_eq!(wait(1, i64::MAX), 0, "there is no later time");
+    }
+
+    #[test]
+    fn a_fault_says_what_follows_its_last_attempt() {
+        let table = [
+            (Exhausted::Skip, Next::Fail),
+            (Exhausted::Keep, Next::Keep),
+            (Exhausted::AbortJob, Next::AbortJob),
+        ];
+        for ((when_exhausted, last), most) in
+            table.into_iter().flat_map(|row| [1, 2, 5].map(|most| (row, most)))
+        {
+            let fault = Fault::Passing {
+                reason: Reason::new("net", "away"),
+                retry_in_ms: Some(0),
+                attempts_max: None,
+                when_exhausted,
+            };
+            for made in 1..=most + 1 {
+                let expected = if made < most { Next::Again { at: 7 } } else { last };
+                assert_eq!(
+                    after(&fault, Attempts { made, most }, 7),
+                    expected,
+                    "{when_exhausted:?} {made}/{most}"
+                );
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn n_attempts_means_n(most in 1u32..50) {
@@ -85,19 +129,8 @@ mod tests {
         #[test]
         fn a_fault_may_ask_for_fewer(most in 1u32..50, fewer in 1u32..50) {
             let fault = Fault::passing_soon("reader", "ended", fewer);
-            let made = (1..).find(|made| after(&fault, Attempts { made: *made, most }, 0) == Next::Fail);
+            let made = (1..=50).find(|made| after(&fault, Attempts { made: *made, most }, 0) == Next::Fail);
             prop_assert_eq!(made, Some(most.min(fewer)));
-        }
-
-        #[test]
-        fn waits_grow_and_are_bounded(made in 1u32..1000, now in 0i64..1 << 50) {
-            let wait = |made| {
-                let fault = Fault::passing("net", "away");
-                let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX }, now) else { panic!() };
-                at - now
-            };
-            prop_assert_eq!(wait(1), limits::RETRY_WAIT_MS_MIN);
-            prop_assert_eq!(wait(made + 1), (wait(made) * 2).min(limits::RETRY_WAIT_MS_MAX));
         }
 
         #[test]

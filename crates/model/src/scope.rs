@@ -186,6 +186,111 @@ mod tests {
     }
 
     #[test]
+    fn folders_speak_for_what_is_below_them_and_intervals_for_the_rest() {
+        let folders = ["a/b/", "a/", ""];
+        // What is said of each: nothing, proven, blind; then whether the listing ended and intervals cover all names.
+        for said in 0..27usize {
+            let said: Vec<usize> = (0..3).map(|n| said / 3usize.pow(n) % 3).collect();
+            for (ended, covered) in [(false, false), (false, true), (true, false), (true, true)] {
+                let mut coverage = Coverage::default();
+                for (name, said) in folders.iter().zip(&said) {
+                    match said {
+                        1 => coverage.prove(&folder(name)),
+                        2 => coverage.blind(&folder(name)),
+                        _ => {}
+                    }
+                    assert_eq!(coverage.folder_proven(name), *said == 1, "{name:?} {said}");
+                }
+                if covered {
+                    coverage.prove(&Scope::Interval { from: String::new(), until: None });
+                }
+                if ended {
+                    coverage.end();
+                }
+                for (key, above) in [("a/b/x", 0), ("a/x", 1), ("x", 2)] {
+                    let deepest = (above..3).find(|n| said[*n] != 0);
+                    let expected = match deepest {
+                        Some(n) if said[n] == 2 => Absence::Blind,
+                        Some(n) if n == above || ended => Absence::Proven,
+                        None if covered => Absence::Proven,
+                        _ => Absence::Unknown,
+                    };
+                    assert_eq!(coverage.judge(key), expected, "{key} {said:?} {ended} {covered}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_end_with_their_last_name_and_blind_ones_win() {
+        let bounds = ["", "b", "d"]
+            .into_iter()
+            .flat_map(|from| [None, Some("b"), Some("d")].map(|until| (from, until)));
+        let told: Vec<(bool, &str, Option<&str>)> =
+            bounds.flat_map(|(from, until)| [true, false].map(|proven| (proven, from, until))).collect();
+        for (one, other) in told.iter().flat_map(|one| told.iter().map(move |other| (one, other))) {
+            let mut coverage = Coverage::default();
+            for (proven, from, until) in [one, other] {
+                let scope = Scope::Interval { from: (*from).to_owned(), until: until.map(str::to_owned) };
+                if *proven { coverage.prove(&scope) } else { coverage.blind(&scope) }
+            }
+            for key in ["a", "b", "c", "d", "e"] {
+                let says = |wanted: bool| {
+                    [one, other].into_iter().any(|(proven, from, until)| {
+                        *proven == wanted && *from < key && until.is_none_or(|until| key <= until)
+                    })
+                };
+                let expected = match (says(false), says(true)) {
+                    (true, _) => Absence::Blind,
+                    (false, true) => Absence::Proven,
+                    (false, false) => Absence::Unknown,
+                };
+                assert_eq!(coverage.judge(key), expected, "{key} in {one:?} {other:?}");
+            }
+        }
+    }
+
+    /// Else a listing in intervals would keep one for each of its pages.
+    #[test]
+    fn intervals_that_touch_are_one_and_others_stay_apart() {
+        let kept = |told: &[(&str, Option<&str>)]| {
+            let mut coverage = Coverage::default();
+            for (from, until) in told {
+                coverage
+                    .prove(&Scope::Interval { from: (*from).to_owned(), until: until.map(str::to_owned) });
+            }
+            coverage.intervals.into_iter().collect::<Vec<_>>()
+        };
+        let owned = |from: &str, until: Option<&str>| (from.to_owned(), until.map(str::to_owned));
+        let (low, high, end) = (("a", Some("c")), ("c", Some("e")), ("e", None));
+        for told in [
+            [low, high, end],
+            [low, end, high],
+            [high, low, end],
+            [high, end, low],
+            [end, low, high],
+            [end, high, low],
+        ] {
+            assert_eq!(kept(&told), [owned("a", None)], "{told:?}");
+        }
+        for told in [[low, end], [end, low]] {
+            assert_eq!(kept(&told), [owned("a", Some("c")), owned("e", None)], "{told:?}");
+        }
+        assert_eq!(kept(&[("a", Some("e")), ("b", Some("c"))]), [owned("a", Some("e"))]);
+    }
+
+    #[test]
+    fn a_person_reads_a_scope_by_its_name_or_its_ends() {
+        let interval =
+            |until: Option<&str>| Scope::Interval { from: "a".to_owned(), until: until.map(str::to_owned) };
+        assert_eq!([folder(""), folder("a/b/")].map(|scope| scope.label()), ["/", "a/b/"]);
+        assert_eq!(
+            [interval(Some("c")), interval(None)].map(|scope| scope.label()),
+            ["\"a\"..c", "\"a\"..end"]
+        );
+    }
+
+    #[test]
     fn nothing_said_is_nothing_proven() {
         assert_eq!(Coverage::default().judge("a/x"), Absence::Unknown);
         let mut coverage = Coverage::default();
