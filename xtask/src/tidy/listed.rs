@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_suite_of_a_neighbour_in_the_same_folder_does_not_count() {
-        let lib = "mod stages;\npub const TRANSFORMS: &[&TransformKind] = &[&stages::a::TRANSFORM, &stages::b::TRANSFORM];\n";
+        let lib = "mod transforms;\npub const TRANSFORMS: &[&TransformKind] = &[&transforms::a::TRANSFORM, &transforms::b::TRANSFORM];\n";
         let call = "suites::transform(&TRANSFORM, s);";
         let files = [
             ("crates/connectors/src/lib.rs", lib),
