@@ -10,6 +10,7 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, StoreError, deliveries, documents, queue, runs};
 
+use crate::delivery::removal::Left;
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
@@ -100,7 +101,7 @@ impl Engine {
                 })
                 .map(|(id, _)| *id)
                 .collect();
-            let done = remover.remove(&absent, None)?;
+            let done = remover.remove(&absent)?;
             removed.add(done);
             removed.kept += (ids.len() - absent.len()) as u64;
         }
@@ -193,7 +194,7 @@ impl Engine {
                 continue;
             };
             self.add_target(remover, &connection, Some(run.number), "full")?;
-            let left = remover.leave_output(connection.id)?;
+            let left = remover.leave_output(Left { output: connection.id, settings: run.settings })?;
             if left.nameless > 0 {
                 run.complain(&format!(
                     "output {name} was removed from the job and still holds {} of lost name; \

@@ -15,7 +15,7 @@ use crate::delivery::change::{ChangeKind, Origin, Part, QueuedChange};
 use crate::delivery::output_pool::OutputUse;
 use crate::delivery::output_user::OutputUser;
 pub use crate::delivery::removal::Removed;
-use crate::delivery::removal::{PendingRemoval, RemovalTicket};
+use crate::delivery::removal::{Left, PendingRemoval, RemovalTicket};
 use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
@@ -61,14 +61,14 @@ impl Remover {
         self.writer.call.cancel.cancelled()
     }
 
-    /// Removes documents from every output, or from one only; over when the outputs have answered.
-    pub(crate) fn remove(&mut self, ids: &[i64], only: Option<ConnectionId>) -> Result<Removed> {
+    /// Removes documents from every output; over when the outputs have answered.
+    pub(crate) fn remove(&mut self, ids: &[i64]) -> Result<Removed> {
         let mut all = Removed::default();
         for chunk in ids.chunks(limits::REMOVE_BATCH) {
             if self.stops() {
                 break;
             }
-            all.add(self.hand_over(chunk, only)?);
+            all.add(self.hand_over(chunk, None)?);
         }
         all.add(self.ticket.wait()?);
         Ok(all)
@@ -92,25 +92,25 @@ impl Remover {
     }
 
     /// Takes everything of the job out of one output.
-    pub(crate) fn leave_output(&mut self, output: ConnectionId) -> Result<Removed> {
+    pub(crate) fn leave_output(&mut self, left: Left) -> Result<Removed> {
         let mut all = Removed::default();
         let mut after = 0;
         while !self.stops() {
             let (reader, job) = (self.writer.store.reader(), self.author.job);
-            let mut ids =
-                reader.read(|sql| deliveries::of_output(sql, output, job, after, limits::REMOVE_BATCH))?;
+            let mut ids = reader
+                .read(|sql| deliveries::of_output(sql, left.output, job, after, limits::REMOVE_BATCH))?;
             let Some(last) = ids.last() else { break };
             after = *last;
             ids.dedup();
-            all.add(self.hand_over(&ids, Some(output))?);
+            all.add(self.hand_over(&ids, Some(left))?);
         }
         all.add(self.ticket.wait()?);
         Ok(all)
     }
 
     /// Hands over what outputs have to let go; forgets at once what none of them holds.
-    fn hand_over(&mut self, ids: &[i64], only: Option<ConnectionId>) -> Result<Removed> {
-        let Plan { mut leaving, names, nameless } = self.plan(ids, only)?;
+    fn hand_over(&mut self, ids: &[i64], left: Option<Left>) -> Result<Removed> {
+        let Plan { mut leaving, names, nameless } = self.plan(ids, left.map(|left| left.output))?;
         let mut removed = Removed { nameless: nameless.len() as u64, ..Removed::default() };
         let mut unheld = Vec::new();
         let mut ids = ids.to_vec();
@@ -123,7 +123,7 @@ impl Remover {
                 continue;
             };
             let name = names.get(id).map(String::as_str).unwrap_or_default();
-            let removal = self.ticket.open(*id, name, parts.len(), only);
+            let removal = self.ticket.open(*id, name, parts.len(), left);
             // Nobody knows where all of it is.
             removal.note(!is_nameless);
             // Before any of it is handed over: an output that hangs keeps nothing from the others.
@@ -134,7 +134,7 @@ impl Remover {
                 self.push(&removal, part)?;
             }
         }
-        if !unheld.is_empty() && only.is_none() {
+        if !unheld.is_empty() && left.is_none() {
             self.writer.store.write(Durability::Synced, |sql| {
                 self.writer.lease.fence(sql)?;
                 documents::forget(sql, self.author.job, &unheld)

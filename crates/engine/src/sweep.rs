@@ -171,7 +171,7 @@ pub(crate) fn sweep(
             runs::hold(sql, run.job.id, run.number, &bytes)
         })?;
     }
-    let Removed { deleted, kept: not_confirmed, .. } = remover.remove(&leaving, None)?;
+    let Removed { deleted, kept: not_confirmed, .. } = remover.remove(&leaving)?;
     run.tally(|balance| {
         balance.deleted = deleted;
         balance.kept += not_confirmed;

@@ -265,7 +265,7 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
 }
 
 /// Those of `ids` that no output holds.
-pub fn held_nowhere(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
+fn held_nowhere(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
     let left = sql.query(&queries::DELIVERY_LEFT, &[Value::Ints(ids)], |row| row.int(0))?;
     if left.is_empty() {
         return Ok(ids.to_vec());

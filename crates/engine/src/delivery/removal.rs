@@ -1,10 +1,11 @@
 //! Documents that are on their way out of outputs: each is forgotten once the last output that holds something of it has let it go.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::ids::{ConnectionId, Digest, JobId};
+use ingather_model::merge::Known;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, documents};
 
@@ -74,7 +75,7 @@ impl RemovalTicket {
         document: i64,
         name: &str,
         changes: usize,
-        leaves: Option<ConnectionId>,
+        left: Option<Left>,
     ) -> Arc<PendingRemoval> {
         let mut state = lock(&self.state);
         (state.open, state.waits) = (state.open + 1, false);
@@ -83,7 +84,7 @@ impl RemovalTicket {
             ticket: self.clone(),
             document,
             name: name.to_owned(),
-            leaves,
+            left,
             answers: Answers::of(changes),
             is_kept: AtomicBool::new(false),
             is_complete: AtomicBool::new(false),
@@ -134,14 +135,22 @@ impl OutputUser for RemovalTicket {
     }
 }
 
+/// An output that a job uses no more.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    pub(crate) output: ConnectionId,
+    /// Digest of what documents pass through now: those that were visited since have it in their rows.
+    pub(crate) settings: Digest,
+}
+
 /// One document whose removal waits for the answers of outputs.
 pub(crate) struct PendingRemoval {
     pub(crate) ticket: Arc<RemovalTicket>,
     pub(crate) document: i64,
     /// Its name in the job; empty when the store has lost it.
     pub(crate) name: String,
-    /// Only this output lets it go: the job uses it no more.
-    leaves: Option<ConnectionId>,
+    /// Only one output lets it go: the job uses it no more.
+    left: Option<Left>,
     pub(crate) answers: Answers,
     /// Some output did not confirm.
     is_kept: AtomicBool,
@@ -204,20 +213,23 @@ impl<'r> Removals<'r> {
 impl Alone<'_> {
     /// Writes what follows from the last answers: nothing is known any more of what no output holds.
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
-        let mut gone: BTreeMap<(JobId, bool), Vec<i64>> = BTreeMap::new();
+        let mut gone: HashMap<(JobId, Option<Digest>), Vec<i64>> = HashMap::new();
         for removal in self.last.iter().filter(|removal| removal.is_gone()) {
-            let of_job = gone.entry((removal.ticket.author.job, removal.leaves.is_some())).or_default();
-            of_job.push(removal.document);
+            let left = removal.left.map(|left| left.settings);
+            gone.entry((removal.ticket.author.job, left)).or_default().push(removal.document);
         }
-        for ((job, leaves), documents) in gone {
-            if !leaves {
+        for ((job, left), documents) in gone {
+            let Some(settings) = left else {
                 documents::forget(sql, job, &documents)?;
                 continue;
-            }
-            // What no run could visit since the job has other outputs is sent to them by the next one.
-            let nowhere = documents::held_nowhere(sql, &documents)?;
-            let resend = |document| VisitRequest { document, due: now, reason: VisitReason::Resend };
-            let wanted: Vec<VisitRequest> = nowhere.into_iter().map(resend).collect();
+            };
+            // What no visit has seen since the job has other outputs speaks of the outputs of before, and would fit again when this
+            // one comes back: the next run looks at it.
+            let unseen = documents::get(sql, &documents)?.into_iter();
+            let unseen = unseen.map(|stored| stored.known).filter(|known| known.settings != settings);
+            let resend =
+                |known: Known| VisitRequest { document: known.id.0, due: now, reason: VisitReason::Resend };
+            let wanted: Vec<VisitRequest> = unseen.map(resend).collect();
             queue::enqueue(sql, job, 0, &wanted)?;
         }
         Ok(())
