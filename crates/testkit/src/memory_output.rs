@@ -254,6 +254,16 @@ impl Shelf {
         }
     }
 
+    /// What was missed is shown by no folder that opens: nothing is written behind lines that were lost in a run, and the next
+    /// run says what it follows (decision 0015). An `access` line that comes before has the version alone to go by.
+    fn hide_missed(&mut self) {
+        for id in self.missed.keys() {
+            if let Some(entry) = self.entries.get_mut(id) {
+                (entry.acl_id, entry.container) = (None, None);
+            }
+        }
+    }
+
     /// A change takes effect.
     fn take(&mut self, change: &Change) -> Result<(), Fault> {
         self.seq = self.seq.max(change.seq);
@@ -295,6 +305,9 @@ impl Shelf {
 
 impl Shelf {
     fn hear(&mut self, says: &Says) {
+        if matches!(says, Says::Container { .. }) {
+            self.hide_missed();
+        }
         match self.rules.hear(says) {
             Ok(false) => {}
             Ok(true) => {
