@@ -1,6 +1,7 @@
 //! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
 
 mod calls;
+mod missed;
 mod stands;
 mod troubles;
 
@@ -10,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::Call;
 use ingather_contract::output::{
-    Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Says, Statement,
+    Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Statement,
 };
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
@@ -246,24 +247,6 @@ impl Shelf {
         }
     }
 
-    /// Whoever follows it takes all that was missed, in its order.
-    fn take_missed(&mut self) {
-        for change in mem::take(&mut self.missed).into_values().flatten() {
-            // Nobody waits for this answer any more.
-            let _ = self.take(&change);
-        }
-    }
-
-    /// What was missed is shown by no folder that opens: nothing is written behind lines that were lost in a run, and the next
-    /// run says what it follows (decision 0015). An `access` line that comes before has the version alone to go by.
-    fn hide_missed(&mut self) {
-        for id in self.missed.keys() {
-            if let Some(entry) = self.entries.get_mut(id) {
-                (entry.acl_id, entry.container) = (None, None);
-            }
-        }
-    }
-
     /// A change takes effect.
     fn take(&mut self, change: &Change) -> Result<(), Fault> {
         self.seq = self.seq.max(change.seq);
@@ -300,23 +283,6 @@ impl Shelf {
             }
         }
         Ok(())
-    }
-}
-
-impl Shelf {
-    fn hear(&mut self, says: &Says) {
-        if matches!(says, Says::Container { .. }) {
-            self.hide_missed();
-        }
-        match self.rules.hear(says) {
-            Ok(false) => {}
-            Ok(true) => {
-                self.entries.clear();
-                self.missed.clear();
-                self.emptied += 1;
-            }
-            Err(violation) => self.violations.push(violation),
-        }
     }
 }
 
