@@ -7,7 +7,7 @@ use std::time::Duration;
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::limits;
 use ingather_model::merge::Known;
-use ingather_store::queue::VisitReason;
+use ingather_store::queue::{Noted, VisitReason};
 
 use crate::error::EngineError;
 use crate::process::visitors::Visitors;
@@ -35,6 +35,8 @@ pub(crate) struct WorkItem {
     pub(crate) access: Digest,
     /// What stays when it is renamed.
     pub(crate) identity: i64,
+    /// What was noted of it before this run.
+    pub(crate) noted: Noted,
     /// The versions are those that this run has met it with; else they are those of the inventory.
     pub(crate) is_listed: bool,
     /// The claim that it was taken with; none before.

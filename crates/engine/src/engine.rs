@@ -14,6 +14,7 @@ use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
+use ingather_store::queue::Attention;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
 use crate::containers::pool::ContainersUse;
@@ -33,7 +34,6 @@ use crate::process::under_way::Work;
 use crate::process::visitors::Permit;
 use crate::progress::Progress;
 use crate::run::drain::drain;
-use crate::run::known::Known;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
 use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
@@ -230,7 +230,7 @@ impl Engine {
         };
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
-        let known = self.reader.read(|sql| Known::load(sql, job))?;
+        let attention = self.reader.read(|sql| Attention::of(sql, job.id))?;
         let containers = match writer {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
             None => ContainersUse::alone(&self.reader, job.repository, job.id)?,
@@ -254,13 +254,9 @@ impl Engine {
             rereads: options.rereads,
             dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
-            pending: known.pending,
-            leaving: known.leaving,
-            failed: known.failed,
-            skipped: known.skipped,
-            unreadable: known.unreadable,
+            attention,
             reader_changed,
-            attempts: Mutex::new(known.attempts),
+            attempts: Mutex::default(),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
             vanished: Mutex::default(),

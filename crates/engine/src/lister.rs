@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 use ingather_contract::repository::{Group, Item, Page};
 use ingather_model::ids::{ContainerId, DocumentId};
 use ingather_model::key::{DocumentKey, Hasher};
+use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
 use ingather_model::merge::{Comparison, Known, Listed, merge};
 use ingather_model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::queue::{self, Noted, VisitReason, VisitRequest};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
@@ -58,6 +59,8 @@ pub(crate) struct Lister<'r> {
     /// Which listing of the run it is, counted from 1. Later ones only find what is as the inventory has it.
     listing: u32,
     older: Older,
+    /// What is noted of documents of the last page that was compared.
+    noted: HashMap<i64, Noted>,
 }
 
 /// An item with its hashes.
@@ -86,6 +89,7 @@ impl<'r> Lister<'r> {
             foreign: HashSet::new(),
             listing: 1,
             older: Older::default(),
+            noted: HashMap::new(),
         }
     }
 
@@ -243,7 +247,6 @@ impl<'r> Lister<'r> {
     fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, items: &mut Vec<WorkItem>) -> Result<()> {
         let hashed = self.hash_all(groups);
         let comparisons = self.compare(&hashed, whole)?;
-        self.older.note(self.run)?;
         let new = comparisons.iter().filter(|one| matches!(one, Comparison::New)).count();
         let mut fresh: Vec<NewDocument> = Vec::with_capacity(new);
         items.reserve(new);
@@ -269,6 +272,7 @@ impl<'r> Lister<'r> {
             version: new.version,
             access: new.access,
             identity: new.identity,
+            noted: Noted::default(),
             is_listed: true,
             claim: None,
         }));
@@ -294,18 +298,23 @@ impl<'r> Lister<'r> {
                 singles.push((parent, group.iter().map(|hashed| hashed.key.key_hash).collect::<Vec<i64>>()));
             }
         }
-        let rows = self.run.reader.read(|sql| {
+        let may_open = self.run.containers().some_may_open();
+        let (rows, noted) = self.run.reader.read(|sql| {
             let mut rows = documents::scan_parents(sql, job, &ranges)?;
             for (parent, key_hashes) in &singles {
                 rows.extend(documents::find(sql, job, *parent, key_hashes)?);
             }
-            Ok(rows)
+            let ids: Vec<i64> = rows.iter().map(|(_, known)| known.id.0).collect();
+            self.older.note(sql, may_open, &ids)?;
+            let noted = self.run.attention.noted(sql, &ids)?;
+            Ok((rows, noted))
         })?;
+        self.noted = noted;
         let mut by_parent: HashMap<i64, Vec<Known>> = HashMap::new();
         // Rows of one parent mostly follow each other: one look-up for all of them.
         for rows in rows.chunk_by(|one, next| one.0 == next.0) {
             let leaving = |known: Known| Known {
-                leaving: self.run.leaving.contains(known.id.0 as u64)
+                leaving: self.noted.get(&known.id.0).is_some_and(|noted| noted.is_leaving)
                     && !failpoint(Failpoint::HalfDoneRemovalForgotten),
                 ..known
             };
@@ -374,23 +383,24 @@ impl<'r> Lister<'r> {
     }
 
     fn same(&mut self, item: &Hashed<'_>, known: Known, items: &mut Vec<WorkItem>) {
-        let id = known.id.0 as u64;
-        if self.run.pending.contains(id) || (self.run.reader_changed && self.run.unreadable.contains(id)) {
-            let reason = if self.run.pending.contains(id) { VisitReason::Retry } else { VisitReason::Reader };
-            return self.changed(item, known, reason, items);
+        let noted = self.noted(known);
+        if noted.request.is_some() {
+            return self.changed(item, known, VisitReason::Retry, items);
+        }
+        if self.run.reader_changed && noted.is_unreadable() {
+            return self.changed(item, known, VisitReason::Reader, items);
         }
         if self.run.rereads {
             return self.changed(item, known, VisitReason::Changed, items);
         }
-        if self.older.opens_over(self.run, id, item.listed.container) {
+        if self.older.opens_over(self.run, known.id.0, noted, item.listed.container) {
             return self.changed(item, known, VisitReason::Access, items);
         }
         if self.note_listed(known.id.0) {
-            let (failed, skipped) = (self.run.failed.contains(id), self.run.skipped.contains(id));
-            self.run.tally(|balance| match (failed, skipped) {
-                (true, _) => balance.failed += 1,
-                (_, true) => balance.skipped += 1,
-                _ => balance.unchanged += 1,
+            self.run.tally(|balance| match noted.failure.map(|failure| failure.kind) {
+                Some(FailureKind::Failed) => balance.failed += 1,
+                Some(FailureKind::Skipped) => balance.skipped += 1,
+                Some(FailureKind::Retrying) | None => balance.unchanged += 1,
             });
         }
     }
@@ -398,7 +408,8 @@ impl<'r> Lister<'r> {
     fn changed(&mut self, item: &Hashed<'_>, known: Known, reason: VisitReason, items: &mut Vec<WorkItem>) {
         if self.note_listed(known.id.0) {
             let reason = if known.is_settled() { reason } else { VisitReason::New };
-            if !known.is_settled() || self.run.pending.contains(known.id.0 as u64) {
+            let noted = self.noted(known);
+            if !known.is_settled() || noted.request.is_some() {
                 self.note_identity(item.item.identity);
             }
             items.push(WorkItem {
@@ -412,10 +423,16 @@ impl<'r> Lister<'r> {
                 version: item.listed.version,
                 access: item.listed.access,
                 identity: item.item.identity,
+                noted,
                 is_listed: true,
                 claim: None,
             });
         }
+    }
+
+    /// What was noted of a document before this run.
+    fn noted(&self, known: Known) -> Noted {
+        self.noted.get(&known.id.0).copied().unwrap_or_default()
     }
 
     /// Writes what a page brought, before anybody works on it.

@@ -12,7 +12,7 @@ use ingather_model::limits;
 use ingather_model::scope::{Absence, BlindSpot};
 use ingather_store::documents::{self, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Durability, runs};
+use ingather_store::{Durability, queue, runs};
 use roaring::RoaringTreemap;
 
 use crate::containers::openings;
@@ -198,11 +198,14 @@ fn held_somewhere(run: &Run, documents: &RoaringTreemap) -> Result<RoaringTreema
 
 /// Moved documents whose new name is not confirmed yet: they stay until it is (design 4.11).
 fn moved_to_unsettled(run: &Run, moved: &RoaringTreemap) -> Result<RoaringTreemap> {
-    let waiting: Vec<i64> = run.reader.read(|sql| ingather_store::queue::waiting(sql, run.job.id))?;
     let mut identities: HashSet<i64> = HashSet::new();
-    for ids in waiting.chunks(limits::JUDGED_MAX) {
+    let mut after = i64::MIN;
+    loop {
+        let ids = run.reader.read(|sql| queue::waiting(sql, run.job.id, after, limits::JUDGED_MAX))?;
+        let Some(last) = ids.last() else { break };
+        after = *last;
         identities
-            .extend(run.reader.read(|sql| documents::identities(sql, ids))?.into_iter().map(|(_, i)| i));
+            .extend(run.reader.read(|sql| documents::identities(sql, &ids))?.into_iter().map(|(_, i)| i));
     }
     let failed: Vec<i64> = run.failed_now();
     for ids in failed.chunks(limits::JUDGED_MAX) {

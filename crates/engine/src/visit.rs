@@ -259,10 +259,9 @@ impl<'r> Visitor<'r> {
         let Some(known) = &self.item.known else { return Ok(None) };
         let same = self.item.version.same(known.version) && self.item.access.same(known.access);
         let same = same && (self.item.is_listed || self.run.was_refilled(self.item.id));
-        let id = self.item.id as u64;
         // What could not be read is tried first, where it is listed: filled from what is kept, it would not count as failed.
-        let is_out_of_reach = self.run.unreadable.contains(id) && !self.item.is_listed;
-        let failed = self.run.failed.contains(id) && !is_out_of_reach;
+        let is_out_of_reach = self.item.noted.is_unreadable() && !self.item.is_listed;
+        let failed = self.item.noted.has_failed() && !is_out_of_reach;
         if self.run.rereads || !same || known.acl_id.is_none() || failed {
             return Ok(None);
         }

@@ -298,6 +298,8 @@ pub const STORE_LOCK_MS_MAX: u64 = 60_000;
 pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of one password. No format has longer ones, and each is copied for every document.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
+/// Ids between the first and the last of some documents, for each of them, up to which what is noted of them is read as one range.
+pub const SPAN_FACTOR: i64 = 8;
 /// Documents that are counted when a search says how many of a job wait to be sent again.
 pub const RESENDS_COUNTED_MAX: i64 = 100_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output

@@ -315,7 +315,7 @@ fn send(context: &Context<'_>, writing: &Writing, id: JobId, each: Each<'_>) -> 
         rereads: false,
     };
     let report = engine.run(&job, options, Arc::new(Progress::default()))?;
-    let waits = reader.read(|sql| queue::waiting(sql, job.id))?.len() as u64;
+    let waits = reader.read(|sql| queue::count_due(sql, job.id, queue::DUE_NEXT_RUN))?;
     if waits > 0 {
         let notice = format!(
             "job {}: {} {} still to be sent again; `ingather sync` of {} goes on",

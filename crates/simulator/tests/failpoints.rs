@@ -121,7 +121,7 @@ fn wanted_once_more_is_lost() -> bool {
         let taken = queue::request_counts(sql, &[7])?[0].1;
         queue::enqueue(sql, job, 1, &wanted)?;
         queue::complete(sql, &[(7, taken)])?;
-        queue::waiting(sql, job)
+        queue::waiting(sql, job, 0, 9)
     });
     left.is_ok_and(|left| left.is_empty())
 }

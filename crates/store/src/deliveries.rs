@@ -292,9 +292,9 @@ pub fn keep_components(sql: &mut Sql<'_>, document: i64, kept: &[i64]) -> Result
     Ok(())
 }
 
-/// Documents of a job of which something could not be read when they were read last.
-pub fn with_kept_components(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
-    sql.query(&queries::COMPONENT_KEPT, &[Value::Int(job.0)], |row| row.int(0))
+/// Those of these documents of which something could not be read when they were read last.
+pub fn with_kept_components(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
+    sql.query(&queries::COMPONENT_KEPT, &[Value::Ints(ids)], |row| row.int(0))
 }
 
 /// The component of a document that has this name.

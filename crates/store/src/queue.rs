@@ -3,15 +3,17 @@
 //! A row of the queue is enqueued with a reason, requested once more by each further reason, rescheduled by a retry, and
 //! completed only by the visit that claimed it at the last request: what was requested meanwhile is visited again.
 
+use std::collections::HashMap;
+
 use ingather_model::ids::JobId;
 pub use ingather_model::lifecycle::outcome::VisitReason;
 use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 
-use crate::db::{Column, Sql, Value};
+use crate::db::{Column, Row, Sql, Value};
 use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
-use crate::queries;
+use crate::queries::{self, Statement};
 
 /// Due date of a visit that the next run of the job makes, whenever that is.
 pub const DUE_NEXT_RUN: i64 = i64::MAX;
@@ -73,9 +75,10 @@ pub fn request_counts(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64, V
     })
 }
 
-/// Documents of a job that wait for a visit.
-pub fn waiting(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
-    sql.query(&queries::QUEUE_OF_JOB, &[Value::Int(job.0)], |row| row.int(0))
+/// Documents of a job that wait for a visit, after `after`, by id.
+pub fn waiting(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<i64>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::QUEUE_OF_JOB, &values, |row| row.int(0))
 }
 
 /// Documents of a job that wait to be sent again because an output lost them; of very many so many.
@@ -84,9 +87,9 @@ pub fn resends(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
     sql.query(&queries::QUEUE_RESENDS, &values, |row| row.int(0))
 }
 
-/// Documents of a job of which a removal was sent and not confirmed.
-pub fn leaving(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<i64>> {
-    sql.query(&queries::DELIVERY_LEAVING, &[Value::Int(job.0)], |row| row.int(0))
+/// Those of these documents of which a removal was sent and not confirmed.
+pub fn leaving(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
+    among(sql, ids, &queries::DELIVERY_LEAVING, &queries::DELIVERY_LEAVING_SPAN, |row| row.int(0))
 }
 
 /// Completes visits: `(document, requests)` as they were claimed. What was requested again meanwhile stays.
@@ -136,30 +139,119 @@ pub fn clear_failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// A document that has a failure.
+/// Which kinds of notes there are at all, so that nobody asks for the others with each page of a listing.
 #[derive(Clone, Copy, Debug)]
-pub struct FailedDocument {
-    /// The document.
-    pub document: i64,
+pub struct Attention {
+    requests: bool,
+    failures: bool,
+    removals: bool,
+}
+
+/// What is noted of a document that needs attention.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Noted {
+    /// A visit waits: how often it was requested, and why.
+    pub request: Option<(i64, VisitReason)>,
+    /// Its last visit did not end well.
+    pub failure: Option<NotedFailure>,
+    /// A removal was sent and not confirmed.
+    pub is_leaving: bool,
+}
+
+impl Noted {
+    /// It failed, and is not tried again before it changes.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some_and(|failure| failure.kind == FailureKind::Failed)
+    }
+
+    /// The source did not let this reader have it.
+    pub fn is_unreadable(&self) -> bool {
+        self.failure.is_some_and(|failure| failure.code == Some(FailureCode::Unreadable))
+    }
+
+    /// Attempts that were made at it before: what changes all the time has all its attempts in each run.
+    pub fn attempts(&self) -> u32 {
+        let counted = self.failure.filter(|failure| {
+            failure.kind == FailureKind::Retrying && failure.code != Some(FailureCode::Unsteady)
+        });
+        let rested = i64::from(failpoint(Failpoint::RetryCountedWhilePaused));
+        counted.map_or(0, |failure| u32::try_from(failure.attempts + rested).unwrap_or(u32::MAX))
+    }
+}
+
+/// How the last visit of a document ended.
+#[derive(Clone, Copy, Debug)]
+pub struct NotedFailure {
+    /// Whether it is tried again.
+    pub kind: FailureKind,
     /// Attempts made.
     pub attempts: i64,
     /// What the engine goes by; none for all other codes.
     pub code: Option<FailureCode>,
 }
 
-/// Documents of a job with a failure of one kind after `after`, by id.
-pub fn failures(
+impl Attention {
+    /// What there is for the documents of a job.
+    ///
+    /// # Errors
+    /// As those of the store.
+    pub fn of(sql: &mut Sql<'_>, job: JobId) -> Result<Attention> {
+        let mut is_any =
+            |statement, values: &[Value<'_>]| Ok(sql.one(statement, values, |row| row.int(0))?.is_some());
+        Ok(Attention {
+            requests: is_any(&queries::QUEUE_ANY, &[Value::Int(job.0)])?,
+            failures: is_any(&queries::FAILURE_ANY, &[Value::Int(job.0)])?,
+            removals: is_any(&queries::DELIVERY_LEAVING_ANY, &[])?,
+        })
+    }
+
+    /// What is noted of these documents; those of which nothing is noted are left out.
+    ///
+    /// # Errors
+    /// As those of the store.
+    pub fn noted(self, sql: &mut Sql<'_>, ids: &[i64]) -> Result<HashMap<i64, Noted>> {
+        let mut noted: HashMap<i64, Noted> = HashMap::new();
+        if self.requests {
+            let read = |row: &Row<'_>| Ok((row.int(0)?, (row.int(1)?, visit_reason(&row.text(2)?))));
+            for (id, request) in among(sql, ids, &queries::QUEUE_GET, &queries::QUEUE_SPAN, read)? {
+                noted.entry(id).or_default().request = Some(request);
+            }
+        }
+        if self.failures {
+            for (id, failure) in among(sql, ids, &queries::FAILURE_GET, &queries::FAILURE_SPAN, failure_of)? {
+                noted.entry(id).or_default().failure = Some(failure);
+            }
+        }
+        if self.removals {
+            for id in leaving(sql, ids)? {
+                noted.entry(id).or_default().is_leaving = true;
+            }
+        }
+        Ok(noted)
+    }
+}
+
+/// A kind that this program does not know counts as a failure.
+fn failure_of(row: &Row<'_>) -> Result<(i64, NotedFailure)> {
+    let kind = FailureKind::parse(&row.text(1)?).unwrap_or(FailureKind::Failed);
+    Ok((row.int(0)?, NotedFailure { kind, attempts: row.int(2)?, code: FailureCode::parse(&row.text(3)?) }))
+}
+
+/// Rows of documents: of ids that are close together, as those of a folder mostly are, by one seek, and rows of others beside; else
+/// by a seek for each.
+fn among<T>(
     sql: &mut Sql<'_>,
-    job: JobId,
-    kind: FailureKind,
-    after: i64,
-    most: usize,
-) -> Result<Vec<FailedDocument>> {
-    let values = [Value::Int(job.0), Value::Text(kind.as_str()), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::FAILURE_OF_JOB, &values, |row| {
-        let code = FailureCode::parse(&row.text(3)?);
-        Ok(FailedDocument { document: row.int(0)?, attempts: row.int(2)?, code })
-    })
+    ids: &[i64],
+    by_list: &'static Statement,
+    by_span: &'static Statement,
+    read: impl Fn(&Row<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else { return Ok(Vec::new()) };
+    if last - first < ids.len() as i64 * limits::SPAN_FACTOR {
+        sql.query(by_span, &[Value::Int(*first), Value::Int(*last)], read)
+    } else {
+        sql.query(by_list, &[Value::Ints(ids)], read)
+    }
 }
 
 /// How many documents of a job have a failure of one kind.
@@ -169,9 +261,8 @@ pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: FailureKind) -> Resul
     Ok(counted.unwrap_or_default() as u64)
 }
 
-/// How many visits of a job were due by `now` and were not made.
-pub fn count_overdue(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<u64> {
-    let counted =
-        sql.one(&queries::QUEUE_OVERDUE, &[Value::Int(job.0), Value::Int(now)], |row| row.int(0))?;
+/// How many visits of a job are due by a time and were not made.
+pub fn count_due(sql: &mut Sql<'_>, job: JobId, by: i64) -> Result<u64> {
+    let counted = sql.one(&queries::QUEUE_OVERDUE, &[Value::Int(job.0), Value::Int(by)], |row| row.int(0))?;
     Ok(counted.unwrap_or_default() as u64)
 }

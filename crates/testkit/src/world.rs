@@ -403,7 +403,11 @@ impl World {
         let Some(job) = self.find(job) else { return Vec::new() };
         let reader = &self.engine().reader;
         let (rows, leaving) = reader
-            .read(|sql| Ok((documents::list(sql, job.id, 0, 100_000)?, queue::leaving(sql, job.id)?)))
+            .read(|sql| {
+                let rows = documents::list(sql, job.id, 0, 100_000)?;
+                let ids: Vec<i64> = rows.iter().map(|row| row.id.0).collect();
+                Ok((rows, queue::leaving(sql, &ids)?))
+            })
             .expect("the store answers");
         let mut states: Vec<(String, String)> = rows
             .into_iter()

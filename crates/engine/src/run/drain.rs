@@ -42,26 +42,32 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
 
 /// Hands documents that wait to the workers once more, as the inventory knows them.
 pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
-    let (stored, wanted) =
-        run.reader.read(|sql| Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?)))?;
+    let (stored, wanted, noted) = run.reader.read(|sql| {
+        let noted = run.attention.noted(sql, ids)?;
+        Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted))
+    })?;
     let by_id: HashMap<i64, (i64, VisitReason)> =
         wanted.into_iter().map(|(id, n, reason)| (id, (n, reason))).collect();
     // What nobody wants any more is not waited for.
     for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
-        run.was_waiting(*id, None, None);
+        run.gives_up(*id);
     }
     let items = stored.into_iter().filter_map(|stored| {
-        let (request_count, reason) = *by_id.get(&stored.known.id.0)?;
+        let id = stored.known.id.0;
+        let (request_count, reason) = *by_id.get(&id)?;
+        let waiting = run.waiting(id);
+        let noted_now = || noted.get(&id).copied().unwrap_or_default();
         Some(WorkItem {
-            id: stored.known.id.0,
+            id,
             name: stored.name,
             key_hash: stored.known.key_hash,
-            container: run.container_of_waiting(stored.known.id.0).or(stored.known.container),
+            container: waiting.and_then(|waiting| waiting.container).or(stored.known.container),
             reason,
             request_count: Some(request_count),
             version: stored.known.version,
             access: stored.known.access,
             identity: stored.identity,
+            noted: waiting.map_or_else(noted_now, |waiting| waiting.noted),
             is_listed: false,
             claim: None,
             known: Some(stored.known),

@@ -15,8 +15,3 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<RoaringTreemap, StoreError> {
     RoaringTreemap::deserialize_from(bytes)
         .map_err(|error| StoreError::Refused(format!("a stored set of documents is damaged: {error}")))
 }
-
-/// A bitmap of ids.
-pub(crate) fn of(ids: impl IntoIterator<Item = i64>) -> RoaringTreemap {
-    ids.into_iter().map(|id| id as u64).collect()
-}

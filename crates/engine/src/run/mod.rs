@@ -2,7 +2,6 @@
 
 pub(crate) mod drain;
 pub(crate) mod id_set;
-pub(crate) mod known;
 pub(crate) mod state;
 pub(crate) mod visitors;
 

@@ -10,6 +10,7 @@ use ingather_model::job::Definition;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::leases::Lease;
+use ingather_store::queue::{Attention, Noted};
 use ingather_store::{Reader, Sql, Store, StoreError};
 use roaring::RoaringTreemap;
 
@@ -17,7 +18,7 @@ use crate::containers::acls::Acls;
 use crate::containers::pool::SharedContainers;
 use crate::containers::{Containers, Met};
 use crate::delivery::author::Author;
-use crate::dispatcher::Dispatcher;
+use crate::dispatcher::{Dispatcher, WorkItem};
 use crate::lock::lock;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
@@ -45,17 +46,13 @@ pub(crate) struct RunState {
     pub(crate) rereads: bool,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) progress: Arc<Progress>,
-    /// Documents that waited for a visit before this run.
-    pub(crate) pending: RoaringTreemap,
-    /// Documents of which a removal was sent and not confirmed.
-    pub(crate) leaving: RoaringTreemap,
-    pub(crate) failed: RoaringTreemap,
-    pub(crate) skipped: RoaringTreemap,
-    pub(crate) unreadable: RoaringTreemap,
+    /// What is asked for with each page of the listing.
+    pub(crate) attention: Attention,
     pub(crate) reader_changed: bool,
+    /// Attempts at what failed in this run, those of earlier runs included.
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
-    /// Documents that are tried again, when, and the container that this run has met them in.
-    pub(crate) waiting: Mutex<HashMap<i64, (i64, Option<ContainerId>)>>,
+    /// Documents that are tried again.
+    pub(crate) waiting: Mutex<HashMap<i64, Waiting>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
     pub(crate) vanished: Mutex<RoaringTreemap>,
     pub(crate) failed_now: Mutex<Vec<i64>>,
@@ -68,6 +65,16 @@ pub(crate) struct RunState {
     pub(crate) audiences: Audiences,
     pub(crate) balance: Mutex<Balance>,
     pub(crate) aborted: Mutex<Option<String>>,
+}
+
+/// A document that is tried again in this run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    at: i64,
+    /// The container that this run has met it in: what the inventory holds is of an earlier run until the visit is settled.
+    pub(crate) container: Option<ContainerId>,
+    /// What was noted of it before this run.
+    pub(crate) noted: Noted,
 }
 
 impl RunState {
@@ -97,35 +104,37 @@ impl RunState {
         change(&mut lock(&self.balance));
     }
 
-    pub(crate) fn had_failure(&self, id: i64) -> bool {
-        let bit = id as u64;
-        self.failed.contains(bit)
-            || self.skipped.contains(bit)
-            || self.pending.contains(bit)
-            || lock(&self.attempts).contains_key(&id)
+    pub(crate) fn had_failure(&self, item: &WorkItem) -> bool {
+        let noted = &item.noted;
+        noted.failure.is_some() || noted.request.is_some() || lock(&self.attempts).contains_key(&item.id)
     }
 
     /// Attempts that were counted so far.
-    pub(crate) fn attempts_made(&self, id: i64) -> u32 {
-        lock(&self.attempts).get(&id).copied().unwrap_or_default()
+    pub(crate) fn attempts_made(&self, item: &WorkItem) -> u32 {
+        lock(&self.attempts).get(&item.id).copied().unwrap_or_else(|| item.noted.attempts())
     }
 
     /// Counts an attempt, those of earlier runs included; the first is 1.
-    pub(crate) fn attempt(&self, id: i64) -> u32 {
+    pub(crate) fn attempt(&self, item: &WorkItem) -> u32 {
         let mut attempts = lock(&self.attempts);
-        let made = attempts.entry(id).or_insert(0);
+        let made = attempts.entry(item.id).or_insert_with(|| item.noted.attempts());
         *made = made.saturating_add(1);
         *made
     }
 
     /// Whether a document was counted as waiting before; from now on it waits until `again_at`.
-    pub(crate) fn was_waiting(&self, id: i64, again_at: Option<i64>, container: Option<ContainerId>) -> bool {
+    pub(crate) fn was_waiting(&self, item: &WorkItem, again_at: Option<i64>) -> bool {
         let mut waiting = lock(&self.waiting);
         match again_at {
-            Some(at) => waiting.insert(id, (at, container)),
-            None => waiting.remove(&id),
+            Some(at) => waiting.insert(item.id, Waiting { at, container: item.container, noted: item.noted }),
+            None => waiting.remove(&item.id),
         }
         .is_some()
+    }
+
+    /// Nobody wants a document any more that is tried again.
+    pub(crate) fn gives_up(&self, id: i64) {
+        lock(&self.waiting).remove(&id);
     }
 
     /// Whether a document was new to this run when it had to wait; `waits_now`: it is one of those.
@@ -137,14 +146,14 @@ impl RunState {
     /// Documents that are to be tried again now, at most a claim of them; and when the next one is.
     pub(crate) fn due_again(&self, now: i64) -> (Vec<i64>, i64) {
         let waiting = lock(&self.waiting);
-        let due = waiting.iter().filter(|(_, (at, _))| *at <= now).map(|(id, _)| *id);
-        let soonest = waiting.values().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        let due = waiting.iter().filter(|(_, waiting)| waiting.at <= now).map(|(id, _)| *id);
+        let soonest = waiting.values().map(|waiting| waiting.at).min().unwrap_or(i64::MAX);
         (due.take(limits::CLAIM_MAX).collect(), soonest)
     }
 
-    /// The container of a document that is tried again: what the inventory holds is of an earlier run until its visit is settled.
-    pub(crate) fn container_of_waiting(&self, id: i64) -> Option<ContainerId> {
-        lock(&self.waiting).get(&id).and_then(|(_, container)| *container)
+    /// How this run has met a document that is tried again.
+    pub(crate) fn waiting(&self, id: i64) -> Option<Waiting> {
+        lock(&self.waiting).get(&id).copied()
     }
 
     /// A document that the listing named is not there any more: the sweep judges it.

@@ -99,7 +99,7 @@ impl Completion<'_> {
             }
             match &completed.failure {
                 Some(failure) => failures.push(failure.clone()),
-                None if run.had_failure(item.id) => over.push(item.id),
+                None if run.had_failure(item) => over.push(item.id),
                 None => {}
             }
         }
@@ -177,7 +177,7 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
             (Outcome::Failed(reason.clone()), Some(failure(FailureKind::Failed, 1, reason)), None)
         }
         Outcome::Again(fault) => {
-            let made = run.attempt(id);
+            let made = run.attempt(&visit.item);
             let reason = fault.reason();
             match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX }, now) {
                 Next::Again { at } => (
@@ -213,7 +213,7 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
 
 fn count(run: &RunState, balance: &mut Balance, completed: &CompletedVisit<'_>) {
     let id = completed.visit.item.id;
-    let waited = run.was_waiting(id, completed.again_at, completed.visit.item.container);
+    let waited = run.was_waiting(&completed.visit.item, completed.again_at);
     if waited {
         balance.waiting -= 1;
     }

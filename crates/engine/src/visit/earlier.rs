@@ -1,16 +1,16 @@
 //! What outputs hold of an earlier reading while the document cannot be read, or was not read yet: who may find that.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ingather_contract::repository::Observed;
 use ingather_model::decision::{Decision, NOBODY, decide};
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
-use ingather_store::deliveries;
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::failpoints::{Failpoint, failpoint};
-
-use roaring::RoaringTreemap;
+use ingather_store::queue::Noted;
+use ingather_store::{Sql, StoreError, deliveries};
 
 use super::extracts;
 use super::outcome::{Outcome, PendingVisit, VisitArtifacts};
@@ -22,30 +22,38 @@ use crate::delivery::change::access_digest;
 use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
 use crate::run::Run;
-use crate::run::id_set;
 
-/// Documents of which outputs hold something that was not looked at when they were visited last, once a folder may open.
+/// Documents of a page that have something in them which was not looked at when they were visited last, once a folder may open.
 #[derive(Default)]
-pub(crate) struct Older(Option<RoaringTreemap>);
+pub(crate) struct Older(HashSet<i64>);
 
 impl Older {
-    /// Asks for them when the run has met a folder that may open.
-    pub(crate) fn note(&mut self, run: &Run) -> Result<()> {
-        if self.0.is_none()
-            && run.containers().some_may_open()
-            && !failpoint(Failpoint::KeptNotLookedAtBelowAnOpening)
-        {
-            let kept = run.reader.read(|sql| deliveries::with_kept_components(sql, run.job.id))?;
-            self.0 = Some(id_set::of(kept) | &run.failed);
+    /// Asks for those among the documents of a page when the run has met a folder that may open.
+    pub(crate) fn note(
+        &mut self,
+        sql: &mut Sql<'_>,
+        may_open: bool,
+        ids: &[i64],
+    ) -> std::result::Result<(), StoreError> {
+        self.0.clear();
+        if may_open && !failpoint(Failpoint::KeptNotLookedAtBelowAnOpening) {
+            self.0.extend(deliveries::with_kept_components(sql, ids)?);
         }
         Ok(())
     }
 
     /// Whether a folder opens over what outputs hold of an unchanged document: its visit hides that, so that the folder opens
     /// for all else at the end of this run.
-    pub(crate) fn opens_over(&self, run: &Run, id: u64, container: Option<ContainerId>) -> bool {
-        self.0.as_ref().is_some_and(|documents| documents.contains(id))
-            && run.containers().may_open(container)
+    pub(crate) fn opens_over(
+        &self,
+        run: &Run,
+        id: i64,
+        noted: Noted,
+        container: Option<ContainerId>,
+    ) -> bool {
+        let is_older = self.0.contains(&id)
+            || (noted.has_failed() && !failpoint(Failpoint::KeptNotLookedAtBelowAnOpening));
+        is_older && run.containers().may_open(container)
     }
 }
 
@@ -200,9 +208,8 @@ impl<'r> Visitor<'r> {
     }
 
     pub(super) fn holds_old_content(&self, update: &DocumentUpdate) -> bool {
-        let id = self.item.id as u64;
         // What failed has the version of what was not sent, unless it could only not be read.
-        let unsent = self.run.failed.contains(id) && !self.run.unreadable.contains(id);
+        let unsent = self.item.noted.has_failed() && !self.item.noted.is_unreadable();
         unsent || !self.item.known.as_ref().is_some_and(|known| update.version.same(known.version))
     }
 }

@@ -11,7 +11,7 @@ use ingather_model::ids::{ContainerId, Digest, DocumentId};
 use ingather_model::limits;
 use ingather_store::documents::{self, DocumentUpdate, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::queue::VisitReason;
+use ingather_store::queue::{Noted, VisitReason};
 
 use super::Visitor;
 use super::outcome::PendingVisit;
@@ -78,6 +78,7 @@ impl<'r> Visitor<'r> {
             version: known.version,
             access: known.access,
             identity,
+            noted: Noted::default(),
             is_listed: false,
             // The run waits for what is sent of it.
             claim: Some(run.dispatcher.open_claim()),

@@ -141,7 +141,7 @@ impl<'r> Visitor<'r> {
     /// A document that changed while it was read, or a folder above it did: it is looked at again. At last, and where other people
     /// may see it now, what outputs hold of it goes to nobody.
     fn unsteady(self) -> Result<Done<'r>> {
-        let made = self.run.attempts_made(self.item.id) + 1;
+        let made = self.run.attempts_made(&self.item) + 1;
         let wait =
             self.run.author.repository.grain_ms().max(1).saturating_mul(5_i64.saturating_pow(made - 1));
         let fault = Fault::Passing {

@@ -92,7 +92,7 @@ impl<'r> Visitor<'r> {
             return false;
         }
         // What could not be read is not what an output holds, whatever its version says.
-        let read = !self.run.failed.contains(self.item.id as u64);
+        let read = !self.item.noted.has_failed();
         let confirmed = self.run.outputs.iter().all(|output| self.deliveries.is_confirmed(output.id));
         read && confirmed
             && self.deliveries.is_named()

@@ -29,7 +29,7 @@ impl<'r> Visitor<'r> {
         fault: Fault,
     ) -> Result<Done<'r>> {
         let passing = matches!(fault, Fault::Passing { .. });
-        if passing && self.run.attempts_made(self.item.id) + 1 < fault.attempts_max(limits::ATTEMPTS_MAX) {
+        if passing && self.run.attempts_made(&self.item) + 1 < fault.attempts_max(limits::ATTEMPTS_MAX) {
             return self.fault(fault, None);
         }
         if passing {

@@ -240,7 +240,7 @@ fn state(sql: &mut Sql<'_>, row: &Row) -> Result<document::State> {
     Ok(match (&listed.work, &listed.failure) {
         // Also when a removal is half done: the next listing meets it and visits it, or misses it once more.
         (Some(_), _) => Waiting,
-        _ if queue::leaving(sql, row.job)?.contains(&row.id) => Leaving,
+        _ if !queue::leaving(sql, &[row.id])?.is_empty() => Leaving,
         (None, Some(_)) => Troubled,
         (None, None) => Settled,
     })

@@ -116,7 +116,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run, now: i64) -> Res
     let name = &job.name;
     let (failed, overdue, blind) = engine.reader.read(|sql| {
         let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
-        Ok((failed, queue::count_overdue(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
+        Ok((failed, queue::count_due(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
     })?;
     let counts: Balance =
         run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();

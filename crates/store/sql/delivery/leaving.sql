@@ -1,2 +1,2 @@
--- Documents of a job of which a removal was sent and not confirmed; the plus keeps the planner from walking all documents.
-SELECT DISTINCT v.document FROM delivery v JOIN document d ON d.id = v.document WHERE v.intended = 0 AND +d.job = $1
+-- Those of these documents of which a removal was sent and not confirmed.
+SELECT DISTINCT document FROM delivery WHERE intended = 0 AND document IN any_of($1)

@@ -1,2 +1,2 @@
--- Documents of a job that wait.
-SELECT document FROM queue WHERE job = $1
+-- Documents of a job that wait, in the order of their ids.
+SELECT document FROM queue WHERE job = $1 AND document > $2 ORDER BY document LIMIT $3

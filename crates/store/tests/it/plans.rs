@@ -18,14 +18,13 @@ const ALLOWED: &[(&str, &str)] = &[
     ("document/unproven", "asked at the end of a run while a folder opens"),
     ("document/containers", "asked at the end of a run that keeps a folder narrow which it did not meet"),
     ("queue/enqueue_unconfirmed", "asked when an output comes back to a job that it was about to leave"),
-    ("component/kept", "asked once in a run that meets a folder which may open"),
     ("container_pending/all", "what opened and was not looked at since: at rest empty"),
     ("container_pending/sent_again", "asked when entries of jobs that are gone are narrower: at rest never"),
     ("definition/list", "read once for each run, for outputs that are told"),
     ("definition/in_use", "asked when an output was cut"),
     ("definition/pending", "walks the partial index of access changes that wait"),
     ("delivery/pending_access", "walks the partial index of access changes that wait"),
-    ("delivery/leaving", "walks the partial index of removals that are not confirmed"),
+    ("delivery/leaving_any", "the first row of the partial index of removals that are not confirmed"),
     ("delivery/left", "a list of ids that is made unique"),
     ("delivery/drop_dangling", "walks one output after every entry of it was looked at"),
     ("doctor/", "checks and repairs read everything, when a person asks"),
@@ -73,7 +72,9 @@ const FROM_WHAT_WAITS: &[(&queries::Statement, &str, &str)] = &[
     // Asked by every search.
     (&queries::DELIVERY_PENDING_ACCESS, "queue_access", "delivery_address"),
     // Asked by every start of a run.
-    (&queries::DELIVERY_LEAVING, "delivery_leaving", "document_key"),
+    (&queries::DELIVERY_LEAVING_ANY, "delivery_leaving", "delivery_address"),
+    // Asked with each page of a listing while any removal is not confirmed.
+    (&queries::DELIVERY_LEAVING_SPAN, "delivery_leaving", "delivery_address"),
 ];
 
 #[test]
