@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// Writes `bytes` as text: UTF-8 stays as it is, `\` becomes `\\`, other bytes and control characters `\xNN`.
 pub fn escape(bytes: &[u8]) -> Cow<'_, str> {
-    // Most names are plain ASCII, which takes no decoding to tell.
-    let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\');
+    // Most names are plain ASCII, which takes no decoding to tell; without a way out in the middle, several bytes are compared at once.
+    let plain = bytes.iter().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~') & (*byte != b'\\'));
     if let Ok(text) = std::str::from_utf8(bytes)
         && (plain || !text.chars().any(|c| c == '\\' || c.is_control()))
     {

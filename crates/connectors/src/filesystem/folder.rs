@@ -386,8 +386,8 @@ fn node_of(shared: &Shared, waiting: Waiting) -> Node {
         None => (String::new(), shared.root_container.clone(), 0, None),
         Some(parent) => {
             let name = names::escape(&waiting.name);
-            let container = format!("{}/{name}", parent.container.trim_end_matches('/'));
-            (format!("{}{name}/", parent.key), container, parent.depth + 1, parent.ignored.clone())
+            let container = [parent.container.trim_end_matches('/'), "/", &name].concat();
+            ([&*parent.key, &name, "/"].concat(), container, parent.depth + 1, parent.ignored.clone())
         }
     };
     let Waiting { parent, name } = waiting;
