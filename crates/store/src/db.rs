@@ -1,13 +1,12 @@
 //! The only file that knows there are two databases: opening, transactions, statements, rows.
 
 pub(crate) mod postgres;
+mod row;
 pub(crate) mod stopping;
 
 use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-use rusqlite::types::ValueRef;
 
 use crate::error::{Result, StoreError};
 use crate::queries::Statement;
@@ -15,6 +14,7 @@ use crate::sqlite::Sqlite;
 use crate::{migrate, sqlite};
 
 use self::postgres::Postgres;
+pub use self::row::Row;
 
 /// Where the store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -300,16 +300,6 @@ pub enum Sql<'c> {
     Postgres(postgres::Session<'c>),
 }
 
-/// One row of an answer.
-pub enum Row<'r> {
-    /// SQLite.
-    #[doc(hidden)]
-    Sqlite(&'r rusqlite::Row<'r>),
-    /// PostgreSQL.
-    #[doc(hidden)]
-    Postgres(&'r tokio_postgres::Row),
-}
-
 impl Sql<'_> {
     /// Runs a statement; the number of rows it changed.
     ///
@@ -429,78 +419,5 @@ impl Sql<'_> {
     /// Whether this is SQLite; for the migrator's translation and for tests of plans.
     pub(crate) fn is_sqlite(&self) -> bool {
         matches!(self, Sql::Sqlite(_))
-    }
-}
-
-/// Reads one column; a macro because the two drivers share no trait for it.
-macro_rules! get {
-    ($row:expr, $index:expr, $type:ty) => {
-        match $row {
-            Row::Sqlite(row) => row.get::<_, $type>($index).map_err(|e| sqlite::failed("row", &e)),
-            Row::Postgres(row) => row.try_get::<_, $type>($index).map_err(|e| postgres::failed("row", &e)),
-        }
-    };
-}
-
-fn unknown_word(word: &str) -> StoreError {
-    StoreError::Refused(format!(
-        "a row of the store has the word `{word}`, which this program does not know; run `ingather doctor`, or restore a backup"
-    ))
-}
-
-impl Row<'_> {
-    /// A number.
-    pub fn int(&self, index: usize) -> Result<i64> {
-        // Most of what is read: without the conversions, which cost twice as much as the read.
-        if let Row::Sqlite(row) = self
-            && let Ok(ValueRef::Integer(number)) = row.get_ref(index)
-        {
-            return Ok(number);
-        }
-        get!(self, index, i64)
-    }
-
-    /// A number or NULL.
-    pub fn opt_int(&self, index: usize) -> Result<Option<i64>> {
-        // As above.
-        if let Row::Sqlite(row) = self
-            && let Ok(ValueRef::Integer(number)) = row.get_ref(index)
-        {
-            return Ok(Some(number));
-        }
-        get!(self, index, Option<i64>)
-    }
-
-    /// A text.
-    pub fn text(&self, index: usize) -> Result<String> {
-        get!(self, index, String)
-    }
-
-    /// A text or NULL.
-    pub fn opt_text(&self, index: usize) -> Result<Option<String>> {
-        get!(self, index, Option<String>)
-    }
-
-    /// A word of an enumeration.
-    ///
-    /// # Errors
-    /// `Refused` when it is none of them: the row is of a newer program, or was written by somebody else.
-    pub fn word<T>(&self, index: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
-        let word = self.text(index)?;
-        parse(&word).ok_or_else(|| unknown_word(&word))
-    }
-
-    /// A word of an enumeration, or NULL.
-    ///
-    /// # Errors
-    /// As [`Row::word`].
-    pub fn opt_word<T>(&self, index: usize, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-        let word = self.opt_text(index)?;
-        word.map(|word| parse(&word).ok_or_else(|| unknown_word(&word))).transpose()
-    }
-
-    /// Bytes or NULL.
-    pub fn opt_bytes(&self, index: usize) -> Result<Option<Vec<u8>>> {
-        get!(self, index, Option<Vec<u8>>)
     }
 }

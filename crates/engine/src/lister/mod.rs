@@ -1,13 +1,15 @@
 //! Listing: pages meet the inventory; only what is new or changed is written and handed to the workers (design 4.5).
 
+mod compare;
+
 use std::collections::{HashMap, HashSet};
 
-use ingather_contract::repository::{Group, Item, Page};
-use ingather_model::ids::{ContainerId, DocumentId};
-use ingather_model::key::{DocumentKey, Hasher};
+use ingather_contract::repository::{Group, Page};
+use ingather_model::ids::DocumentId;
+use ingather_model::key::Hasher;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
-use ingather_model::merge::{Comparison, Known, Listed, merge};
+use ingather_model::merge::{Comparison, Known};
 use ingather_model::scope::{BlindSpot, Coverage, Scope};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -15,6 +17,7 @@ use ingather_store::queue::{self, Noted, VisitReason, VisitRequest};
 use ingather_store::{Durability, runs};
 use roaring::RoaringTreemap;
 
+use self::compare::Hashed;
 use crate::containers::looks;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
@@ -61,14 +64,6 @@ pub(crate) struct Lister<'r> {
     older: Older,
     /// What is noted of documents of the last page that was compared.
     noted: HashMap<i64, Noted>,
-}
-
-/// An item with its hashes.
-struct Hashed<'p> {
-    key: DocumentKey,
-    listed: Listed,
-    item: &'p Item,
-    parent: &'p str,
 }
 
 impl<'r> Lister<'r> {
@@ -199,30 +194,6 @@ impl<'r> Lister<'r> {
         Ok(())
     }
 
-    fn hash<'p>(&self, group: &'p Group, container: Option<ContainerId>) -> Vec<Hashed<'p>> {
-        let parent_hash = self.hasher.hash(group.parent.as_bytes());
-        let mut name = group.parent.clone();
-        let mut hashed: Vec<Hashed<'p>> = group
-            .items
-            .iter()
-            .map(|item| {
-                name.truncate(group.parent.len());
-                name.push_str(&item.name);
-                let key_hash = self.hasher.hash(name.as_bytes());
-                let listed = Listed {
-                    key_hash,
-                    version: self.hasher.version(key_hash, &item.content),
-                    access: self.hasher.version(key_hash, &item.access),
-                    container,
-                };
-                let key = DocumentKey { parent_hash, key_hash };
-                Hashed { key, listed, item, parent: &group.parent }
-            })
-            .collect();
-        hashed.sort_unstable_by_key(|hashed| hashed.key.key_hash);
-        hashed
-    }
-
     /// Marks what is just as the inventory has it.
     fn unchanged(&mut self, groups: &[Group], whole: &HashSet<&str>) -> Result<()> {
         for comparison in self.compare(&self.hash_all(groups), whole)? {
@@ -231,17 +202,6 @@ impl<'r> Lister<'r> {
             }
         }
         Ok(())
-    }
-
-    fn hash_all<'p>(&self, groups: &'p [Group]) -> Vec<Vec<Hashed<'p>>> {
-        let containers: Vec<Option<ContainerId>> = {
-            let containers = self.run.containers();
-            groups
-                .iter()
-                .map(|group| group.container.as_deref().and_then(|name| containers.id(name)))
-                .collect()
-        };
-        groups.iter().zip(containers).map(|(group, container)| self.hash(group, container)).collect()
     }
 
     fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, items: &mut Vec<WorkItem>) -> Result<()> {
@@ -277,59 +237,6 @@ impl<'r> Lister<'r> {
             claim: None,
         }));
         Ok(())
-    }
-
-    /// Compares a page with the inventory. `whole` are parents of which the page holds all items that there are.
-    fn compare(&mut self, hashed: &[Vec<Hashed<'_>>], whole: &HashSet<&str>) -> Result<Vec<Comparison>> {
-        let job = self.run.job.id;
-        let mut ranges = Vec::new();
-        let mut singles = Vec::new();
-        for group in hashed {
-            let Some(first) = group.first() else { continue };
-            let parent = first.key.parent_hash;
-            if self.empty_before && !self.parents.contains(&parent) {
-                continue;
-            }
-            // What comes in pieces is looked up piece by piece: a range scan would read all of it each time.
-            if whole.contains(first.parent) && !self.in_pieces.contains(&parent) {
-                ranges.push(parent);
-            } else {
-                self.in_pieces.insert(parent);
-                singles.push((parent, group.iter().map(|hashed| hashed.key.key_hash).collect::<Vec<i64>>()));
-            }
-        }
-        let may_open = self.run.containers().some_may_open();
-        let (rows, noted) = self.run.reader.read(|sql| {
-            let mut rows = documents::scan_parents(sql, job, &ranges)?;
-            for (parent, key_hashes) in &singles {
-                rows.extend(documents::find(sql, job, *parent, key_hashes)?);
-            }
-            let ids: Vec<i64> = rows.iter().map(|(_, known)| known.id.0).collect();
-            self.older.note(sql, may_open, &ids)?;
-            let noted = self.run.attention.noted(sql, &ids)?;
-            Ok((rows, noted))
-        })?;
-        self.noted = noted;
-        let mut by_parent: HashMap<i64, Vec<Known>> = HashMap::new();
-        // Rows of one parent mostly follow each other: one look-up for all of them.
-        for rows in rows.chunk_by(|one, next| one.0 == next.0) {
-            let leaving = |known: Known| Known {
-                leaving: self.noted.get(&known.id.0).is_some_and(|noted| noted.is_leaving)
-                    && !failpoint(Failpoint::HalfDoneRemovalForgotten),
-                ..known
-            };
-            let known = rows.iter().map(|(_, known)| leaving(*known));
-            by_parent.entry(rows[0].0).or_default().extend(known);
-        }
-        let mut all = Vec::new();
-        for group in hashed {
-            let Some(first) = group.first() else { continue };
-            let mut known = by_parent.remove(&first.key.parent_hash).unwrap_or_default();
-            known.sort_unstable_by_key(|known| known.key_hash);
-            let listed: Vec<Listed> = group.iter().map(|hashed| hashed.listed).collect();
-            all.extend(merge(&listed, &known, self.run.settings));
-        }
-        Ok(all)
     }
 
     fn arrival(&mut self, item: &Hashed<'_>) -> Result<NewDocument> {
@@ -428,11 +335,6 @@ impl<'r> Lister<'r> {
                 claim: None,
             });
         }
-    }
-
-    /// What was noted of a document before this run.
-    fn noted(&self, known: Known) -> Noted {
-        self.noted.get(&known.id.0).copied().unwrap_or_default()
     }
 
     /// Writes what a page brought, before anybody works on it.
