@@ -213,7 +213,12 @@ impl<'r> Visitor<'r> {
             return Ok(id);
         }
         let Some(store) = &self.run.store else { return Ok(acls.pretend(&acl)) };
+        let mut begun = false;
         let interned = store.write(Durability::Relaxed, |sql| {
+            if std::mem::replace(&mut begun, true) {
+                // The database took it back, to let another transaction pass.
+                acls.lose();
+            }
             self.run.fence(sql)?;
             acls.intern(sql, &acl)
         });

@@ -292,6 +292,8 @@ pub const STORE_SILENCE_MS_MAX: u64 = 60_000;
 pub const STORE_ANSWER_MS_MAX: u64 = 330_000;
 /// Longest time that a database server works on one statement, milliseconds: the largest ones look at a whole inventory.
 pub const STORE_STATEMENT_MS_MAX: u64 = 300_000;
+/// How often a transaction is run that others are in the way of. Each time, one of those that wait for each other goes on.
+pub const STORE_ATTEMPTS_MAX: u32 = 8;
 /// Longest wait of a statement for what somebody else has locked, milliseconds.
 pub const STORE_LOCK_MS_MAX: u64 = 60_000;
 /// Bytes of a file with passwords: more than all of them together take.

@@ -160,7 +160,10 @@ impl std::fmt::Display for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
         let code = match &error {
-            StoreError::Database { .. } | StoreError::ReadOnly(_) | StoreError::Refused(_) => Code::Store,
+            StoreError::Database { .. }
+            | StoreError::Conflict(_)
+            | StoreError::ReadOnly(_)
+            | StoreError::Refused(_) => Code::Store,
             StoreError::Full(_) => Code::StoreFull,
             StoreError::Handles(_) => Code::Resources,
             StoreError::Damaged(_) | StoreError::Checksum(_) => Code::StoreDamaged,

@@ -79,15 +79,15 @@ impl Store {
 
     /// Runs one transaction; an error rolls all of it back.
     ///
+    /// PostgreSQL may end one of several transactions that wait for each other. `work` is then run again, a few times: what it does in
+    /// memory must be the same however often it runs, or be taken back where this fails.
+    ///
     /// # Errors
     /// Those of `work`, and of the commit.
-    pub fn write<T>(
-        &self,
-        durability: Durability,
-        work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub fn write<T>(&self, durability: Durability, work: impl FnMut(&mut Sql<'_>) -> Result<T>) -> Result<T> {
         #[cfg(feature = "crash-points")]
         if let Some(hook) = &self.crash {
+            let mut work = work;
             return crate::crash_points::write(hook, durability, |guarded| {
                 self.reader.backend.writer().run(durability, |sql| {
                     let done = work(sql)?;
@@ -188,7 +188,7 @@ impl Writer<'_> {
     pub(crate) fn run<T>(
         &self,
         durability: Durability,
-        work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
+        work: impl FnMut(&mut Sql<'_>) -> Result<T>,
     ) -> Result<T> {
         match self {
             Writer::Sqlite(sqlite) => sqlite.write(durability, work),

@@ -11,6 +11,11 @@ pub enum StoreError {
         /// What the database said.
         message: String,
     },
+    /// A transaction and others waited for each other, several times in a row.
+    #[error(
+        "the store's transactions were in each other's way too often: {0}; run the same command again, which goes on"
+    )]
+    Conflict(String),
     /// There is no room.
     #[error(
         "there is no room for the store ({0}); make room on its disk, then run the same command again, which goes on"

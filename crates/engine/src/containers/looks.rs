@@ -35,7 +35,14 @@ pub(crate) fn record<'p>(
     let accept = run.accepts_devices;
     let now = run.call.now();
     let mut foreign = Vec::new();
+    let mut begun = false;
     let mut record_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
+        if std::mem::replace(&mut begun, true) {
+            // The database took back what was recorded, to let another transaction pass.
+            acls.lose();
+            containers.tree.lose();
+            foreign.clear();
+        }
         if let Some(sql) = sql.as_deref_mut() {
             containers.tree.find_again(sql)?;
         }

@@ -77,7 +77,7 @@ impl SharedContainers {
     }
 
     /// A transaction that changes what is known of containers; whoever calls this holds the tree.
-    pub(crate) fn write<T>(&self, store: &Store, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn write<T>(&self, store: &Store, work: impl FnMut(&mut Sql<'_>) -> Result<T>) -> Result<T> {
         let _one = lock(&self.writes);
         store.write(Durability::Relaxed, work)
     }

@@ -59,6 +59,10 @@ impl Batch {
         now: i64,
     ) -> Result<(), StoreError> {
         let (to, in_flight) = (self.to, &mut self.in_flight);
+        for entry in in_flight.iter_mut() {
+            // The database may have taken an earlier attempt back, and others may own its address since.
+            (entry.nothing_to_send, entry.next_owner) = (false, None);
+        }
         if shared {
             // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
             for entry in in_flight.iter_mut() {

@@ -28,7 +28,7 @@ pub(crate) fn tell(
     }
     let draft = desk.store.write(Durability::Synced, |sql| {
         desk.lease.fence(sql)?;
-        opened.draft(sql, id, &[], ends)
+        opened.draft(sql, id, &[], ends.clone())
     })?;
     if draft.is_empty() {
         return Ok(Ok(()));

@@ -124,6 +124,9 @@ impl Line {
     }
 }
 
+/// A transaction was in the way of another one, and was ended for it.
+const CONFLICTS: [SqlState; 2] = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+
 pub(crate) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> StoreError {
     let message = match (error.as_db_error(), error.source()) {
         (Some(answer), _) => answer.message().to_owned(),
@@ -132,6 +135,9 @@ pub(crate) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> 
     };
     if error.code() == Some(&SqlState::DISK_FULL) {
         return StoreError::Full(message);
+    }
+    if error.code().is_some_and(|code| CONFLICTS.contains(code)) {
+        return StoreError::Conflict(format!("{message} (in {statement})"));
     }
     let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
     if cause.is_some_and(lacks_handles) {
@@ -157,6 +163,21 @@ impl Postgres {
     }
 
     pub(crate) fn write<T>(
+        &self,
+        durability: Durability,
+        mut work: impl FnMut(&mut Sql<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut attempt = 1;
+        loop {
+            match self.write_once(durability, &mut work) {
+                // The other one goes on, so that trying again at once finds it further on.
+                Err(StoreError::Conflict(_)) if attempt < limits::STORE_ATTEMPTS_MAX => attempt += 1,
+                done => return done,
+            }
+        }
+    }
+
+    fn write_once<T>(
         &self,
         durability: Durability,
         work: impl FnOnce(&mut Sql<'_>) -> Result<T>,

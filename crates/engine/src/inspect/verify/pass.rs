@@ -466,7 +466,7 @@ impl<'e, 't> Pass<'e, 't> {
                 deliveries::drop_dangling(sql, id)?;
                 doctor::queue(sql, self.to_read.iter().copied())?;
             }
-            let Some(done) = done else { return Ok(()) };
+            let Some(done) = &done else { return Ok(()) };
             connections::pass_number(sql, done.seq)?;
             connections::take_numbers(sql, id, opened.session, 1)?;
             // What is left of another day would be taken for today's: the next repair goes on.
