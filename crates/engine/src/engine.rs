@@ -162,14 +162,13 @@ impl Engine {
         let work = self.process.begin(job, "run", writer.as_ref(), &self.cancel)?;
         // The outputs stay open until the run has ended.
         let (run, _uses) = self.prepare(job, options, progress, &work)?;
-        let known = self.reader.read(|sql| documents::total(sql, job.id))?;
-        crate::visit::extracts::forget_unwanted(&run)?;
         for queue in run.queues() {
             queue.opened().iter_mut().for_each(|opened| {
                 opened.begin(&run.author.job_name, Some(run.number), options.kind.as_str());
             });
         }
-        let worked = self.work(&run, known, options);
+        // From here on the run is on record: whatever fails, its end is written.
+        let worked = self.work(&run, options);
         let mut error = lock(&run.aborted).clone();
         let ended = match worked {
             Ok((result, judged)) => self.finish(&run, result, judged, &mut error),
@@ -223,11 +222,6 @@ impl Engine {
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
         let (outputs, uses) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
-        let now = self.clock.now();
-        let number = match writer {
-            Some((store, lease)) => begin(store, lease, job, options.kind, now)?,
-            None => job.run + 1,
-        };
         let reads_as = repository.reader();
         let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
         let attention = self.reader.read(|sql| Attention::of(sql, job.id))?;
@@ -236,6 +230,12 @@ impl Engine {
             None => ContainersUse::alone(&self.reader, job.repository, job.id)?,
         };
         let capabilities = self.repository_kind(job)?.capabilities;
+        let author = self.author(job, repository)?;
+        // Last: what fails before leaves no run that nobody ends.
+        let number = match writer {
+            Some((store, lease)) => begin(store, lease, job, options.kind, self.clock.now())?,
+            None => job.run + 1,
+        };
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -247,7 +247,7 @@ impl Engine {
             definition,
             number,
             looks: capabilities.looks,
-            author: self.author(job, repository)?,
+            author,
             pipeline,
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
@@ -344,7 +344,9 @@ impl Engine {
     }
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.
-    fn work(&self, run: &Run, known: u64, options: Options) -> Result<(ListingResult, Option<Judged>)> {
+    fn work(&self, run: &Run, options: Options) -> Result<(ListingResult, Option<Judged>)> {
+        let known = self.reader.read(|sql| documents::total(sql, run.job.id))?;
+        crate::visit::extracts::forget_unwanted(run)?;
         let workers = self.host.threads.max(1);
         std::thread::scope(|scope| {
             let _closes = ClosesOnPanic(run);
