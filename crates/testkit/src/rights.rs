@@ -125,9 +125,9 @@ fn by_sudo(program: &Path) -> Command {
     let mut command = Command::new("sudo");
     command.args(["-n", "env"]);
     // It begins with an empty environment.
-    let ours =
-        std::env::vars().filter(|(name, _)| name.starts_with("INGATHER_") || name == "PATH" || name == "CI");
-    command.args(ours.map(|(name, value)| format!("{name}={value}"))).arg(format!("{INSIDE}=1")).arg(program);
+    let ours = std::env::vars().filter(|(name, _)| name.starts_with("INGATHER_") || name == "CI");
+    command.args(ours.map(|(name, value)| format!("{name}={value}")));
+    command.arg(format!("{INSIDE}=1")).arg(format!("PATH={}", path_of_root())).arg(program);
     command
 }
 
@@ -137,15 +137,22 @@ fn in_a_namespace(program: &Path) -> Command {
     command.args(UNSHARE).args(["sh", "-euc", NAMESPACE, "sh", ORDINARY]);
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let beside = program.parent().and_then(Path::parent).unwrap_or(program).to_owned();
-    for folder in [workspace, beside] {
-        let folder = folder.canonicalize().expect("tests run where they can be reached");
+    // What the caller does not reach either needs no way to it.
+    for folder in [workspace, beside].iter().filter_map(|folder| folder.canonicalize().ok()) {
         if let Some(closed) = closed_above(&folder) {
             command.arg(closed).arg(folder);
         }
     }
     // Its temporary files are where all of its users may have some.
-    command.arg("--").arg(program).env(INSIDE, "1").env("TMPDIR", "/mnt/tmp");
+    command.arg("--").arg(program);
+    command.env(INSIDE, "1").env("TMPDIR", "/mnt/tmp").env("PATH", path_of_root());
     command
+}
+
+/// Where root finds programs: `useradd` and its like are in no folder that many systems name to ordinary users.
+fn path_of_root() -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    format!("{own}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
 /// The outermost folder above that other users may not pass.
@@ -192,3 +199,50 @@ shift
 cd "$here"
 exec "$@"
 "#;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    #[test]
+    fn whoever_needs_users_can_make_some_and_give_files_to_them() {
+        crate::needs!(Users);
+        assert!(works("groupadd", &["--help"]) && works("useradd", &["--help"]));
+        let folder = tempfile::tempdir().unwrap();
+        let given = folder.path().join("given");
+        std::fs::write(&given, "text").unwrap();
+        chown(&given, Some(20_001), Some(20_011)).unwrap();
+        let facts = std::fs::metadata(&given).unwrap();
+        assert_eq!((facts.uid(), facts.gid()), (20_001, 20_011));
+    }
+
+    /// As root: runs the test above as an ordinary user, who by default finds only what is for ordinary users.
+    #[test]
+    fn an_ordinary_user_gets_the_rights_or_reads_what_was_not_run() {
+        if !is_root_of_the_machine() {
+            // Of an ordinary user's own run, the test above is one such test.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o1777)).unwrap();
+        let (program, list) = (folder.path().join("tests"), folder.path().join("list"));
+        // By another process: what another thread starts meanwhile would hold the new file open for writing.
+        assert!(works(
+            "cp",
+            &[std::env::current_exe().unwrap().to_str().unwrap(), program.to_str().unwrap()]
+        ));
+        let name = "rights::tests::whoever_needs_users_can_make_some_and_give_files_to_them";
+        let mut command = Command::new("setpriv");
+        command.args([&format!("--reuid={ORDINARY}"), &format!("--regid={ORDINARY}"), "--init-groups"]);
+        command.arg("--inh-caps=-all").arg(&program).args(["--exact", name, "--nocapture"]);
+        command.current_dir("/").env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env(NOT_RUN, &list);
+        let output = command.output().expect("a process can be started");
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert!(output.status.success() && told.contains("1 passed"), "{told}");
+        let missing = std::fs::read_to_string(&list).unwrap_or_default();
+        assert_eq!(told.contains("was not run"), missing.starts_with(name), "{told}\n{missing}");
+    }
+}
