@@ -4,6 +4,7 @@
 //! that has them. Where no such process can be made, it is written to the file that `INGATHER_TEST_NOT_RUN` names, whose lines
 //! `cargo x ci` shows; with `CI=true` it fails.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub enum Rights {
     Machine,
     /// A file system that the test serves by itself.
     Fuse,
+    /// A mount table of the test's own, which ends with its process.
+    Mounts,
 }
 
 /// At the beginning of a test: ends it here where it was done by another process, or cannot be.
@@ -36,6 +39,8 @@ macro_rules! needs {
 const ORDINARY: &str = "ingather-test";
 /// Tells a test that it was started for its rights.
 const INSIDE: &str = "INGATHER_TEST_RIGHTS";
+/// Tells a test that it runs in a mount table of its own.
+const MOUNTS: &str = "INGATHER_TEST_MOUNTS";
 /// Names the file that tells what was not run.
 const NOT_RUN: &str = "INGATHER_TEST_NOT_RUN";
 
@@ -48,16 +53,21 @@ pub fn goes_on(rights: Rights, here: &str) -> bool {
         Rights::Users => is_root_of_users(),
         Rights::Machine => is_root_of_the_machine(),
         Rights::Fuse => std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok(),
+        Rights::Mounts => std::env::var_os(MOUNTS).is_some(),
     };
     if enough {
+        ACTS_AS_OTHERS.with(|acts| acts.set(acts.get() || rights == Rights::Users));
         return true;
     }
     let (_, name) = here.split_once("::").expect("a function is in a crate");
     let name = name.rsplit_once("::").map_or(name, |(test, _)| test);
-    assert!(std::env::var_os(INSIDE).is_none(), "{name} was started with rights that are not enough for it");
+    let mounts = rights == Rights::Mounts && *MOUNT_TABLES;
+    let is_started = std::env::var_os(INSIDE).is_some();
+    assert!(mounts || !is_started, "{name} was started with rights that are not enough for it");
     let program = std::env::current_exe().expect("a test has a program");
     let command = match rights {
         Rights::Users if *NAMESPACES => Some(in_a_namespace(&program)),
+        Rights::Mounts if mounts => Some(in_a_mount_table(&program)),
         _ if *SUDO => Some(by_sudo(&program)),
         _ => None,
     };
@@ -68,6 +78,7 @@ pub fn goes_on(rights: Rights, here: &str) -> bool {
                 Rights::Users => "it needs root, subordinate ids (newuidmap, /etc/subuid), or `sudo -n`",
                 Rights::Machine => "it needs the machine's root, or `sudo -n`",
                 Rights::Fuse => "it needs the right to open /dev/fuse, or `sudo -n`",
+                Rights::Mounts => "it needs the right to a mount table of its own (unshare), or `sudo -n`",
             },
         );
         return false;
@@ -119,7 +130,26 @@ fn works(program: &str, arguments: &[&str]) -> bool {
 
 const UNSHARE: [&str; 4] = ["--user", "--map-root-user", "--map-auto", "--mount"];
 static NAMESPACES: LazyLock<bool> = LazyLock::new(|| works("unshare", &[&UNSHARE[..], &["true"]].concat()));
+const MOUNT_TABLE: [&str; 2] = ["--mount", "--map-root-user"];
+static MOUNT_TABLES: LazyLock<bool> =
+    LazyLock::new(|| works("unshare", &[&MOUNT_TABLE[..], &["true"]].concat()));
 static SUDO: LazyLock<bool> = LazyLock::new(|| works("sudo", &["-n", "true"]));
+
+thread_local! {
+    /// Whether the test of this thread has said that it acts as several users.
+    static ACTS_AS_OTHERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the test of this thread began with `needs!(Users)`. As root it would work without, and for nobody else.
+pub fn acts_as_others() -> bool {
+    ACTS_AS_OTHERS.with(Cell::get)
+}
+
+fn in_a_mount_table(program: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(MOUNT_TABLE).arg(program).env(MOUNTS, "1");
+    command
+}
 
 fn by_sudo(program: &Path) -> Command {
     let mut command = Command::new("sudo");
