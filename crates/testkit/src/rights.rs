@@ -1,4 +1,4 @@
-//! Tests that act as several users or use devices: whoever may not is helped by a user namespace or by `sudo`, else the test is named.
+//! Tests that act as several users, mount, or use devices: whoever may not is helped by a user namespace or by `sudo`, else the test is named.
 //!
 //! Such a test begins with [`needs!`](crate::needs). Where the caller has the rights it goes on; else it runs once more as a process
 //! that has them. Where no such process can be made, it is written to the file that `INGATHER_TEST_NOT_RUN` names, whose lines
@@ -248,11 +248,19 @@ mod tests {
         assert_eq!((facts.uid(), facts.gid()), (20_001, 20_011));
     }
 
-    /// As root: runs the test above as an ordinary user, who by default finds only what is for ordinary users.
+    #[test]
+    fn whoever_needs_mounts_has_a_table_of_its_own() {
+        crate::needs!(Mounts);
+        let folder = tempfile::tempdir().unwrap();
+        assert!(works("mount", &["-t", "tmpfs", "none", folder.path().to_str().unwrap()]));
+        assert!(works("umount", &[folder.path().to_str().unwrap()]));
+    }
+
+    /// As root: runs the tests above as an ordinary user, who by default finds only what is for ordinary users.
     #[test]
     fn an_ordinary_user_gets_the_rights_or_reads_what_was_not_run() {
         if !is_root_of_the_machine() {
-            // Of an ordinary user's own run, the test above is one such test.
+            // In an ordinary user's own run, the tests above are such tests.
             return;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -263,16 +271,25 @@ mod tests {
             "cp",
             &[std::env::current_exe().unwrap().to_str().unwrap(), program.to_str().unwrap()]
         ));
-        let name = "rights::tests::whoever_needs_users_can_make_some_and_give_files_to_them";
-        let mut command = Command::new("setpriv");
-        command.args([&format!("--reuid={ORDINARY}"), &format!("--regid={ORDINARY}"), "--init-groups"]);
-        command.arg("--inh-caps=-all").arg(&program).args(["--exact", name, "--nocapture"]);
-        command.current_dir("/").env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env(NOT_RUN, &list);
-        let output = command.output().expect("a process can be started");
-        let told = [output.stdout, output.stderr].concat();
-        let told = String::from_utf8_lossy(&told);
-        assert!(output.status.success() && told.contains("1 passed"), "{told}");
-        let missing = std::fs::read_to_string(&list).unwrap_or_default();
-        assert_eq!(told.contains("was not run"), missing.starts_with(name), "{told}\n{missing}");
+        for test in [
+            "whoever_needs_users_can_make_some_and_give_files_to_them",
+            "whoever_needs_mounts_has_a_table_of_its_own",
+        ] {
+            let name = format!("rights::tests::{test}");
+            let mut command = Command::new("setpriv");
+            command.args([&format!("--reuid={ORDINARY}"), &format!("--regid={ORDINARY}"), "--init-groups"]);
+            command.arg("--inh-caps=-all").arg(&program).args(["--exact", &name, "--nocapture"]);
+            command
+                .current_dir("/")
+                .env_clear()
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .env(NOT_RUN, &list);
+            let output = command.output().expect("a process can be started");
+            let told = [output.stdout, output.stderr].concat();
+            let told = String::from_utf8_lossy(&told);
+            assert!(output.status.success() && told.contains("1 passed"), "{told}");
+            let missing = std::fs::read_to_string(&list).unwrap_or_default();
+            assert_eq!(told.contains("was not run"), missing.contains(&name), "{told}\n{missing}");
+        }
     }
 }
