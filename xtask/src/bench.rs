@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::built;
+
 /// Builds and runs; `words` go to the bench.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<String, String> {
     let small = words.contains(&"--small");
@@ -11,18 +13,18 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<String, String> {
     }
     // Counts are the same in every build, times are not.
     let profile = if small { "dev" } else { "release" };
-    let build = ["build", "--profile", profile, "--package", "ingather-app", "--package", "ingather-bench"];
-    call(Command::new("cargo").args(build).current_dir(root))?;
-    let folder = root.join("target").join(if small { "debug" } else { "release" });
+    let packages = ["--profile", profile, "--package", "ingather-app", "--package", "ingather-bench"];
+    let built = built::build(root, &packages)?;
+    let program = built.program("ingather-bench")?;
     let mut bench = match std::env::var_os("INGATHER_TEST_POSTGRES") {
-        Some(_) => Command::new(folder.join("ingather-bench")),
+        Some(_) => Command::new(program),
         None => {
             let mut beside = Command::new("scripts/postgres.sh");
-            beside.arg("--durable").arg(folder.join("ingather-bench"));
+            beside.arg("--durable").arg(program);
             beside
         }
     };
-    call(bench.arg("--program").arg(folder.join("ingather")).args(words).current_dir(root))?;
+    call(bench.arg("--program").arg(built.program("ingather")?).args(words).current_dir(root))?;
     Ok(if small { "bench: everything works".to_owned() } else { "bench: see docs/performance.md".to_owned() })
 }
 

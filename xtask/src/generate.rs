@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use crate::built;
 use crate::coverage;
 use crate::tree::Tree;
 
@@ -66,18 +67,13 @@ fn changes<'a>(tree: &'a Tree, pages: &'a BTreeMap<String, String>) -> Vec<Chang
 
 /// Pages of the program `pages`, which knows the product's tables.
 fn made_by_the_product(root: &Path) -> Result<BTreeMap<String, String>, String> {
-    let arguments = ["run", "--quiet", "--package", "xtask", "--features", "pages", "--bin", "pages"];
-    let output = Command::new("cargo")
-        .args(arguments)
-        .current_dir(root)
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    let pages = ["--package", "xtask", "--features", "xtask/pages", "--bin", "pages"];
+    let program = built::build(root, &[&pages[..], &built::AS_IN_TESTS].concat())?.program("pages")?;
+    let mut command = Command::new(&program);
+    let output = command.current_dir(root).stderr(std::process::Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     if !output.status.success() {
-        return Err(format!(
-            "`cargo {}` failed: the product must compile before its pages are made",
-            arguments.join(" ")
-        ));
+        return Err(format!("{} failed ({})", program.display(), output.status));
     }
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("the program `pages` answered something else: {error}"))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 mod bench;
+mod built;
 mod ci;
 mod coverage;
 mod extract_quality;

@@ -1,9 +1,10 @@
-//! Tests that act as several users or use devices: whoever may not is helped by a user namespace or by `sudo`, else the test is named.
+//! Tests that act as several users, mount, or use devices: whoever may not is helped by a user namespace or by `sudo`, else the test is named.
 //!
 //! Such a test begins with [`needs!`](crate::needs). Where the caller has the rights it goes on; else it runs once more as a process
 //! that has them. Where no such process can be made, it is written to the file that `INGATHER_TEST_NOT_RUN` names, whose lines
 //! `cargo x ci` shows; with `CI=true` it fails.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub enum Rights {
     Machine,
     /// A file system that the test serves by itself.
     Fuse,
+    /// A mount table of the test's own, which ends with its process.
+    Mounts,
 }
 
 /// At the beginning of a test: ends it here where it was done by another process, or cannot be.
@@ -36,6 +39,8 @@ macro_rules! needs {
 const ORDINARY: &str = "ingather-test";
 /// Tells a test that it was started for its rights.
 const INSIDE: &str = "INGATHER_TEST_RIGHTS";
+/// Tells a test that it runs in a mount table of its own.
+const MOUNTS: &str = "INGATHER_TEST_MOUNTS";
 /// Names the file that tells what was not run.
 const NOT_RUN: &str = "INGATHER_TEST_NOT_RUN";
 
@@ -48,16 +53,21 @@ pub fn goes_on(rights: Rights, here: &str) -> bool {
         Rights::Users => is_root_of_users(),
         Rights::Machine => is_root_of_the_machine(),
         Rights::Fuse => std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok(),
+        Rights::Mounts => std::env::var_os(MOUNTS).is_some(),
     };
     if enough {
+        ACTS_AS_OTHERS.with(|acts| acts.set(acts.get() || rights == Rights::Users));
         return true;
     }
     let (_, name) = here.split_once("::").expect("a function is in a crate");
     let name = name.rsplit_once("::").map_or(name, |(test, _)| test);
-    assert!(std::env::var_os(INSIDE).is_none(), "{name} was started with rights that are not enough for it");
+    let mounts = rights == Rights::Mounts && *MOUNT_TABLES;
+    let is_started = std::env::var_os(INSIDE).is_some();
+    assert!(mounts || !is_started, "{name} was started with rights that are not enough for it");
     let program = std::env::current_exe().expect("a test has a program");
     let command = match rights {
         Rights::Users if *NAMESPACES => Some(in_a_namespace(&program)),
+        Rights::Mounts if mounts => Some(in_a_mount_table(&program)),
         _ if *SUDO => Some(by_sudo(&program)),
         _ => None,
     };
@@ -68,6 +78,7 @@ pub fn goes_on(rights: Rights, here: &str) -> bool {
                 Rights::Users => "it needs root, subordinate ids (newuidmap, /etc/subuid), or `sudo -n`",
                 Rights::Machine => "it needs the machine's root, or `sudo -n`",
                 Rights::Fuse => "it needs the right to open /dev/fuse, or `sudo -n`",
+                Rights::Mounts => "it needs the right to a mount table of its own (unshare), or `sudo -n`",
             },
         );
         return false;
@@ -119,15 +130,34 @@ fn works(program: &str, arguments: &[&str]) -> bool {
 
 const UNSHARE: [&str; 4] = ["--user", "--map-root-user", "--map-auto", "--mount"];
 static NAMESPACES: LazyLock<bool> = LazyLock::new(|| works("unshare", &[&UNSHARE[..], &["true"]].concat()));
+const MOUNT_TABLE: [&str; 2] = ["--mount", "--map-root-user"];
+static MOUNT_TABLES: LazyLock<bool> =
+    LazyLock::new(|| works("unshare", &[&MOUNT_TABLE[..], &["true"]].concat()));
 static SUDO: LazyLock<bool> = LazyLock::new(|| works("sudo", &["-n", "true"]));
+
+thread_local! {
+    /// Whether the test of this thread has said that it acts as several users.
+    static ACTS_AS_OTHERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the test of this thread began with `needs!(Users)`. As root it would work without, and for nobody else.
+pub fn acts_as_others() -> bool {
+    ACTS_AS_OTHERS.with(Cell::get)
+}
+
+fn in_a_mount_table(program: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(MOUNT_TABLE).arg(program).env(MOUNTS, "1");
+    command
+}
 
 fn by_sudo(program: &Path) -> Command {
     let mut command = Command::new("sudo");
     command.args(["-n", "env"]);
     // It begins with an empty environment.
-    let ours =
-        std::env::vars().filter(|(name, _)| name.starts_with("INGATHER_") || name == "PATH" || name == "CI");
-    command.args(ours.map(|(name, value)| format!("{name}={value}"))).arg(format!("{INSIDE}=1")).arg(program);
+    let ours = std::env::vars().filter(|(name, _)| name.starts_with("INGATHER_") || name == "CI");
+    command.args(ours.map(|(name, value)| format!("{name}={value}")));
+    command.arg(format!("{INSIDE}=1")).arg(format!("PATH={}", path_of_root())).arg(program);
     command
 }
 
@@ -137,15 +167,22 @@ fn in_a_namespace(program: &Path) -> Command {
     command.args(UNSHARE).args(["sh", "-euc", NAMESPACE, "sh", ORDINARY]);
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let beside = program.parent().and_then(Path::parent).unwrap_or(program).to_owned();
-    for folder in [workspace, beside] {
-        let folder = folder.canonicalize().expect("tests run where they can be reached");
+    // What the caller does not reach either needs no way to it.
+    for folder in [workspace, beside].iter().filter_map(|folder| folder.canonicalize().ok()) {
         if let Some(closed) = closed_above(&folder) {
             command.arg(closed).arg(folder);
         }
     }
     // Its temporary files are where all of its users may have some.
-    command.arg("--").arg(program).env(INSIDE, "1").env("TMPDIR", "/mnt/tmp");
+    command.arg("--").arg(program);
+    command.env(INSIDE, "1").env("TMPDIR", "/mnt/tmp").env("PATH", path_of_root());
     command
+}
+
+/// Where root finds programs: `useradd` and its like are in no folder that many systems name to ordinary users.
+fn path_of_root() -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    format!("{own}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
 /// The outermost folder above that other users may not pass.
@@ -192,3 +229,67 @@ shift
 cd "$here"
 exec "$@"
 "#;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    #[test]
+    fn whoever_needs_users_can_make_some_and_give_files_to_them() {
+        crate::needs!(Users);
+        assert!(works("groupadd", &["--help"]) && works("useradd", &["--help"]));
+        let folder = tempfile::tempdir().unwrap();
+        let given = folder.path().join("given");
+        std::fs::write(&given, "text").unwrap();
+        chown(&given, Some(20_001), Some(20_011)).unwrap();
+        let facts = std::fs::metadata(&given).unwrap();
+        assert_eq!((facts.uid(), facts.gid()), (20_001, 20_011));
+    }
+
+    #[test]
+    fn whoever_needs_mounts_has_a_table_of_its_own() {
+        crate::needs!(Mounts);
+        let folder = tempfile::tempdir().unwrap();
+        assert!(works("mount", &["-t", "tmpfs", "none", folder.path().to_str().unwrap()]));
+        assert!(works("umount", &[folder.path().to_str().unwrap()]));
+    }
+
+    /// As root: runs the tests above as an ordinary user, who by default finds only what is for ordinary users.
+    #[test]
+    fn an_ordinary_user_gets_the_rights_or_reads_what_was_not_run() {
+        if !is_root_of_the_machine() {
+            // In an ordinary user's own run, the tests above are such tests.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o1777)).unwrap();
+        let (program, list) = (folder.path().join("tests"), folder.path().join("list"));
+        // By another process: what another thread starts meanwhile would hold the new file open for writing.
+        assert!(works(
+            "cp",
+            &[std::env::current_exe().unwrap().to_str().unwrap(), program.to_str().unwrap()]
+        ));
+        for test in [
+            "whoever_needs_users_can_make_some_and_give_files_to_them",
+            "whoever_needs_mounts_has_a_table_of_its_own",
+        ] {
+            let name = format!("rights::tests::{test}");
+            let mut command = Command::new("setpriv");
+            command.args([&format!("--reuid={ORDINARY}"), &format!("--regid={ORDINARY}"), "--init-groups"]);
+            command.arg("--inh-caps=-all").arg(&program).args(["--exact", &name, "--nocapture"]);
+            command
+                .current_dir("/")
+                .env_clear()
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .env(NOT_RUN, &list);
+            let output = command.output().expect("a process can be started");
+            let told = [output.stdout, output.stderr].concat();
+            let told = String::from_utf8_lossy(&told);
+            assert!(output.status.success() && told.contains("1 passed"), "{told}");
+            let missing = std::fs::read_to_string(&list).unwrap_or_default();
+            assert_eq!(told.contains("was not run"), missing.contains(&name), "{told}\n{missing}");
+        }
+    }
+}

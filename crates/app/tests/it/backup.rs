@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::files;
-use crate::people::{ORDINARY, Person};
+use crate::people::{Person, ordinary};
 use crate::sandbox::{Kept, Sandbox};
 
 fn archive(sandbox: &Sandbox) -> PathBuf {
@@ -35,7 +35,7 @@ fn lose(sandbox: &Sandbox) {
 fn what_was_restored_is_searched_and_nothing_unchanged_is_read_again() {
     ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
-    let person = Person::named(ORDINARY);
+    let person = Person::named(ordinary());
     std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();
     (0..60).for_each(|n| sandbox.write(&format!("d{}/f{n}.txt", n % 4), &format!("word{n}")));
     files::settle(&sandbox.root());

@@ -9,7 +9,7 @@ use ingather_store::{Durability, Store, Target, queries};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::files;
-use crate::people::{ORDINARY, Person};
+use crate::people::{Person, ordinary};
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 /// A sandbox with one file and a job `root`.
@@ -35,7 +35,7 @@ fn a_source_that_cannot_be_used_is_named_and_nothing_is_made() {
     let sandbox = Sandbox::sqlite();
     refused(&sandbox, &["sync", "nowhere"], 2, &["nowhere does not exist", "nothing was changed"]);
     refused(&sandbox, &["sync", "https://example.org/"], 2, &["https://example.org/"]);
-    let person = Person::named(ORDINARY);
+    let person = Person::named(ordinary());
     std::fs::set_permissions(sandbox.root(), PermissionsExt::from_mode(0o700)).unwrap();
     sandbox.run_as(&person, &["sync", "root"]).refuses(2, &["root", "nothing was changed"]);
     assert!(!sandbox.data().exists());
@@ -215,6 +215,7 @@ fn a_postgres_store_with_a_live_writer_refuses_another_data_directory() {
 
 #[test]
 fn a_machine_of_the_same_name_with_the_same_path_is_another_one() {
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::new(Kept::Postgres);
     sandbox.write("a.txt", "apple");
     sandbox.synced(&[]);
@@ -238,7 +239,7 @@ fn a_data_directory_of_somebody_else_is_named_as_such() {
     ingather_testkit::needs!(Users);
     let sandbox = synced();
     std::fs::set_permissions(sandbox.data(), PermissionsExt::from_mode(0o755)).unwrap();
-    let person = Person::named(ORDINARY);
+    let person = Person::named(ordinary());
     for arguments in [&["search", "apple"][..], &["job", "list"]] {
         let answer = sandbox.run_as(&person, arguments);
         assert!(!answer.err.contains("backup") && !answer.err.contains("move it away"), "{answer:?}");

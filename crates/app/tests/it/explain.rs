@@ -6,8 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::Value;
 
 use crate::files;
-use crate::people::{Accounts, ORDINARY, Person};
-use crate::safety::mounts::own_mounts;
+use crate::people::{Accounts, Person, ordinary};
 use crate::sandbox::{Answer, Sandbox};
 
 /// A sandbox whose source has one readable file, synced.
@@ -56,7 +55,7 @@ fn why(sandbox: &Sandbox, user: &str, document: &str, code: &str, words: &[&str]
 /// A sandbox for a source that an ordinary user reads, who owns the data directory.
 fn of_a_person() -> (Sandbox, Person) {
     let sandbox = Sandbox::sqlite();
-    let person = Person::named(ORDINARY);
+    let person = Person::named(ordinary());
     std::fs::create_dir(sandbox.data()).unwrap();
     std::os::unix::fs::chown(sandbox.data(), Some(person.uid), Some(person.gid)).unwrap();
     std::fs::set_permissions(sandbox.data(), PermissionsExt::from_mode(0o700)).unwrap();
@@ -300,9 +299,7 @@ fn a_version_of_another_job_is_named() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_named_and_when_it_is_tried_again() {
-    if !own_mounts("explain::an_output_that_cannot_be_written_is_named_and_when_it_is_tried_again") {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     sandbox.write("a.txt", "apple");
     let place = sandbox.path().join("full");

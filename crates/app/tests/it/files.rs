@@ -8,10 +8,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::people::must;
+use crate::people::{must, need_users};
 
 /// Runs a program of the system over a path.
 pub(crate) fn tool(program: &str, arguments: &[&str], path: &Path) {
+    if program == "chown" {
+        need_users();
+    }
     must(Command::new(program).args(arguments).arg(path));
 }
 

@@ -1,11 +1,19 @@
 //! Other users: commands run as them, and accounts that live as long as a test.
 
 use std::process::Command;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The ordinary user that `scripts/install.sh` makes.
-pub(crate) const ORDINARY: &str = "ingather-test";
+/// An ordinary user: the one that `scripts/install.sh` makes, or one that systems have where nobody may make any.
+pub(crate) fn ordinary() -> &'static str {
+    static NAME: LazyLock<&str> = LazyLock::new(|| {
+        let list = std::fs::read_to_string("/etc/passwd").unwrap();
+        let made = "ingather-test";
+        if list.lines().any(|line| line.split(':').next() == Some(made)) { made } else { "nobody" }
+    });
+    *NAME
+}
 
 /// Runs a command to its end; what it wrote. A failure is a panic with what it said.
 pub(crate) fn must(command: &mut Command) -> String {
@@ -16,10 +24,10 @@ pub(crate) fn must(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Says so when the caller may not act as other users.
-pub(crate) fn need_root() {
+/// Refuses a test that would work for root alone, and says so to root as well.
+pub(crate) fn need_users() {
     assert!(
-        rustix::process::geteuid().is_root(),
+        ingather_testkit::rights::acts_as_others(),
         "this test acts as several users: begin it with `needs!(Users)`"
     );
 }
@@ -35,9 +43,10 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn named(name: &str) -> Person {
+        need_users();
         let ask = |what: &str| -> Vec<u32> {
             let output = Command::new("id").args([what, name]).output().unwrap();
-            assert!(output.status.success(), "there is no user {name}: scripts/install.sh makes {ORDINARY}");
+            assert!(output.status.success(), "there is no user {name}");
             String::from_utf8(output.stdout).unwrap().split_whitespace().map(|n| n.parse().unwrap()).collect()
         };
         Person { name: name.to_owned(), uid: ask("-u")[0], gid: ask("-g")[0], groups: ask("-G") }
@@ -45,7 +54,6 @@ impl Person {
 
     /// A command that runs as this user, with its groups and nothing else.
     pub(crate) fn command(&self, program: &std::path::Path) -> Command {
-        need_root();
         let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
         let mut command = Command::new("setpriv");
         command
@@ -70,7 +78,7 @@ const PREFIX: &str = "ingather-t";
 impl Accounts {
     /// Makes as many groups, and a user for each list of numbers of groups that it is a member of; no two calls share names.
     pub(crate) fn make(groups: usize, users: &[&[usize]]) -> Accounts {
-        need_root();
+        need_users();
         forget_left_over();
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let call = MADE.fetch_add(1, Ordering::Relaxed);

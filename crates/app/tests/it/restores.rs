@@ -8,7 +8,7 @@ use ingather_store::{Durability, Sql, Store, Target, deliveries};
 use ingather_testkit::database::Database;
 
 use crate::files;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::{Kept, Sandbox};
 
 /// A store as it was.
@@ -73,7 +73,7 @@ fn a_store_of_an_earlier_day_neither_reveals_nor_keeps_what_it_does_not_know() {
     files::tool("chmod", &["0604"], &sandbox.root().join("open.txt"));
     sandbox.synced(&[]);
     assert_eq!(sandbox.find("topsecret"), [""; 0]);
-    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ordinary(), "--json"]).exits(0).out, "");
     assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt", "open.txt"]);
 }
 
@@ -82,7 +82,7 @@ fn a_document_of_the_ordinary_user(sandbox: &Sandbox) {
     let other = sandbox.path().join("other");
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("o.txt"), "of the ordinary user").unwrap();
-    files::tool("chown", &[ORDINARY], &other.join("o.txt"));
+    files::tool("chown", &[ordinary()], &other.join("o.txt"));
     files::tool("chmod", &["0600"], &other.join("o.txt"));
     files::settle(&other);
     sandbox.run(&["sync", "other"]).exits(0);
@@ -94,9 +94,9 @@ fn repaired_without_its_source(sandbox: &Sandbox, next: impl FnOnce(&Sandbox)) {
     let repaired = sandbox.run(&["verify", "--repair"]).exits(1);
     assert!(repaired.err.contains("what differed was removed; not all of it could be sent"), "{repaired:#?}");
     next(sandbox);
-    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ordinary(), "--json"]).exits(0).out, "");
     assert_eq!(
-        sandbox.run(&["search", "ordinary", "--as", ORDINARY, "--json"]).exits(0).documents(),
+        sandbox.run(&["search", "ordinary", "--as", ordinary(), "--json"]).exits(0).documents(),
         ["o.txt"]
     );
     assert_eq!(sandbox.find("topsecret"), [""; 0], "it is removed, not only hidden");
@@ -104,7 +104,7 @@ fn repaired_without_its_source(sandbox: &Sandbox, next: impl FnOnce(&Sandbox)) {
     std::fs::rename(sandbox.path().join("away"), sandbox.root()).unwrap();
     sandbox.synced(&[]);
     assert_eq!(sandbox.find("topsecret"), ["a.txt"]);
-    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ordinary(), "--json"]).exits(0).out, "");
     sandbox.run(&["verify"]).exits(0);
 }
 
@@ -192,7 +192,7 @@ fn a_repair_takes_nothing_that_was_on_its_way_for_what_an_index_of_another_day_h
     std::fs::rename(sandbox.root(), sandbox.path().join("away")).unwrap();
     sandbox.run(&["verify", "--repair"]).exits(1);
     a_document_of_the_ordinary_user(&sandbox);
-    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0).out, "");
+    assert_eq!(sandbox.run(&["search", "topsecret", "--as", ordinary(), "--json"]).exits(0).out, "");
     std::fs::rename(sandbox.path().join("away"), sandbox.root()).unwrap();
     sandbox.synced(&[]);
     assert_eq!(sandbox.everything(), ["a.txt", "b.txt", "c.txt", "o.txt"]);

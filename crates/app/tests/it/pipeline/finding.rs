@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::{Sandbox, finish};
 
 fn filled() -> Sandbox {
@@ -130,7 +130,7 @@ fn an_answer_stays_the_same_byte_for_byte_when_hidden_files_change() {
             "zeplin alpha",
         ]
         .map(|query| {
-            let arguments = ["search", query, "--as", ORDINARY, "--json", "--facets", "--explain-score"];
+            let arguments = ["search", query, "--as", ordinary(), "--json", "--facets", "--explain-score"];
             let answer = sandbox.run(&arguments).exits(0);
             (answer.out, answer.err)
         })
@@ -158,7 +158,7 @@ fn a_job_is_named_in_a_question_and_a_closed_one_is_as_one_that_is_not_there() {
     let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
     assert_eq!(documents("travel job:secrets"), ["c.txt"]);
     assert_eq!(documents("travel -job:secr*").len(), 2);
-    let ask = |name: &str| sandbox.run(&["search", &format!("job:{name}"), "--as", ORDINARY]).exits(0);
+    let ask = |name: &str| sandbox.run(&["search", &format!("job:{name}"), "--as", ordinary()]).exits(0);
     let (hidden, unknown) = (ask("secrets"), ask("secretz"));
     assert!(hidden.err.contains("you see nothing of a job named `secrets`"), "{hidden:?}");
     assert_eq!(hidden.err.replace("secrets", "secretz"), unknown.err);
@@ -239,11 +239,11 @@ fn the_same_text_is_shown_once_with_its_copies() {
         told.contains("2 of 5 found: 4 with all words, 1 with some") && told.contains("--all-copies"),
         "{told}"
     );
-    let (places, copies, _) = shown(&["--as", ORDINARY]);
+    let (places, copies, _) = shown(&["--as", ordinary()]);
     assert_eq!((places, copies.as_deref()), (2, Some("  and 1 copy")), "what is closed is no copy");
     let (places, copies, _) = shown(&["--all", "--all-copies"]);
     assert_eq!((places, copies), (5, None));
-    let lines = sandbox.run(&["search", "costs", "--as", ORDINARY, "--json"]).exits(0).json();
+    let lines = sandbox.run(&["search", "costs", "--as", ordinary(), "--json"]).exits(0).json();
     let copies: Vec<_> =
         lines.iter().map(|line| (line["copies"].as_u64(), line["copy_of"].as_str())).collect();
     assert_eq!(copies, [(Some(1), None), (Some(1), lines[0]["uri"].as_str())]);

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::files;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::Sandbox;
 
 /// Writes a pipeline beside the source; its name.
@@ -129,7 +129,7 @@ fn forced_tokens_decide_who_finds_a_document() {
     let closed = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(sandbox.root().join("a.txt"), closed).unwrap();
     let finds = |sandbox: &Sandbox| {
-        let answer = sandbox.run(&["search", "apple", "--as", ORDINARY, "--json"]).exits(0);
+        let answer = sandbox.run(&["search", "apple", "--as", ordinary(), "--json"]).exits(0);
         answer.documents()
     };
     sandbox.synced(&[]);
@@ -150,7 +150,7 @@ fn forced_tokens_decide_who_finds_a_document() {
     };
     let stage = "stage 2 of the pipeline, `access`";
     why(
-        ORDINARY,
+        ordinary(),
         true,
         &format!("{stage}, decides in the place of the file's own access: it allows `unix:everyone`"),
     );
@@ -160,26 +160,26 @@ fn forced_tokens_decide_who_finds_a_document() {
     };
     file(json!({"allow": ["unix:u:0"], "deny": ["unix:g:4294967294"]}));
     let words = "decides in the place of the file's own access: it allows only `unix:u:0`, and the user holds none of them";
-    why(ORDINARY, false, &format!("{stage}, {words}"));
+    why(ordinary(), false, &format!("{stage}, {words}"));
     file(json!({"everybody": true}));
     why(
-        ORDINARY,
+        ordinary(),
         true,
         &format!("{stage}, decides in the place of the file's own access: it allows everybody"),
     );
     file(json!({"mode": "add", "deny": ["unix:everyone"]}));
     assert_eq!(finds(&sandbox), Vec::<String>::new());
-    why(ORDINARY, false, &format!("{stage}, denies `unix:everyone` before the file's own access is asked"));
+    why(ordinary(), false, &format!("{stage}, denies `unix:everyone` before the file's own access is asked"));
     // Two stages, the last of them first.
     let mut both = stages(json!({"allow": ["unix:u:0"]}));
     let add = json!({"mode": "add", "allow": ["unix:everyone"]});
     both.as_array_mut().unwrap().push(json!({"transform": "access", "settings": add}));
     sandbox.synced(&["--pipeline", &pipeline(&sandbox, "both.json", &both), "--update"]);
     let words = "decides in the place of the file's own access: it allows `unix:everyone`";
-    why(ORDINARY, true, &format!("stage 3 of the pipeline, `access`, after {stage}, {words}"));
+    why(ordinary(), true, &format!("stage 3 of the pipeline, `access`, after {stage}, {words}"));
     // Where the stage says nothing of a user, the file's own mode decides, and is named as such.
     file(json!({"mode": "add", "deny": ["unix:u:4294967294"]}));
-    why(ORDINARY, false, "the file's mode does not give others the right to read");
+    why(ordinary(), false, "the file's mode does not give others the right to read");
     let open = std::fs::Permissions::from_mode(0o604);
     std::fs::set_permissions(sandbox.root().join("a.txt"), open).unwrap();
     let told = sandbox.run(&["document", "explain", "root", "a.txt"]).exits(0).out;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Over;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::{Kept, Sandbox};
 
 /// Searches in all; `INGATHER_TEST_SEARCHES` asks for another number.
@@ -60,7 +60,7 @@ fn search_beside_syncs(kept: Kept, searches: usize) {
             scope.spawn(|| {
                 let _over = Over(&over);
                 while made.fetch_add(1, Ordering::Relaxed) < searches {
-                    let found = sandbox.run(&["search", "topsecret", "--as", ORDINARY, "--json"]).exits(0);
+                    let found = sandbox.run(&["search", "topsecret", "--as", ordinary(), "--json"]).exits(0);
                     assert_eq!(found.out, "", "a text that nobody but its owner ever could read");
                 }
             });
@@ -78,7 +78,7 @@ fn search_beside_syncs(kept: Kept, searches: usize) {
     });
     assert!(runs >= 2, "{runs} runs beside the searches");
     assert_eq!(
-        sandbox.run(&["search", "harmless", "--as", ORDINARY, "--json"]).exits(0).documents().len(),
+        sandbox.run(&["search", "harmless", "--as", ordinary(), "--json"]).exits(0).documents().len(),
         10
     );
 }

@@ -4,9 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fuse::{self, Node};
-use super::mounts::own_mounts;
 use crate::files;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::{Answer, Sandbox};
 
 const SECRET: &str = "topsecret plan";
@@ -37,22 +36,18 @@ fn image(mode: u32, text: &str) -> Vec<Node> {
 #[test]
 fn a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown() {
     ingather_testkit::needs!(Fuse);
-    if !own_mounts(
-        "safety::images::a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown",
-    ) {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     let mount = |mode, text| fuse::mount(&sandbox.root(), true, image(mode, text), Box::new(|_| ()));
     let first = mount(0o700, SECRET);
     sync(&sandbox, &[]).exits(0);
-    assert_eq!(found(&sandbox, ORDINARY), [""; 0]);
+    assert_eq!(found(&sandbox, ordinary()), [""; 0]);
     let again = sync(&sandbox, &[]).exits(0);
     assert_eq!(again.json()[0]["unchanged"], 1, "as long as it is mounted, its times tell: {again:#?}");
     drop(first);
     let second = mount(0o755, HARMLESS);
     let answer = sync(&sandbox, &[]).exits(0);
-    assert_eq!(found(&sandbox, ORDINARY), ["harmless"], "{answer:#?}");
+    assert_eq!(found(&sandbox, ordinary()), ["harmless"], "{answer:#?}");
     assert_eq!(answer.json()[0]["updated"], 1, "{answer:#?}");
     drop(second);
 }
@@ -61,11 +56,7 @@ fn a_file_of_an_image_that_took_the_place_of_another_is_read_before_it_is_shown(
 #[test]
 fn a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_took_its_place() {
     ingather_testkit::needs!(Fuse);
-    if !own_mounts(
-        "safety::images::a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_took_its_place",
-    ) {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     let below = sandbox.path().join("an image, below");
     let upper = sandbox.path().join("upper");
@@ -83,14 +74,14 @@ fn a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_
     };
     let first = mount(0o700, SECRET);
     sync(&sandbox, &[]).exits(0);
-    assert_eq!(found(&sandbox, ORDINARY), [""; 0]);
+    assert_eq!(found(&sandbox, ordinary()), [""; 0]);
     let again = sync(&sandbox, &[]).exits(0);
     assert_eq!(again.json()[0]["unchanged"], 1, "as long as it is mounted, its times tell: {again:#?}");
     files::tool("umount", &[], &sandbox.root());
     drop(first);
     let second = mount(0o755, HARMLESS);
     let answer = sync(&sandbox, &[]).exits(0);
-    assert_eq!(found(&sandbox, ORDINARY), ["harmless"], "{answer:#?}");
+    assert_eq!(found(&sandbox, ordinary()), ["harmless"], "{answer:#?}");
     files::tool("umount", &[], &sandbox.root());
     drop(second);
 }
@@ -98,11 +89,7 @@ fn a_file_of_an_image_below_an_overlay_is_read_before_it_is_shown_after_another_
 #[test]
 fn a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tells_nobody() {
     ingather_testkit::needs!(Fuse);
-    if !own_mounts(
-        "safety::images::a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tells_nobody",
-    ) {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     let closed = AtomicBool::new(false);
     // Above the source, where folders are watched if anywhere.
@@ -121,7 +108,7 @@ fn a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tel
     ];
     let mounted = fuse::mount(&sandbox.root(), true, nodes, Box::new(closes));
     let answer = sandbox.run(&["sync", "root/above/p", "--json", "--threads", "1"]);
-    assert_eq!(found(&sandbox, ORDINARY), [""; 0], "{answer:#?}");
+    assert_eq!(found(&sandbox, ordinary()), [""; 0], "{answer:#?}");
     assert_eq!(found(&sandbox, "root"), ["topsecret"], "{answer:#?}");
     drop(mounted);
 }
@@ -129,10 +116,7 @@ fn a_folder_that_the_program_behind_it_closes_is_noticed_although_the_kernel_tel
 #[test]
 fn one_file_whose_modes_may_be_made_up_is_hidden_and_shown_as_a_person_says() {
     ingather_testkit::needs!(Fuse);
-    if !own_mounts("safety::images::one_file_whose_modes_may_be_made_up_is_hidden_and_shown_as_a_person_says")
-    {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     let elsewhere = sandbox.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
@@ -143,13 +127,13 @@ fn one_file_whose_modes_may_be_made_up_is_hidden_and_shown_as_a_person_says() {
     files::tool("mount", &["--bind", file.to_str().unwrap()], &sandbox.root().join("f.txt"));
     let first = sync(&sandbox, &[]).exits(0);
     assert!(first.err.contains("1 document on") && first.err.contains("--trust-modes on"), "{first:#?}");
-    assert_eq!((found(&sandbox, ORDINARY), found(&sandbox, "root").len()), (vec![], 1));
+    assert_eq!((found(&sandbox, ordinary()), found(&sandbox, "root").len()), (vec![], 1));
     for (word, shown) in [("on", true), ("off", false), ("on", true)] {
         let answer = sync(&sandbox, &["--trust-modes", word, "--update"]).exits(0);
-        assert_eq!(found(&sandbox, ORDINARY).len(), usize::from(shown), "{word}: {answer:#?}");
+        assert_eq!(found(&sandbox, ordinary()).len(), usize::from(shown), "{word}: {answer:#?}");
         let again = sync(&sandbox, &[]).exits(0);
         assert_eq!(again.json()[0]["unchanged"], 1, "{word}: {again:#?}");
-        assert_eq!(found(&sandbox, ORDINARY).len(), usize::from(shown), "{word}");
+        assert_eq!(found(&sandbox, ordinary()).len(), usize::from(shown), "{word}");
     }
     files::tool("umount", &[], &sandbox.root().join("f.txt"));
     drop(mounted);

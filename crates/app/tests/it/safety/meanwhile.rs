@@ -8,9 +8,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::mounts::own_mounts;
 use crate::files;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::{Answer, Sandbox, finish};
 
 const SECRET: &str = "topsecret";
@@ -89,7 +88,7 @@ fn write_all(folder: &Path, text: &str) {
 
 /// What somebody else finds of the secret.
 fn leaked(sandbox: &Sandbox) -> Vec<String> {
-    sandbox.run(&["search", SECRET, "--as", ORDINARY, "--limit", "100", "--json"]).exits(0).documents()
+    sandbox.run(&["search", SECRET, "--as", ordinary(), "--limit", "100", "--json"]).exits(0).documents()
 }
 
 /// A source with five open documents, of which the first one that is read does `closes`; those that nobody but root may find then.
@@ -161,18 +160,14 @@ fn what_is_read_while_a_folder_was_closed_is_found_by_nobody_after_it_opened_aga
         _ => {}
     });
     assert_eq!(sandbox.find(SECRET), [""; 0], "{answer:#?}");
-    assert_eq!(sandbox.run(&["search", "again", "--as", ORDINARY, "--json"]).exits(0).documents().len(), 5);
+    assert_eq!(sandbox.run(&["search", "again", "--as", ordinary(), "--json"]).exits(0).documents().len(), 5);
 }
 
 /// Another file system is mounted over a folder while a document in it is read, and taken off again before the folder is looked at once
 /// more: what was read there is of a folder that nobody judged.
 #[test]
 fn what_is_read_of_a_file_system_that_covers_a_folder_for_a_moment_is_found_by_nobody() {
-    if !own_mounts(
-        "safety::meanwhile::what_is_read_of_a_file_system_that_covers_a_folder_for_a_moment_is_found_by_nobody",
-    ) {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     for flags in [&[][..], &["--ignore-files"]] {
         let sandbox = Sandbox::sqlite();
         let folder = |name: &str| sandbox.root().join("above").join(name);
@@ -205,7 +200,7 @@ fn what_is_read_of_a_file_system_that_covers_a_folder_for_a_moment_is_found_by_n
         assert_eq!(sandbox.find(SECRET), [""; 0], "{answer:#?}");
         // Looked at once more, they are found as they are.
         assert_eq!(answer.code, 0, "{answer:#?}");
-        let harmless = ["search", "harmless", "--as", ORDINARY, "--json"];
+        let harmless = ["search", "harmless", "--as", ordinary(), "--json"];
         assert_eq!(sandbox.run(&harmless).exits(0).documents().len(), 5, "{answer:#?}");
     }
 }

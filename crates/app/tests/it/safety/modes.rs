@@ -1,6 +1,6 @@
 //! File systems whose modes the kernel of this machine does not go by: what lies there is root's alone until a person says else.
 
-use crate::people::{ORDINARY, Person};
+use crate::people::ordinary;
 use crate::sandbox::Sandbox;
 
 /// Files that the kernel makes up on a file system with rules of its own.
@@ -9,7 +9,6 @@ const MADE_UP: &str = "/proc/sys/kernel/random";
 #[test]
 fn modes_that_others_made_up_show_nothing_until_a_person_says_so() {
     let sandbox = Sandbox::sqlite();
-    let person = Person::named(ORDINARY);
     let names = |user: &str| {
         let found = sandbox.run(&["search", "name:poolsize", "--as", user, "--json"]).exits(0);
         found.documents()
@@ -18,7 +17,7 @@ fn modes_that_others_made_up_show_nothing_until_a_person_says_so() {
     for word in ["documents on `/proc` (proc) are shown to root alone", "--trust-modes on"] {
         assert!(first.err.contains(word), "`{word}`: {first:#?}");
     }
-    assert_eq!(names(&person.name), [""; 0]);
+    assert_eq!(names(ordinary()), [""; 0]);
     assert_eq!(names("root"), ["poolsize"]);
     let told = sandbox.run(&["doctor"]).exits(1);
     assert!(told.out.contains("source_access") && told.out.contains("made-up"), "{told:#?}");
@@ -26,12 +25,12 @@ fn modes_that_others_made_up_show_nothing_until_a_person_says_so() {
     let open =
         sandbox.run(&["sync", MADE_UP, "--name", "made-up", "--trust-modes", "on", "--update"]).exits(0);
     assert!(!open.err.contains("root alone"), "{open:#?}");
-    assert_eq!(names(&person.name), ["poolsize"]);
+    assert_eq!(names(ordinary()), ["poolsize"]);
     let closed =
         sandbox.run(&["sync", MADE_UP, "--name", "made-up", "--trust-modes", "off", "--update"]).exits(0);
     assert!(!closed.err.contains("root alone"), "{closed:#?}");
-    assert_eq!(names(&person.name), [""; 0]);
+    assert_eq!(names(ordinary()), [""; 0]);
     sandbox.run(&["sync", MADE_UP, "--name", "made-up"]).exits(0);
-    assert_eq!(names(&person.name), [""; 0]);
+    assert_eq!(names(ordinary()), [""; 0]);
     sandbox.run(&["doctor"]).exits(0);
 }

@@ -8,22 +8,11 @@ use crate::files;
 use crate::people::must;
 use crate::sandbox::Sandbox;
 
-/// Tells a test that it runs in a mount table of its own.
-const INSIDE: &str = "INGATHER_TEST_MOUNTS";
+/// Tells a test that it runs in a mount table of the machine's own root.
+const INSIDE: &str = "INGATHER_TEST_ROOT_MOUNTS";
 
-/// Runs the test of this name once more where it may mount; whether that is here. The table ends with the process.
-pub(crate) fn own_mounts(name: &str) -> bool {
-    if std::env::var_os(INSIDE).is_some() {
-        return true;
-    }
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--map-root-user"]).arg(std::env::current_exe().unwrap());
-    let told = must(command.args(["--exact", name, "--nocapture"]).env(INSIDE, "1"));
-    assert!(told.contains("1 passed"), "{told}");
-    false
-}
-
-/// The same with the rights of the machine's own root, who may mount what the kernel makes up.
+/// Runs the test of this name once more in a mount table of its own, with the rights of the machine's own root, who may mount
+/// what the kernel makes up; whether that is here. The table ends with the process.
 pub(crate) fn root_mounts(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -37,9 +26,7 @@ pub(crate) fn root_mounts(name: &str) -> bool {
 
 #[test]
 fn a_mounted_file_system_is_listed_and_kept_when_it_is_gone() {
-    if !own_mounts("safety::mounts::a_mounted_file_system_is_listed_and_kept_when_it_is_gone") {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     let point = sandbox.root().join("mount");
     let mount = || files::tool("mount", &["-t", "tmpfs", "none"], &point);

@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::files::settle;
-use crate::people::need_root;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::sandbox::{Answer, Sandbox};
@@ -157,7 +156,6 @@ fn started(sandbox: &Sandbox) -> usize {
 #[test]
 fn a_reader_reads_for_the_same_people_only() {
     ingather_testkit::needs!(Users);
-    need_root();
     let sandbox = Sandbox::sqlite();
     let page = |name: &str, mode: u32, owner: u32| {
         sandbox.write(name, "<p>words</p>");

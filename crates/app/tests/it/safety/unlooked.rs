@@ -157,6 +157,7 @@ fn who_is_shut_out_of_a_file_that_a_rule_leaves_out_now_is_shut_out_while_its_re
 
 #[test]
 fn kept_text_of_another_reading_is_not_sent_with_the_access_of_what_cannot_be_read() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     world.sandbox.write("f.txt", OLD);
     world.owned();
@@ -175,6 +176,7 @@ fn kept_text_of_another_reading_is_not_sent_with_the_access_of_what_cannot_be_re
 
 #[test]
 fn what_a_rule_leaves_out_and_is_held_is_shown_to_nobody_once_another_folder_is_in_the_place_of_its_own() {
+    ingather_testkit::needs!(Users);
     let world = World::new();
     (0..30).for_each(|n| world.sandbox.write(&format!("p/{n}.txt"), OLD));
     world.sandbox.write("r.txt", NEW);

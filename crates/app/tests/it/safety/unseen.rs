@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::files;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::Sandbox;
 
 const OLD: &str = "salary 98765 euro";
@@ -17,7 +17,7 @@ fn mode(path: &Path, mode: u32) {
 
 /// What somebody else finds.
 fn found(sandbox: &Sandbox, query: &str) -> usize {
-    sandbox.run(&["search", query, "--as", ORDINARY, "--json"]).exits(0).documents().len()
+    sandbox.run(&["search", query, "--as", ordinary(), "--json"]).exits(0).documents().len()
 }
 
 /// A closed document that was read.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::files;
-use crate::people::{ORDINARY, Person};
+use crate::people::{Person, ordinary};
 use crate::sandbox::{Answer, Sandbox};
 
 fn sandbox() -> Sandbox {
@@ -85,9 +85,9 @@ fn a_journal_that_came_to_be_closed_is_refused_by_the_dry_run() {
 fn a_folder_that_is_not_the_users_is_refused_by_the_dry_run() {
     ingather_testkit::needs!(Users);
     let sandbox = sandbox();
-    let ordinary = Person::named(ORDINARY);
+    let ordinary = Person::named(ordinary());
     std::fs::create_dir(sandbox.data()).unwrap();
-    files::tool("chown", &[ORDINARY], &sandbox.data());
+    files::tool("chown", &[&ordinary.name], &sandbox.data());
     let to = format!("journal:{}", sandbox.path().join("j").display());
     let dry = both_refuse(&["sync", "root", "--to", &to], |words| sandbox.run_as(&ordinary, words));
     assert!(dry.err.contains("Permission denied"), "{dry:#?}");

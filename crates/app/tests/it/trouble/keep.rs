@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::files;
-use crate::people::{ORDINARY, Person};
+use crate::people::{Person, ordinary};
 use crate::sandbox::{Kept, Sandbox};
 
 fn kept(store: Kept) -> Sandbox {
@@ -63,7 +63,7 @@ fn an_output_that_is_added_while_the_source_is_away_is_filled() {
 #[test]
 fn a_file_and_a_folder_that_cannot_be_read_are_filled_too_and_still_count_as_such() {
     ingather_testkit::needs!(Users);
-    let person = Person::named(ORDINARY);
+    let person = Person::named(ordinary());
     for closed in ["a.txt", "d"] {
         let sandbox = Sandbox::sqlite();
         std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::files;
-use crate::people::ORDINARY;
+use crate::people::ordinary;
 use crate::sandbox::{Answer, Sandbox, finish};
 
 fn run(sandbox: &Sandbox, folder: &Path, arguments: &[&str]) -> Answer {
@@ -64,7 +64,7 @@ fn a_path_from_the_current_folder_names_the_document_that_lies_there() {
         let told = run(&sandbox, folder, &["document", "explain", "root", typed]).exits(0);
         let uri = line["uri"].as_str().unwrap();
         assert!(told.out.contains(&format!("  document   {uri}\n")), "{told:#?}");
-        let why = run(&sandbox, folder, &["why", ORDINARY, typed, "--json"]).exits(0).json().remove(0);
+        let why = run(&sandbox, folder, &["why", ordinary(), typed, "--json"]).exits(0).json().remove(0);
         assert_eq!((&why["document"], &why["code"]), (&document.into(), &"allowed".into()), "{typed}: {why}");
         let tried =
             run(&sandbox, folder, &["pipeline", "try", "root", typed, "--json"]).exits(0).json().remove(0);
@@ -97,11 +97,11 @@ fn what_a_job_does_not_have_is_said_to_be_there_or_not_and_who_would_have_it() {
     let nothing = file("root", "loose/no.txt");
     assert_eq!(nothing["code"], "absent");
     assert_eq!(nothing["file"], format!("there is nothing at {}", at("loose/no.txt")));
-    let why = sandbox.run(&["why", ORDINARY, "loose/l.txt"]).exits(0);
+    let why = sandbox.run(&["why", ordinary(), "loose/l.txt"]).exits(0);
     assert!(why.out.contains("it does not exist in any job") && why.out.contains(&words), "{why:#?}");
-    let why = sandbox.run(&["why", ORDINARY, "loose/no.txt"]).exits(0);
+    let why = sandbox.run(&["why", ordinary(), "loose/no.txt"]).exits(0);
     assert!(why.out.contains(&format!("there is nothing at {}", at("loose/no.txt"))), "{why:#?}");
-    let found = sandbox.run(&["why", ORDINARY, "other/o.txt", "--json"]).exits(0).json().remove(0);
+    let found = sandbox.run(&["why", ordinary(), "other/o.txt", "--json"]).exits(0).json().remove(0);
     assert_eq!((&found["job"], &found["document"]), (&"other".into(), &"o.txt".into()), "{found}");
 }
 

@@ -8,7 +8,7 @@ use ingather_store::{Durability, Store, Target, jobs, runs};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::files;
-use crate::people::{ORDINARY, Person};
+use crate::people::{Person, ordinary};
 use crate::sandbox::{Answer, Sandbox};
 
 /// Stages that let nothing but a few characters of each document through.
@@ -81,7 +81,7 @@ fn what_is_skipped_can_be_listed_with_its_reasons() {
 fn the_doctor_knows_what_failed_and_what_could_not_be_read() {
     ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
-    let person = Person::named(ORDINARY);
+    let person = Person::named(ordinary());
     std::os::unix::fs::chown(sandbox.path(), Some(person.uid), Some(person.gid)).unwrap();
     sandbox.write("a.txt", "apple");
     sandbox.write("closed/b.txt", "banana");

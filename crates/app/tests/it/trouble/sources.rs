@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::files;
-use crate::safety::mounts::{own_mounts, root_mounts};
+use crate::safety::mounts::root_mounts;
 use crate::sandbox::{Sandbox, finish};
 
 /// Types of mounts that are tried.
@@ -77,11 +77,7 @@ fn a_device_is_skipped_named_and_never_opened() {
 
 #[test]
 fn made_up_file_systems_are_not_entered_and_disks_are_unless_a_flag_says_so() {
-    if !own_mounts(
-        "trouble::sources::made_up_file_systems_are_not_entered_and_disks_are_unless_a_flag_says_so",
-    ) {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = Sandbox::sqlite();
     // As they are mounted on this machine: in a mount table of its own a test may not mount new ones.
     let mut made_up = Vec::new();

@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use crate::files;
-use crate::safety::mounts::own_mounts;
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 /// Files of the tree; about 8 MB of words.
@@ -48,9 +47,7 @@ fn remount(sandbox: &Sandbox, how: &str) {
 
 #[test]
 fn a_full_disk_is_named_and_the_next_run_goes_on() {
-    if !own_mounts("trouble::surroundings::a_full_disk_is_named_and_the_next_run_goes_on") {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     for size in [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40] {
         let sandbox = tree();
         std::fs::create_dir(sandbox.data()).unwrap();
@@ -71,9 +68,7 @@ fn a_full_disk_is_named_and_the_next_run_goes_on() {
 
 #[test]
 fn a_disk_that_became_read_only_is_named_and_the_next_run_goes_on() {
-    if !own_mounts("trouble::surroundings::a_disk_that_became_read_only_is_named_and_the_next_run_goes_on") {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = tree();
     std::fs::create_dir(sandbox.data()).unwrap();
     files::tool("mount", &["-t", "tmpfs", "-o", "mode=700", "none"], &sandbox.data());
@@ -251,11 +246,7 @@ fn a_data_directory_that_was_copied_while_it_was_written_converges_or_says_what_
 
 #[test]
 fn every_command_on_a_full_disk_works_or_says_what_to_do_and_loses_nothing() {
-    if !own_mounts(
-        "trouble::surroundings::every_command_on_a_full_disk_works_or_says_what_to_do_and_loses_nothing",
-    ) {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = tree();
     std::fs::create_dir(sandbox.data()).unwrap();
     files::tool("mount", &["-t", "tmpfs", "-o", "size=60m,mode=700", "none"], &sandbox.data());
@@ -309,9 +300,7 @@ fn every_command_on_a_full_disk_works_or_says_what_to_do_and_loses_nothing() {
 
 #[test]
 fn a_restore_to_a_full_disk_names_that_disk_and_leaves_nothing() {
-    if !own_mounts("trouble::surroundings::a_restore_to_a_full_disk_names_that_disk_and_leaves_nothing") {
-        return;
-    }
+    ingather_testkit::needs!(Mounts);
     let sandbox = tree();
     sandbox.synced(&[]);
     sandbox.run(&["backup", "backup.tar"]).exits(0);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::files;
-use crate::people::{ORDINARY, Person};
+use crate::people::{Person, ordinary};
 use crate::sandbox::{Answer, Sandbox, finish};
 
 /// Words of parsers and libraries.
@@ -187,7 +187,7 @@ fn one_word_is_used_for_what_is_done() {
 fn who_may_not_enter_a_data_directory_is_sent_to_its_owner() {
     ingather_testkit::needs!(Users);
     let sandbox = synced();
-    let ordinary = Person::named(ORDINARY);
+    let ordinary = Person::named(ordinary());
     for command in [&["search", "pie"][..], &["job", "list"], &["doctor"], &["verify"], &["sync", "root"]] {
         sandbox.run_as(&ordinary, command).refuses(3, &["is not yours to read", "ask its owner", "--data"]);
     }

@@ -1,0 +1,54 @@
+//! Programs of the workspace that the tools start: built by cargo, which says where each of them lies.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Beside a chosen package: with it, libraries get the features that `cargo test --workspace` gives them. Features follow from
+/// the chosen packages; another choice compiles many libraries, the index's among them, a second time.
+pub(crate) const AS_IN_TESTS: [&str; 2] = ["--package", "ingather-app"];
+
+/// What cargo told when it had built.
+pub(crate) struct Built(String);
+
+/// Builds with `cargo build` and these arguments.
+pub(crate) fn build(root: &Path, arguments: &[&str]) -> Result<Built, String> {
+    let output = Command::new("cargo")
+        .args(["build", "--quiet", "--message-format", "json-render-diagnostics"])
+        .args(arguments)
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    match output.status.success() {
+        true => Ok(Built(String::from_utf8_lossy(&output.stdout).into_owned())),
+        false => Err(format!("`cargo build {}` failed: the product must compile first", arguments.join(" "))),
+    }
+}
+
+impl Built {
+    /// Where a program lies.
+    pub(crate) fn program(&self, name: &str) -> Result<PathBuf, String> {
+        let lines = self.0.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut own = lines.filter(|line| line["target"]["name"] == name);
+        own.find_map(|line| line["executable"].as_str().map(PathBuf::from))
+            .ok_or_else(|| format!("cargo has not built the program {name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_where_cargo_says() {
+        let told = r#"{"reason":"compiler-artifact","target":{"name":"pages"},"executable":null}
+            {"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/debug/other"}
+            {"reason":"compiler-artifact","target":{"name":"pages"},"executable":"/t/debug/pages"}
+            {"reason":"build-finished","success":true}"#;
+        let built = Built(told.to_owned());
+        assert_eq!(built.program("pages"), Ok(PathBuf::from("/t/debug/pages")));
+        assert!(built.program("none").unwrap_err().contains("none"));
+    }
+}
