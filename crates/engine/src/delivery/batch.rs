@@ -4,7 +4,7 @@
 //! output has answered is written after its commit. The order is the caller's: [`Batch::intend`], [`Batch::send`], the output's commit,
 //! [`write_answers`](super::in_flight::write_answers).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ingather_contract::call::Call;
@@ -14,8 +14,9 @@ use ingather_model::ids::{ConnectionId, Digest};
 use ingather_model::job::Keep;
 use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::Defined;
-use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
+use ingather_store::deliveries::{self, Answered, Confirmed, Delivery, Intent};
 use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, connections, documents, extracts};
 
 use super::author::Author;
@@ -80,7 +81,7 @@ impl Batch {
         if shared && failpoint(Failpoint::BatchUnaware) {
             in_flight.iter().try_for_each(|entry| ownership::supersede(sql, to.id, entry))?;
         }
-        self.speak(sql)?;
+        self.speak(sql, now)?;
         if opened.capabilities.told {
             let refers: Vec<Reference> = self.changes().iter().filter_map(reference).collect();
             self.draft = opened.draft(sql, to.id, &refers, None)?;
@@ -122,16 +123,27 @@ impl Batch {
     }
 
     /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.
-    fn speak(&mut self, sql: &mut Sql<'_>) -> Result<(), StoreError> {
+    ///
+    /// Another owner may have sent its own record since the visit that decided so. What is said then fits no record, so that nobody
+    /// finds the entry, and the document is visited again and sends its own.
+    fn speak(&mut self, sql: &mut Sql<'_>, now: i64) -> Result<(), StoreError> {
         let is_access = |entry: &InFlight| matches!(entry.queued.kind, ChangeKind::Access { .. });
         let ids: Vec<i64> =
             self.in_flight.iter().filter(|e| is_access(e)).map(|e| e.intent.document).collect();
         if !self.to.capabilities.told || ids.is_empty() || failpoint(Failpoint::AnyVersionSpokenOf) {
             return Ok(());
         }
-        let states = deliveries::states(sql, &ids)?.into_iter().filter(|one| one.output == self.to.id);
+        let mut states = deliveries::states(sql, &ids)?;
+        states.retain(|one| one.output == self.to.id);
+        let is_another_owners = |one: &&Delivery| one.outcome == Some(DeliveryOutcome::Overwritten);
+        let again: BTreeSet<i64> = states.iter().filter(is_another_owners).map(|one| one.document).collect();
+        let again: Vec<VisitRequest> = again
+            .into_iter()
+            .map(|document| VisitRequest { document, due: now, reason: VisitReason::Resend })
+            .collect();
+        queue::enqueue(sql, self.author.job, 0, &again)?;
         let known: HashMap<(i64, i64), Option<Digest>> =
-            states.map(|one| ((one.document, one.component), one.state.known())).collect();
+            states.iter().map(|one| ((one.document, one.component), one.state.known())).collect();
         for entry in self.in_flight.iter_mut().filter(|entry| is_access(entry)) {
             entry.speaks_of = known.get(&(entry.intent.document, entry.intent.component)).copied().flatten();
         }

@@ -8,6 +8,7 @@ use ingather_contract::call::Clock as _;
 use ingather_engine::progress::Progress;
 use ingather_engine::{EngineError, Refusal};
 use ingather_model::access::Acl;
+use ingather_model::job::{Definition, Stage};
 use ingather_model::limits;
 use ingather_store::leases::{self, Member};
 use ingather_store::{Durability, StoreError, containers, doctor};
@@ -394,5 +395,39 @@ fn the_lease_is_renewed_during_removals_and_all_work_ends_when_it_is_lost() {
             assert!(fenced(deletion.join().unwrap().unwrap_err()), "{kind:?}");
             assert!(fenced(run.join().unwrap().unwrap_err()), "{kind:?}");
         });
+    }
+}
+
+/// Two jobs make different records of the same documents, and each finds their access changed: what one of them sends as access alone
+/// must not be taken for the access of the record that the other one has sent meanwhile.
+#[test]
+fn access_that_the_record_of_another_owner_overtakes_hides_nothing_for_good() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.threads = 3;
+        world.output("one", "told");
+        world.job(definition(&world, "whole", "", &["one"]));
+        let marks = Stage { transform: "script".to_owned(), settings: serde_json::json!({"mark": "m1"}) };
+        world.job(Definition { stages: vec![marks], ..definition(&world, "part", "s/", &["one"]) });
+        let names: Vec<String> = (0..20).map(|n| format!("s/{n}")).collect();
+        for name in &names {
+            put(&world, name, "v1");
+        }
+        for round in 0..4 {
+            for name in &names {
+                let mut source = source(&world);
+                let change = source.next_change();
+                let file = source.file(name);
+                (file.acl, file.ctime) = (only(USERS[1 + round % 2]), change);
+            }
+            for (job, report) in run_together(&world, &["whole", "part"]) {
+                assert_eq!(report.unwrap_or_else(|error| panic!("{kind:?} {job}: {error}")).error, None);
+            }
+        }
+        for job in ["whole", "part", "whole", "part"] {
+            world.run(job, FULL).unwrap();
+        }
+        let found: BTreeSet<String> = world.sees("bert", "one").into_iter().collect();
+        assert_eq!(found, names.iter().cloned().collect(), "{kind:?}");
     }
 }
