@@ -42,6 +42,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = root();
+    // Before anything is built or measured for an hour. The simulator has a help of its own.
+    if words.first() != Some(&"simulate")
+        && words.iter().any(|word| matches!(*word, "-h" | "--help" | "help"))
+    {
+        println!("{USE}");
+        return ExitCode::SUCCESS;
+    }
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&root),
         ["generate"] => generate::run(&root, false),
