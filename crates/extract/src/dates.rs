@@ -62,9 +62,87 @@ pub(crate) fn from_pdf(date: &str) -> Option<String> {
     Some(from_unix(days(year, month, day) * 86_400 + second - offset))
 }
 
+/// From here on no time of a member is believed: it is damage, or what some programs write when they know none.
+const STATED_BEFORE: i64 = 4_102_444_800; // 2100-01-01
+
+/// What a container says is the time of a member, in seconds since 1970 UTC, as milliseconds. Zero is what programs write that tell
+/// no time.
+pub(crate) fn stated(seconds: i64) -> Option<i64> {
+    (1..STATED_BEFORE).contains(&seconds).then(|| seconds * 1_000)
+}
+
+/// The same from Windows file time.
+pub(crate) fn stated_file_time(ticks: u64) -> Option<i64> {
+    stated(i64::try_from(ticks / 10_000_000).ok()? - 11_644_473_600)
+}
+
+/// The same from a date and time of DOS, which say no zone and are taken as UTC: so the same archive has the same times everywhere.
+/// The first day of that calendar at midnight is what programs write that tell no time.
+pub(crate) fn stated_dos(date: u16, time: u16) -> Option<i64> {
+    let (date, time) = (i64::from(date), i64::from(time));
+    let (day, clock) =
+        ([1_980 + (date >> 9), date >> 5 & 15, date & 31], [time >> 11, time >> 5 & 63, (time & 31) * 2]);
+    stated(moment(day, clock)?).filter(|_| (day, clock) != ([1_980, 1, 1], [0, 0, 0]))
+}
+
+/// The same from a date in digits from the year on, whatever sets them apart; without a zone it is UTC, and another zone makes it none.
+pub(crate) fn stated_digits(text: &str) -> Option<i64> {
+    let (text, zone) = text.split_at(text.find(['Z', '+', '.', ',']).unwrap_or(text.len()));
+    let digits: Vec<i64> = text.chars().filter_map(|c| c.to_digit(10)).map(i64::from).collect();
+    let number = |from: usize, to: usize| {
+        digits.get(from..to).map(|digits| digits.iter().fold(0, |sum, digit| sum * 10 + digit))
+    };
+    let day = [number(0, 4)?, number(4, 6)?, number(6, 8)?];
+    let clock = [8, 10, 12].map(|at| number(at, at + 2).unwrap_or(0));
+    let is_plain = digits.len() <= 14 && !zone.contains('+');
+    is_plain.then(|| moment(day, clock)).flatten().and_then(stated)
+}
+
+/// Seconds since 1970 of a day and a time of day; nothing where there is no such day or time.
+fn moment([year, month, day]: [i64; 3], [hour, minute, second]: [i64; 3]) -> Option<i64> {
+    let days = days(year, month, day);
+    // A leap second is the one before it.
+    let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+    let is_day = (1..=12).contains(&month) && civil(days) == (year, month, day);
+    (is_day && is_time).then(|| days * 86_400 + hour * 3_600 + minute * 60 + second.min(59))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 2024-01-31T12:00:00Z.
+    const NOON: i64 = 1_706_702_400_000;
+
+    #[test]
+    fn times_of_members_are_the_same_however_they_are_written() {
+        assert_eq!(stated(NOON / 1_000), Some(NOON));
+        assert_eq!(stated_file_time(133_511_760_000_000_000), Some(NOON));
+        assert_eq!(stated_dos(44 << 9 | 1 << 5 | 31, 12 << 11), Some(NOON));
+        for text in ["2024-01-31T12:00:00Z", "20240131120000", "20240131T120000", "2024-01-31T12:00:00.5Z"] {
+            assert_eq!(stated_digits(text), Some(NOON), "{text}");
+        }
+        assert_eq!(stated_digits("2024-01-31"), Some(NOON - 43_200_000));
+    }
+
+    #[test]
+    fn times_that_cannot_be_are_left_out() {
+        // 1980-00-00, the beginning of the calendar, 2107, the 30th of February, and the 25th hour.
+        for (date, time) in
+            [(0, 0), (1 << 5 | 1, 0), (127 << 9 | 12 << 5 | 31, 0), (44 << 9 | 2 << 5 | 30, 0)]
+        {
+            assert_eq!(stated_dos(date, time), None, "{date}");
+        }
+        assert_eq!(stated_dos(44 << 9 | 1 << 5 | 31, 25 << 11), None);
+        assert_eq!(stated_dos(0xffff, 0xffff), None);
+        for seconds in [0, -1, i64::MIN, i64::MAX, 4_102_444_800] {
+            assert_eq!(stated(seconds), None);
+        }
+        assert_eq!((stated_file_time(0), stated_file_time(u64::MAX)), (None, None));
+        for text in ["", "yesterday", "20241301", "20240131T120000+0100", "999999999999999999999", "2024"] {
+            assert_eq!(stated_digits(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn each_way_of_writing_a_date_gives_the_same() {

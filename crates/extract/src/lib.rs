@@ -38,6 +38,12 @@ pub struct Extracted {
     pub text: String,
     /// Title, author, dates and the like by name (`title`, `author`, `created`, `modified`, `subject`, `keywords`, …).
     pub fields: BTreeMap<String, Vec<String>>,
+    /// Of a part: bytes, where what it is in says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Of a part: when it last changed, where what it is in or a message itself says so; milliseconds since 1970 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<i64>,
     /// Members, attachments, messages and embedded objects, in order.
     pub parts: Vec<Extracted>,
     /// Why there is no text, or not all of it.

@@ -3,6 +3,7 @@
 mod marks;
 mod pictures;
 mod series;
+mod stated;
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -13,6 +14,8 @@ use ingather_model::limits;
 use crate::decode::{boundary, clean};
 use crate::input::{Eyes, Scratch, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
+
+pub(crate) use self::stated::Stated;
 
 /// Why a document could not be parsed to its end; what was written until then stays.
 #[derive(Debug)]

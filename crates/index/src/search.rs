@@ -6,6 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod facets;
 pub(crate) mod keys;
 pub(crate) mod rank;
+pub(crate) mod rarity;
 pub(crate) mod snippet;
 pub(crate) mod spelling;
 
@@ -30,13 +31,14 @@ use crate::query::resolve::Resolver;
 use crate::query::unanswered::Unanswered;
 use crate::query::visible::Visible;
 use crate::schema::{FORMAT, FORMAT_SEARCHED_MIN, Fields};
-use crate::search::rank::{Page, Ranked, Ranking, Rarity};
+use crate::search::rank::{Page, Ranked, Ranking};
+use crate::search::rarity::Rarity;
 use crate::search::spelling::Speller;
 
 /// What an index of an older format cannot do, until it is rebuilt.
-const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, `C++` and `C#` find \
-                          nothing; where it is older still, hits cannot be ordered by title or path, and entries with the same text are \
-                          each shown";
+const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, parts of German \
+                          compounds are not found; where it is older still, `C++` and `C#` find nothing, hits cannot be ordered by title \
+                          or path, and entries with the same text are each shown";
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 

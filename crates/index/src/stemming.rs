@@ -55,6 +55,11 @@ impl Stemming {
         self.index().checked_sub(1).map(|container| STEMMED[container].1)
     }
 
+    /// Whether its words are cut into the words that they are put together from.
+    pub(crate) fn has_compounds(self) -> bool {
+        self == Stemming::of_code("de")
+    }
+
     /// The character that is put before a text so that the tokenizer knows; a control character, never part of a word.
     pub(crate) fn mark(self) -> char {
         char::from(self.0 + 1)

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use crate::*;
 
 mod asking;
+mod compounds;
 mod formats;
 mod hidden;
 mod ranking;

@@ -130,7 +130,7 @@ fn object(file: &str, found: &Extracted) -> Value {
     let parts: Vec<Value> = found.parts.iter().map(|part| object(&part.name, part)).collect();
     json!({
         "file": file, "media_type": found.media_type, "text": found.text, "fields": fields, "parts": parts,
-        "reason": found.reason,
+        "reason": found.reason, "size": found.size, "modified": found.modified,
     })
 }
 
@@ -140,6 +140,10 @@ fn tell(file: &str, found: &Extracted, depth: usize) {
     show::line(&format!("{margin}{file}  {}", found.media_type));
     if let Some(reason) = &found.reason {
         show::line(&format!("{margin}  ! {reason}"));
+    }
+    let facts = [("size", found.size.map(show::bytes)), ("modified", found.modified.map(show::time))];
+    for (name, value) in facts.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        show::line(&format!("{margin}  {name}: {value}"));
     }
     for (name, values) in &found.fields {
         show::line(&format!("{margin}  {name}: {}", values.join(", ")));

@@ -6,8 +6,8 @@ use encoding_rs::Encoding;
 use ingather_model::limits;
 
 use crate::Input;
-use crate::decode;
-use crate::page::{Outcome, ParseError, TextSink};
+use crate::page::{Outcome, ParseError, Stated, TextSink};
+use crate::{dates, decode};
 
 /// Objects inside each other.
 const DEPTH_MAX: usize = 16;
@@ -90,6 +90,10 @@ pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
                 let media = sink.media_type().to_owned();
                 sink.part_by(name.unwrap_or_default().trim(), |sink| {
                     sink.set_media_type(&media);
+                    let changed =
+                        item.iter().rfind(|line| matches!(line.name.as_str(), "LAST-MODIFIED" | "REV"));
+                    let modified = changed.and_then(|line| dates::stated_digits(line.value.trim()));
+                    sink.stated(Stated { modified, size: None });
                     write(item, sink);
                     sink.note_if_empty();
                 });

@@ -7,7 +7,7 @@ use ingather_model::limits;
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use crate::formats::html;
-use crate::page::{Outcome, TextSink};
+use crate::page::{Outcome, Stated, TextSink};
 use crate::{Input, dates};
 
 /// Boundaries of one mail that are looked for at its end, and mails inside each other in which they are.
@@ -128,6 +128,7 @@ fn one(bytes: Vec<u8>, sink: &mut TextSink<'_>) {
         .and_then(|message| message.subject().map(str::to_owned));
     sink.part_by(&name.unwrap_or_default(), |sink| {
         sink.set_media_type("message/rfc822");
+        sink.stated(Stated::of_size(bytes.len()));
         if let Err(parse_error) = read(Input::memory(bytes), sink) {
             sink.reason(parse_error.0);
         }
@@ -140,8 +141,9 @@ fn write(message: &Message<'_>, sink: &mut TextSink<'_>) {
     people(sink, "author", "From", message.from());
     people(sink, "to", "To", message.to());
     people(sink, "cc", "Cc", message.cc());
-    if let Some(date) = message.date() {
-        sink.field("created", &dates::from_unix(date.to_timestamp()));
+    if let Some(seconds) = message.date().map(mail_parser::DateTime::to_timestamp) {
+        sink.field("created", &dates::from_unix(seconds));
+        sink.stated(Stated { modified: dates::stated(seconds), size: None });
     }
     sink.field("message_id", message.message_id().unwrap_or_default());
     let mut written = Vec::new();
@@ -193,12 +195,16 @@ fn attachment(message: &Message<'_>, id: u32, sink: &mut TextSink<'_>) {
             let name = if name.is_empty() { inner.subject().unwrap_or_default().to_owned() } else { name };
             sink.part_by(&name, |sink| {
                 sink.set_media_type("message/rfc822");
+                sink.stated(Stated::of_size(part.offset_end.saturating_sub(part.offset_body) as usize));
                 write(inner, sink);
                 sink.note_if_empty();
             });
         }
         PartType::Multipart(_) => {}
-        _ => sink.part(&name, declared.as_deref(), bytes_of(part)),
+        _ => {
+            let bytes = bytes_of(part);
+            sink.member(&name, Stated::of_size(bytes.len()), declared.as_deref(), bytes);
+        }
     }
 }
 

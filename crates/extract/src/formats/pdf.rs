@@ -22,8 +22,8 @@ use self::meanings::Meanings;
 use self::scans::Scan;
 use crate::Input;
 use crate::cipher::Hash;
-use crate::decode;
-use crate::page::{Outcome, TextSink};
+use crate::page::{Outcome, Stated, TextSink};
+use crate::{dates, decode};
 
 /// Attachments, bookmarks and fields of one file.
 const ITEMS_MAX: usize = 10_000;
@@ -189,7 +189,13 @@ fn attachment(name: &str, file: &Dict<'_>, page: &mut TextSink<'_>) {
         }
         met.push(digest);
         match page.budget().expand(bytes.len()) {
-            Ok(()) => page.part(&name, None, bytes.into_owned()),
+            Ok(()) => {
+                let date = stream.dict().get::<Dict<'_>>("Params").map(|facts| text_of(&facts, "ModDate"));
+                let date = date.and_then(|date| dates::from_pdf(&date));
+                let modified = date.and_then(|date| dates::stated_digits(&date));
+                let stated = Stated { modified, ..Stated::of_size(bytes.len()) };
+                page.member(&name, stated, None, bytes.into_owned());
+            }
             Err(error) => page.lost_part(&name, &error.to_string()),
         }
     }

@@ -13,8 +13,10 @@ use crate::query::stop_words;
 use crate::query::visible::{SCORED, Visible, scored};
 use crate::query::{Node, TextField};
 use crate::schema::Fields;
-use crate::search::rank::{Leaf, Rarity, Source, Wanted};
+use crate::search::rank::{Leaf, Source, Wanted};
+use crate::search::rarity::Rarity;
 use crate::search::spelling::Corrections;
+use crate::tokenizers::compounds::Compounds;
 
 /// What is asked.
 pub(crate) struct Plan {
@@ -76,6 +78,7 @@ impl Plan {
             known: HashMap::new(),
             notes: Vec::new(),
             leaves_out: false,
+            compounds: visible.tongues.iter().filter_map(|tongue| Compounds::of(*tongue)).collect(),
         };
         planner.bare(&bare, visible, reading);
         let has_bare = !planner.leaves.is_empty();
@@ -103,15 +106,15 @@ impl Plan {
 
     /// Bare words that no visible entry has.
     pub(crate) fn unknown<'p>(&'p self, rarity: &'p Rarity) -> impl Iterator<Item = &'p str> {
-        let leaves = self.leaves.iter().zip(&rarity.entries);
-        let unknown = leaves.filter(|(leaf, entries)| leaf.may_be_slip && **entries == 0);
-        unknown.map(|(leaf, _)| leaf.written.as_str())
+        let leaves = self.leaves.iter().enumerate();
+        let unknown = leaves.filter(|(at, leaf)| leaf.may_be_slip && !rarity.is_known(*at));
+        unknown.map(|(_, leaf)| leaf.written.as_str())
     }
 
     /// Whether all that it asks of bare words is not there, and it left some out that say little.
     pub(crate) fn needs_small_words(&self, rarity: &Rarity) -> bool {
-        let mut bare = self.leaves.iter().zip(&rarity.entries).filter(|(leaf, _)| leaf.is_bare);
-        self.leaves_out && bare.all(|(_, entries)| *entries == 0)
+        let mut bare = self.leaves.iter().enumerate().filter(|(_, leaf)| leaf.is_bare);
+        self.leaves_out && bare.all(|(at, _)| !rarity.is_known(at))
     }
 
     /// The same for ranking.
@@ -164,6 +167,8 @@ struct Planner<'a> {
     known: HashMap<Key, usize>,
     notes: Vec<String>,
     leaves_out: bool,
+    /// Lists of words that others are put together from.
+    compounds: Vec<&'static Compounds>,
 }
 
 /// What a leaf looks for, the fields in which it does, and whether it is a bare word.
@@ -260,7 +265,19 @@ impl Planner<'_> {
         let mut terms = [stems(title), stems(body), vec![Term::from_field_text(name, &word.plain)]];
         terms.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
         let source = Source::Terms(terms);
+        let parts = if is_bare { self.parts(&word.written) } else { None };
         self.leaf((word.plain, containers, is_bare), word.written, true, source);
+        if let Some(leaf) = self.leaves.last_mut() {
+            leaf.parts = parts;
+        }
+    }
+
+    /// Where all words are from which a bare word is put together in a language of what the user sees.
+    fn parts(&mut self, word: &str) -> Option<Condition> {
+        let parts: Vec<&str> =
+            self.compounds.iter().map(|compounds| compounds.cut(word)).find(|cut| !cut.is_empty())?;
+        let each = parts.into_iter().filter_map(|part| self.builder.text(&TextField::Anywhere, part, false));
+        Some(Condition::Each(each.map(Condition::Query).collect()))
     }
 
     fn leaf(&mut self, key: Key, written: String, may_be_slip: bool, source: Source) {
@@ -273,6 +290,7 @@ impl Planner<'_> {
             may_be_slip: is_bare && may_be_slip,
             times: 1,
             source,
+            parts: None,
         });
     }
 

@@ -6,7 +6,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Searcher};
 
 use crate::query::visible::{SCORED, Visible};
-use crate::search::rank::{Leaf, Rarity, Source, factor, saturated};
+use crate::search::rank::{Leaf, OF_PARTS, Source, factor, saturated};
+use crate::search::rarity::Rarity;
 
 /// What every word adds to the score of the entry at `at`.
 pub(crate) fn explain(
@@ -61,6 +62,9 @@ fn occurrences(
                 found.1 += postings.term_freq() as f32 * factor(field, norm, visible);
             }
         }
+    }
+    if found.1 == 0.0 && rarity.has_parts(container, at) {
+        found.1 = OF_PARTS;
     }
     Ok(found)
 }

@@ -4,7 +4,7 @@
 //! saturate, and its rarity is that among the entries which the user may see. Entries are met window by window, in bounded memory.
 
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{BlockSegmentPostings, TermInfo};
+use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 
@@ -15,6 +15,7 @@ use crate::search::best::{Best, Container};
 use crate::search::copies;
 use crate::search::facets::{self, SegmentCounts};
 use crate::search::keys::{Key, Keys, Order};
+use crate::search::rarity::{Rarity, postings};
 use ingather_contract::search::Facets;
 
 /// Occurrences of a word beyond about so many hardly count. This and the next two were measured by `cargo x search-quality`;
@@ -24,6 +25,9 @@ const SATURATION: f32 = 1.5;
 const WEIGHTS: [f32; SCORED] = [1.5, 1.0, 1.5];
 /// How much it takes from an occurrence that its field is long.
 const LENGTH: f32 = 0.65;
+/// What it counts that an entry has the words from which one is put together, and not the word; such an entry does not have it. A
+/// word in a text of common length counts 1.
+pub(crate) const OF_PARTS: f32 = 0.5;
 /// Entries of one window; a multiple of 64.
 const WINDOW: u32 = 1 << 14;
 
@@ -41,6 +45,8 @@ pub(crate) struct Leaf {
     pub(crate) times: u32,
     /// Where it is.
     pub(crate) source: Source,
+    /// Where all words are that it is put together from, if it is.
+    pub(crate) parts: Option<Condition>,
 }
 
 /// Where a word is.
@@ -104,120 +110,6 @@ pub(crate) struct Page {
     pub(crate) folds: bool,
 }
 
-/// How often a word is, and what that is worth.
-pub(crate) struct Rarity {
-    /// Visible entries that have it, by leaf.
-    pub(crate) entries: Vec<u64>,
-    /// Entries of prefixes, by leaf and segment; empty for words.
-    sets: Vec<Vec<Bits>>,
-    /// Where the terms of words are, by leaf and segment; empty for prefixes.
-    found: Vec<Vec<Found>>,
-}
-
-/// The terms of a word that a segment has, with the place of their field among those that are scored.
-type Found = Vec<(usize, TermInfo)>;
-
-impl Rarity {
-    /// Counts the visible entries that have each word.
-    pub(crate) fn of(searcher: &Searcher, visible: &Visible, leaves: &[Leaf]) -> tantivy::Result<Rarity> {
-        let (sets, found) = (Vec::with_capacity(leaves.len()), vec![Vec::new(); leaves.len()]);
-        let mut rarity = Rarity { entries: vec![0; leaves.len()], sets, found };
-        for leaf in leaves {
-            rarity.sets.push(match &leaf.source {
-                Source::Set(set) => set.matching(searcher, visible)?,
-                Source::Terms(_) => Vec::new(),
-            });
-        }
-        for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
-            for (at, leaf) in leaves.iter().enumerate() {
-                rarity.entries[at] += match &leaf.source {
-                    Source::Set(_) => rarity.sets[at][ordinal].count(),
-                    Source::Terms(terms) => {
-                        let found = find(segment, terms)?;
-                        rarity.found[at].push(found);
-                        count(segment, terms, &rarity.found[at][ordinal], (visible, ordinal))?
-                    }
-                };
-            }
-        }
-        Ok(rarity)
-    }
-
-    /// Whether an entry is among those of a prefix.
-    pub(crate) fn has(&self, at: usize, entry: DocAddress) -> bool {
-        self.sets[at].get(entry.segment_ord as usize).is_some_and(|set| set.contains(entry.doc_id))
-    }
-
-    /// What having the word is worth.
-    pub(crate) fn weight(&self, at: usize, visible: &Visible) -> f32 {
-        let (all, have) = (visible.count as f64, self.entries[at] as f64);
-        (1.0 + (all - have + 0.5) / (have + 0.5)).ln() as f32
-    }
-}
-
-/// Visible entries of one segment that have one of the terms.
-fn count(
-    segment: &SegmentReader,
-    terms: &[Vec<Term>; SCORED],
-    found: &Found,
-    (visible, ordinal): (&Visible, usize),
-) -> tantivy::Result<u64> {
-    if let ([(_, only)], true) = (found.as_slice(), visible.whole[ordinal]) {
-        return Ok(u64::from(only.doc_freq));
-    }
-    let seen = &visible.segments[ordinal];
-    let mut lists = postings(segment, terms, found, IndexRecordOption::Basic)?;
-    if let [(_, only)] = lists.as_mut_slice() {
-        let mut count = 0;
-        while !only.docs().is_empty() {
-            count += only.docs().iter().filter(|doc| seen.contains(**doc)).count() as u64;
-            only.advance();
-        }
-        return Ok(count);
-    }
-    if lists.is_empty() {
-        return Ok(0);
-    }
-    let mut have = Bits::none(segment.max_doc());
-    for (_, list) in &mut lists {
-        while !list.docs().is_empty() {
-            list.docs().iter().for_each(|doc| have.insert(*doc));
-            list.advance();
-        }
-    }
-    have.keep(seen);
-    Ok(have.count())
-}
-
-/// The terms that one segment has.
-fn find(segment: &SegmentReader, terms: &[Vec<Term>; SCORED]) -> tantivy::Result<Found> {
-    let mut found = Vec::new();
-    for (field, terms) in terms.iter().enumerate() {
-        let Some(first) = terms.first() else { continue };
-        let index = segment.inverted_index(first.field())?;
-        for term in terms {
-            found.extend(index.get_term_info(term)?.map(|info| (field, info)));
-        }
-    }
-    Ok(found)
-}
-
-/// The lists of these terms, with the field of each.
-fn postings(
-    segment: &SegmentReader,
-    terms: &[Vec<Term>; SCORED],
-    found: &Found,
-    option: IndexRecordOption,
-) -> tantivy::Result<Vec<(usize, BlockSegmentPostings)>> {
-    let mut lists = Vec::with_capacity(found.len());
-    for (field, info) in found {
-        let Some(first) = terms[*field].first() else { continue };
-        let index = segment.inverted_index(first.field())?;
-        lists.push((*field, index.read_block_postings_from_terminfo(info, option)?));
-    }
-    Ok(lists)
-}
-
 /// Finds the hits and orders them.
 pub(crate) fn rank(
     searcher: &Searcher,
@@ -267,6 +159,8 @@ pub(crate) fn rank(
 struct Word<'a> {
     lists: Vec<List<'a>>,
     set: Option<&'a Bits>,
+    /// Entries with all words that it is put together from.
+    parts: Option<&'a Bits>,
     /// What having it often enough adds to a score.
     weight: f32,
     is_bare: bool,
@@ -290,10 +184,15 @@ fn words<'a>(
     factors: &'a [Vec<f32>],
 ) -> tantivy::Result<Vec<Word<'a>>> {
     let mut words = Vec::new();
-    for (at, leaf) in leaves.iter().enumerate().filter(|(at, _)| rarity.entries[*at] > 0) {
+    for (at, leaf) in leaves.iter().enumerate().filter(|(at, _)| rarity.is_known(*at)) {
         let weight = rarity.weight(at, visible) * leaf.times as f32;
-        let mut word =
-            Word { lists: Vec::new(), set: rarity.sets[at].get(ordinal), weight, is_bare: leaf.is_bare };
+        let mut word = Word {
+            lists: Vec::new(),
+            set: rarity.sets[at].get(ordinal),
+            parts: rarity.parts[at].get(ordinal),
+            weight,
+            is_bare: leaf.is_bare,
+        };
         if let Source::Terms(terms) = &leaf.source {
             for (field, postings) in
                 postings(segment, terms, &rarity.found[at][ordinal], IndexRecordOption::WithFreqs)?
@@ -375,18 +274,21 @@ struct Window {
     /// Entries that have it.
     having: Vec<u32>,
     scores: Vec<f32>,
-    /// Bare words that an entry has.
+    /// Bare words that an entry has; and [`MET`], when it is among those that were met.
     bare: Vec<u16>,
-    /// Entries that have a bare word.
+    /// Entries that have a bare word, or what it is put together from.
     met: Vec<u32>,
 }
+
+/// Entries never have so many bare words.
+const MET: u16 = 1 << 15;
 
 impl Segment<'_> {
     fn run(&mut self, entries: u32, window: &mut Window, best: &mut Best<u128>, ranking: &mut Ranking) {
         let matched = (!self.has_all).then_some(self.matched);
         let mut base = 0;
         while base < entries {
-            if self.needs_bare && self.words.iter().all(|word| word.set.is_none()) {
+            if self.needs_bare && self.words.iter().all(|word| word.set.is_none() && word.parts.is_none()) {
                 let lists = self.words.iter().filter(|word| word.is_bare).flat_map(|word| &word.lists);
                 let next = lists.map(List::doc).min().unwrap_or(TERMINATED);
                 base = base.max(next - next % WINDOW);
@@ -410,7 +312,7 @@ impl Segment<'_> {
         let mut floor = floor(best);
         let mut tell = |doc: u32| {
             let at = (doc - base) as usize;
-            let is_complete = window.bare[at] == self.bare;
+            let is_complete = window.bare[at] & !MET == self.bare;
             ranking.total += 1;
             ranking.complete += usize::from(is_complete);
             if let Some(facets) = &mut self.facets {
@@ -457,22 +359,22 @@ impl Window {
     fn add(&mut self, word: &mut Word<'_>, base: u32, end: u32, matched: Option<&Bits>) {
         let Window { occurrences, having, scores, bare, met } = self;
         let (weight, is_bare) = (word.weight, word.is_bare);
-        let mut score = |doc: u32, occurrences: f32| {
+        let mut score = |doc: u32, occurrences: f32, has_word: bool| {
             let at = (doc - base) as usize;
             scores[at] += weight * saturated(occurrences);
             if is_bare {
-                if bare[at] == 0 {
+                if bare[at] & MET == 0 {
                     met.push(doc);
                 }
-                bare[at] += 1;
+                bare[at] = (bare[at] | MET) + u16::from(has_word);
             }
         };
         let is_match = |doc: u32| matched.is_none_or(|matched| matched.contains(doc));
         // Most words are in one field only: nothing is summed before it saturates.
-        if let ([only], None) = (word.lists.as_mut_slice(), word.set) {
+        if let ([only], None, None) = (word.lists.as_mut_slice(), word.set, word.parts) {
             only.read(base, end, |doc, counts| {
                 if is_match(doc) {
-                    score(doc, counts);
+                    score(doc, counts, true);
                 }
             });
             return;
@@ -493,8 +395,12 @@ impl Window {
             occurrences[(doc - base) as usize] = 1.0;
             having.push(doc);
         }
+        let parts = word.parts.into_iter().flat_map(|parts| parts.within(base, base.saturating_add(WINDOW)));
+        for doc in parts.filter(|doc| is_match(*doc) && occurrences[(*doc - base) as usize] == 0.0) {
+            score(doc, OF_PARTS, false);
+        }
         for doc in having.drain(..) {
-            score(doc, std::mem::take(&mut occurrences[(doc - base) as usize]));
+            score(doc, std::mem::take(&mut occurrences[(doc - base) as usize]), true);
         }
     }
 }

@@ -9,6 +9,7 @@ use ingather_kit::language::{beginning, is_unspaced};
 use crate::query::build::Highlights;
 use crate::stemming::Stemming;
 use crate::tokenizers;
+use crate::tokenizers::compounds;
 use ingather_contract::search::Snippet;
 
 /// Length of a snippet, bytes.
@@ -91,15 +92,17 @@ fn matches<'a>(text: &'a str, tongue: Stemming, looked: &'a Looked<'_>) -> impl 
 /// Words that match. Stems keep the first letter of a word, so that most words need only one look at it; each other one is
 /// reduced once.
 fn spaced<'a>(text: &'a str, tongue: Stemming, looked: &'a Looked<'_>) -> impl Iterator<Item = Match> + 'a {
-    let mut analyzer = tokenizers::for_queries(tongue);
+    let mut analyzer = tokenizers::for_snippets(tongue);
     let mut known: HashMap<&str, Option<usize>> = HashMap::new();
+    // What begins with other letters may still be put together from what is wanted; letters have a byte at least.
+    let shortest_compound = if tongue.has_compounds() { compounds::LETTERS_MIN } else { usize::MAX };
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
             let word = tokenizers::next_spaced(text, at)?;
             at = word.end;
             let first = text.as_bytes()[word.start].to_ascii_lowercase();
-            if first.is_ascii() && !looked.firsts[usize::from(first)] {
+            if first.is_ascii() && !looked.firsts[usize::from(first)] && word.len() < shortest_compound {
                 continue;
             }
             let written = &text[word.clone()];
@@ -107,8 +110,8 @@ fn spaced<'a>(text: &'a str, tongue: Stemming, looked: &'a Looked<'_>) -> impl I
                 known.clear();
             }
             let number = *known.entry(written).or_insert_with(|| {
-                let reduced = tokenizers::terms(&mut analyzer, written).pop();
-                reduced.and_then(|(_, term)| looked.number(&term))
+                let reduced = tokenizers::terms(&mut analyzer, written);
+                reduced.iter().find_map(|(_, term)| looked.number(term))
             });
             if let Some(term) = number {
                 return Some(Match { range: word, term });

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use crate::files;
 use crate::people::must;
@@ -63,6 +64,43 @@ fn sentences_in_documents_and_in_what_is_in_them_are_found() {
         assert_eq!(hits(&sandbox, query), [pair(document, component)], "{query}");
     }
     assert_eq!(hits(&sandbox, "name:offer.pdf"), [pair("post.zip", "2026/january.eml!/offer.pdf")]);
+}
+
+#[test]
+fn members_are_found_by_their_own_times_and_else_by_that_of_what_they_are_in() {
+    let sandbox = Sandbox::sqlite();
+    let day = Duration::from_hours(24);
+    let dated = |path: &Path, time: SystemTime| {
+        std::fs::write(path, "whale").unwrap();
+        std::fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+    };
+    let folder = sandbox.path().join("members");
+    std::fs::create_dir_all(&folder).unwrap();
+    dated(&folder.join("new.txt"), SystemTime::now() - 2 * day);
+    dated(&folder.join("old.txt"), SystemTime::UNIX_EPOCH + 11_500 * day);
+    dated(&folder.join("none.txt"), SystemTime::UNIX_EPOCH);
+    std::fs::create_dir_all(sandbox.root()).unwrap();
+    let archive = sandbox.root().join("a.tar");
+    let mut tar = Command::new("tar");
+    must(tar.arg("-cf").arg(&archive).arg("-C").arg(&folder).args(["new.txt", "old.txt", "none.txt"]));
+    let own = SystemTime::UNIX_EPOCH + 14_800 * day;
+    std::fs::File::options().append(true).open(&archive).unwrap().set_modified(own).unwrap();
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    assert_eq!(hits(&sandbox, "whale modified:>7d"), [pair("a.tar", "new.txt")]);
+    assert_eq!(hits(&sandbox, "whale modified:2001"), [pair("a.tar", "old.txt")]);
+    assert_eq!(hits(&sandbox, "modified:2010"), [pair("a.tar", ""), pair("a.tar", "none.txt")]);
+    assert_eq!(hits(&sandbox, "whale size:5").len(), 3);
+    let answer = sandbox.run(&["search", "whale", "--all", "--json", "--sort", "modified"]).exits(0);
+    let order: Vec<_> =
+        answer.json().iter().map(|line| line["component"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(order, ["new.txt", "none.txt", "old.txt"]);
+    // What follows the archive follows it when only its time changes.
+    let later = SystemTime::UNIX_EPOCH + 15_300 * day;
+    std::fs::File::options().append(true).open(&archive).unwrap().set_modified(later).unwrap();
+    files::settle(&sandbox.root());
+    sandbox.synced(&[]);
+    assert_eq!(hits(&sandbox, "whale modified:2011"), [pair("a.tar", "none.txt")]);
 }
 
 #[test]

@@ -94,6 +94,7 @@ pub(crate) fn take(
     let mut inside = Parts::default();
     if entries && ingather_extract::holds_documents(&found.media_type) {
         inside.incomplete = found.broken_off;
+        (found.size, found.modified) = (record.size, record.modified);
         components("", &mut found, &mut inside);
     }
     let over = found.over_limit;
@@ -123,10 +124,12 @@ pub(crate) fn take(
 }
 
 /// Takes the documents out that are in a container, and those in them; `outer` is the container's own name with what
-/// sets the names apart.
+/// sets the names apart. What has no size or time of its own has those of its container.
 fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
     for mut found in std::mem::take(&mut container.parts) {
         let name = format!("{outer}{}", found.name);
+        found.size = found.size.or(container.size);
+        found.modified = found.modified.or(container.modified);
         if found.media_type.is_empty() {
             // It could not be had at all: what is known of it stays.
             let reason = Reason::new("unreadable_part", found.reason.unwrap_or_default());
@@ -159,7 +162,8 @@ fn is_wrapping(packed: &Extracted, inner: &Extracted) -> bool {
 
 fn component(name: String, found: Extracted) -> Component {
     let last = found.name.rsplit('/').next().unwrap_or_default().to_owned();
-    let mut record = Record { title: last.clone(), ..Record::default() };
+    let mut record =
+        Record { title: last.clone(), size: found.size, modified: found.modified, ..Record::default() };
     record.fields.insert("name".to_owned(), vec![last]);
     fill(&mut record, found);
     Component { name, record: Ok(record) }
@@ -254,6 +258,20 @@ mod tests {
         assert_eq!(record.fields["extraction"], ["secret: it is encrypted"]);
         assert!(!parts.incomplete);
         assert_eq!(parts.list[2].record.as_ref().unwrap().title, "report.pdf");
+    }
+
+    #[test]
+    fn what_has_no_size_or_time_has_those_of_its_container() {
+        let mut found = archive();
+        (found.parts[0].size, found.parts[0].modified) = (Some(10), Some(1_000));
+        found.parts[1].modified = Some(2_000);
+        let mut record = Record { size: Some(99), modified: Some(9_000), ..Record::default() };
+        let mut parts = Parts::default();
+        take((PartsAs::Entries, Container::Keep), &mut record, found, &mut parts);
+        let told = |at: usize| parts.list[at].record.as_ref().map(|part| (part.size, part.modified)).unwrap();
+        assert_eq!(told(0), (Some(10), Some(1_000)));
+        assert_eq!([told(1), told(2)], [(Some(99), Some(2_000)); 2], "a mail, and what is attached to it");
+        assert_eq!((record.size, record.modified), (Some(99), Some(9_000)), "the document has its own");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Archives of `ar`, in which libraries and Debian packages come; both families of long names.
 
 use crate::Input;
-use crate::decode;
-use crate::page::{Outcome, TextSink};
+use crate::page::{Outcome, Stated, TextSink};
+use crate::{dates, decode};
 
 /// How each one begins.
 pub(crate) const MAGIC: &[u8] = b"!<arch>\n";
@@ -50,7 +50,9 @@ pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
         }
         let member = input.piece(data, length)?;
         let whole = member.len() == length;
-        sink.part(&name, None, member);
+        let seconds = std::str::from_utf8(&head[16..28]).ok().and_then(|time| time.trim().parse().ok());
+        let stated = Stated { size: Some(length), modified: seconds.and_then(dates::stated) };
+        sink.member(&name, stated, None, member);
         if !whole {
             return Err("the archive is cut off".into());
         }

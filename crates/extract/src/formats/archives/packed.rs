@@ -6,29 +6,32 @@ use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use crate::Input;
-use crate::page::{Expanding, Outcome, TextSink};
+use crate::little_endian::u32_at;
+use crate::page::{Expanding, Outcome, Stated, TextSink};
+use crate::{Input, dates};
 
 /// A file packed by gzip; several one after the other count as one.
 pub(crate) fn gzip(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let head = input.head(512)?;
     let name = gzip_name(&head);
-    unpack(MultiGzDecoder::new(BufReader::new(input)), name, sink)
+    let seconds = head.get(4..8).map(|time| u32_at(time, 0));
+    let modified = seconds.and_then(|seconds| dates::stated(seconds.into()));
+    unpack(MultiGzDecoder::new(BufReader::new(input)), (name, modified), sink)
 }
 
 /// A file packed by bzip2.
 pub(crate) fn bzip2(input: Input, sink: &mut TextSink<'_>) -> Outcome {
-    unpack(bzip2_rs::DecoderReader::new(BufReader::new(input)), None, sink)
+    unpack(bzip2_rs::DecoderReader::new(BufReader::new(input)), (None, None), sink)
 }
 
 /// A file packed by xz.
 pub(crate) fn xz(input: Input, sink: &mut TextSink<'_>) -> Outcome {
-    unpack(lzma_rust2::XzReader::new(BufReader::new(input), true), None, sink)
+    unpack(lzma_rust2::XzReader::new(BufReader::new(input), true), (None, None), sink)
 }
 
 /// A file packed by zstd; several one after the other count as one.
 pub(crate) fn zstd(input: Input, sink: &mut TextSink<'_>) -> Outcome {
-    unpack(Frames { input: BufReader::new(input), frame: None }, None, sink)
+    unpack(Frames { input: BufReader::new(input), frame: None }, (None, None), sink)
 }
 
 /// Frames of zstd that follow each other.
@@ -73,11 +76,20 @@ impl Read for Frames {
     }
 }
 
-fn unpack(packed: impl Read, name: Option<String>, sink: &mut TextSink<'_>) -> Outcome {
+/// Name and time are those that are told beside the content.
+fn unpack(
+    packed: impl Read,
+    (name, modified): (Option<String>, Option<i64>),
+    sink: &mut TextSink<'_>,
+) -> Outcome {
     let name = name.unwrap_or_else(|| inner_name(sink.name()));
-    let (input, outcome) = sink.budget().collect(&name, Expanding::over(sink.budget(), packed));
+    let mut packed = Expanding::over(sink.budget(), packed);
+    let (input, outcome) = sink.budget().collect(&name, &mut packed);
+    // Of plain text no more is taken than matters; how long it is all in all is not worth unpacking it.
+    let is_whole = outcome.is_ok() && matches!(packed.read(&mut [0]), Ok(0));
     if outcome.is_ok() || !input.is_empty() {
-        sink.part(&name, None, input);
+        let stated = Stated { size: Some(input.len()).filter(|_| is_whole), modified };
+        sink.member(&name, stated, None, input);
     }
     Ok(outcome?)
 }

@@ -5,7 +5,8 @@ use std::io;
 use sevenz_rust2::{ArchiveReader, Error, Password};
 
 use crate::Input;
-use crate::page::{Expanding, Outcome, ParseError, TextSink};
+use crate::dates;
+use crate::page::{Expanding, Outcome, ParseError, Stated, TextSink};
 
 /// Members are parts. Passwords are tried until one opens something.
 pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
@@ -37,7 +38,12 @@ fn with(password: Password, input: &mut Input, sink: &mut TextSink<'_>) -> Outco
             let (input, outcome) = sink.budget().collect(entry.name(), &mut content);
             // The next member begins where this one ends.
             match outcome.and_then(|()| io::copy(&mut content, &mut io::sink())) {
-                Ok(_) => sink.part(entry.name(), None, input),
+                Ok(_) => {
+                    let time = Some(entry.last_modified_date()).filter(|_| entry.has_last_modified_date);
+                    let modified = time.and_then(|time| dates::stated_file_time(time.into()));
+                    let stated = Stated { size: Some(entry.size()), modified };
+                    sink.member(entry.name(), stated, None, input);
+                }
                 Err(error) => {
                     sink.lost_part(entry.name(), &error.to_string());
                     return Err(error.into());

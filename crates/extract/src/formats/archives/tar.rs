@@ -3,8 +3,8 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::Input;
-use crate::decode;
-use crate::page::{Outcome, TextSink};
+use crate::page::{Outcome, Stated, TextSink};
+use crate::{dates, decode};
 
 /// Bytes of a long name or of the fields of one member.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
@@ -12,7 +12,7 @@ const HEADER_BYTES_MAX: u64 = 1 << 20;
 /// Members are parts.
 pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
     let mut at = 0;
-    let mut long_name = None;
+    let (mut long_name, mut time) = (None, None);
     loop {
         let Ok(header) = input.range(at, 512) else {
             // Some programs leave out the two empty blocks at the end.
@@ -27,22 +27,25 @@ pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
         match header[156] {
             b'L' => long_name = Some(text(&content(&mut input, data, size.min(HEADER_BYTES_MAX))?)),
             b'x' => {
-                long_name = path_of(&content(&mut input, data, size.min(HEADER_BYTES_MAX))?).or(long_name)
+                let fields = content(&mut input, data, size.min(HEADER_BYTES_MAX))?;
+                long_name = value_of(&fields, "path").or(long_name);
+                time = value_of(&fields, "mtime").or(time);
             }
             0 | b'0' | b'7' => {
                 let name = long_name.take().unwrap_or_else(|| name_of(&header));
+                let modified = modified(&header, time.take().as_deref());
                 if name.ends_with('/') {
                     continue;
                 }
                 let member = input.piece(data, size)?;
                 let whole = member.len() == size;
-                sink.part(&name, None, member);
+                sink.member(&name, Stated { size: Some(size), modified }, None, member);
                 if !whole {
                     return Err("the archive is cut off".into());
                 }
             }
             // Links, devices, folders and fields for all: nothing to read.
-            _ => long_name = None,
+            _ => (long_name, time) = (None, None),
         }
     }
 }
@@ -74,10 +77,21 @@ fn name_of(header: &[u8]) -> String {
     if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
 }
 
-/// The path among the fields of a member: `30 path=name\n`.
-fn path_of(fields: &[u8]) -> Option<String> {
+/// When a member was changed: by its field, which may have a fraction, or by its header.
+fn modified(header: &[u8], field: Option<&str>) -> Option<i64> {
+    let whole = field.and_then(|field| field.split('.').next()?.parse().ok());
+    // Binary times before 1970 have all bits set; those beyond 64 bits are none.
+    let field = &header[136..148];
+    let is_large = field[0] & 0x80 != 0 && field[..4] != [0x80, 0, 0, 0];
+    let seconds = || number(field).filter(|_| !is_large).and_then(|seconds| i64::try_from(seconds).ok());
+    whole.or_else(seconds).and_then(dates::stated)
+}
+
+/// One of the fields of a member, such as `30 path=name\n`.
+fn value_of(fields: &[u8], name: &str) -> Option<String> {
     let fields = String::from_utf8_lossy(fields);
-    fields.lines().find_map(|line| line.split_once(" path=").map(|(_, path)| path.to_owned()))
+    let value = |line: &str| line.split_once(' ')?.1.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+    fields.lines().find_map(value)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
-use crate::Input;
-use crate::page::{Expanding, Outcome, TextSink};
+use crate::page::{Expanding, Outcome, Stated, TextSink};
+use crate::{Input, dates};
 
 /// Bytes of the headers of a record, and of an answer.
 const HEADERS_BYTES_MAX: usize = 256 << 10;
@@ -37,15 +37,18 @@ fn records(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
             header(&headers, "warc-target-uri").unwrap_or_default().trim_matches(['<', '>']).to_owned();
         let media = header(&headers, "content-type").unwrap_or_default();
         let kind = header(&headers, "warc-type").unwrap_or_default();
+        let modified = header(&headers, "warc-date").and_then(dates::stated_digits);
         if matches!(kind, "response" | "resource" | "conversion") && !sink.goes_on() {
             return Ok(());
         }
         match kind {
             "response" if media.starts_with("application/http") => {
-                answer(&mut input, body, size, &name, sink)?
+                answer(&mut input, body, size, (&name, modified), sink)?
             }
             "response" | "resource" | "conversion" => {
-                sink.part(&name, Some(media).filter(|media| !media.is_empty()), input.piece(body, size)?);
+                let declared = Some(media).filter(|media| !media.is_empty());
+                let stated = Stated { size: Some(size), modified };
+                sink.member(&name, stated, declared, input.piece(body, size)?);
             }
             // What was asked, and what is said about all this.
             _ => {}
@@ -74,6 +77,7 @@ fn answers(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
         let mut words = text.split_ascii_whitespace();
         let (name, size) =
             (words.next().unwrap_or_default(), words.next_back().and_then(|size| size.parse::<u64>().ok()));
+        let modified = words.nth(1).and_then(dates::stated_digits);
         let size = size.ok_or("a record of the archive is damaged")?;
         let body = at + line.len() as u64 + 1;
         at = body.saturating_add(size);
@@ -82,7 +86,7 @@ fn answers(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
             if !sink.goes_on() {
                 return Ok(());
             }
-            answer(&mut input, body, size, name, sink)?;
+            answer(&mut input, body, size, (name, modified), sink)?;
         }
         if at > input.len() {
             return Err("the archive is cut off".into());
@@ -91,11 +95,17 @@ fn answers(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
 }
 
 /// An answer of a server becomes a part.
-fn answer(input: &mut Input, at: u64, size: u64, name: &str, sink: &mut TextSink<'_>) -> Outcome {
+fn answer(
+    input: &mut Input,
+    at: u64,
+    size: u64,
+    (name, modified): (&str, Option<i64>),
+    sink: &mut TextSink<'_>,
+) -> Outcome {
     let mut record = input.piece(at, size)?;
     let begin = window(&mut record, 0)?;
     if !begin.starts_with(b"HTTP/") {
-        sink.part(name, None, record);
+        sink.member(name, Stated { size: Some(size), modified }, None, record);
         return Ok(());
     }
     let (_, headers, length) = headers(&mut record, 0)?;
@@ -114,13 +124,17 @@ fn answer(input: &mut Input, at: u64, size: u64, name: &str, sink: &mut TextSink
         }
     };
     let declared = header(&headers, "content-type").filter(|media| !media.is_empty());
-    let (input, outcome) = sink.budget().collect(name, body);
+    let mut body = body;
+    let (input, outcome) = sink.budget().collect(name, &mut body);
+    let is_whole = outcome.is_ok() && matches!(body.read(&mut [0]), Ok(0));
+    let stated = Stated { size: Some(input.len()).filter(|_| is_whole), modified };
     match outcome {
         Err(error) if input.is_empty() => sink.lost_part(name, &error.to_string()),
         _ if input.is_empty() => {}
-        Ok(()) => sink.part(name, declared, input),
+        Ok(()) => sink.member(name, stated, declared, input),
         // The beginning of an answer that was cut off is still worth reading.
         Err(error) => sink.part_by(name, |sink| {
+            sink.stated(stated);
             crate::formats::read(sink, declared, input);
             sink.broken_off(error.to_string());
         }),

@@ -1,5 +1,6 @@
 //! ZIP files: by their directory, or member by member when it is damaged.
 
+mod facts;
 mod protection;
 mod scan;
 
@@ -9,10 +10,11 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use flate2::read::DeflateDecoder;
 use ingather_model::limits;
 
+use self::facts::{extra_field, large_fields, unicode_name};
 use self::protection::Strong;
 use self::scan::scan;
 use crate::Input;
-use crate::page::{Budget, Expanding, ParseError};
+use crate::page::{Budget, Expanding, ParseError, Stated};
 
 /// Members that are listed.
 const MEMBERS_MAX: usize = 100_000;
@@ -44,6 +46,8 @@ struct Member {
     strong: Option<Strong>,
     /// Bytes as stored; nothing when they are only known after reading.
     packed: Option<u64>,
+    /// What is said of it.
+    stated: Stated,
     /// Where its own header begins.
     at: u64,
     /// Its bytes, where somebody else had to open it.
@@ -100,6 +104,11 @@ impl Zip {
 
     pub(crate) fn name(&self, index: usize) -> &str {
         &self.members[index].name
+    }
+
+    /// Size and time of a member.
+    pub(crate) fn stated(&self, index: usize) -> Stated {
+        self.members[index].stated
     }
 
     /// All names, in order.
@@ -278,7 +287,7 @@ fn directory(input: &mut Input) -> io::Result<Option<Vec<Member>>> {
             (u16_at(rest, 28) as usize, u16_at(rest, 30) as usize, u16_at(rest, 32) as usize);
         let Some(raw_name) = rest.get(46..46 + name) else { break };
         let extras = rest.get(46 + name..46 + name + extra).unwrap_or_default();
-        let (packed, offset) = large_fields(rest, extras);
+        let (packed, size, offset) = large_fields(rest, extras);
         members.push(Member {
             name: String::new(),
             raw_name: unicode_name(extras).unwrap_or(raw_name).to_vec(),
@@ -286,46 +295,16 @@ fn directory(input: &mut Input) -> io::Result<Option<Vec<Member>>> {
             method: u16_at(rest, 10) as u16,
             strong: Strong::read(extras),
             packed: Some(packed),
+            stated: Stated {
+                size: Some(size),
+                modified: facts::modified(extras, u16_at(rest, 14), u16_at(rest, 12)),
+            },
             at: offset + moved,
             opened: None,
         });
         rest = rest.get(46 + name + extra + comment..).unwrap_or_default();
     }
     Ok(Some(members).filter(|members| !members.is_empty()))
-}
-
-/// Packed size and place of a member, from the directory or from its extra field for large files.
-fn large_fields(record: &[u8], extras: &[u8]) -> (u64, u64) {
-    let (mut packed, unpacked, mut at) = (u32_at(record, 20), u32_at(record, 24), u32_at(record, 42));
-    if let Some(large) = extra_field(extras, 1) {
-        let mut place = if unpacked == 0xffff_ffff { 8 } else { 0 };
-        if packed == 0xffff_ffff {
-            packed = u64_at(large, place);
-            place += 8;
-        }
-        if at == 0xffff_ffff {
-            at = u64_at(large, place);
-        }
-    }
-    (packed, at)
-}
-
-fn extra_field(extras: &[u8], wanted: u64) -> Option<&[u8]> {
-    let mut rest = extras;
-    while rest.len() >= 4 {
-        let (id, length) = (u16_at(rest, 0), u16_at(rest, 2) as usize);
-        let value = rest.get(4..4 + length)?;
-        if id == wanted {
-            return Some(value);
-        }
-        rest = &rest[4 + length..];
-    }
-    None
-}
-
-/// The name in UTF-8 that some programs write beside the other one.
-fn unicode_name(extras: &[u8]) -> Option<&[u8]> {
-    extra_field(extras, 0x7075)?.get(5..).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

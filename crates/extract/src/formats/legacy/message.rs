@@ -6,7 +6,7 @@ use super::word::of_language;
 use super::{codepage, narrow, u32_at, utf16};
 use crate::dates;
 use crate::formats::{html, rtf};
-use crate::page::TextSink;
+use crate::page::{Stated, TextSink};
 
 /// Bytes that packed rich text may become.
 const RICH_TEXT_BYTES_MAX: usize = 64 << 20;
@@ -47,6 +47,9 @@ pub(crate) trait Properties {
 pub(crate) fn write(message: &dyn Properties, addresses: &[String], sink: &mut TextSink<'_>) {
     sink.field("title", subject(&message.text(0x0037)));
     people(message, addresses, sink);
+    let sent = [0x0039, 0x0e06].into_iter().filter_map(|tag| message.number(tag));
+    let modified = sent.filter_map(dates::stated_file_time).next();
+    sink.stated(Stated { modified, size: message.number(0x0e08) });
     for (field, tag) in [("created", 0x0039), ("created", 0x0e06), ("modified", 0x3008)] {
         if let Some(date) = message.number(tag).and_then(dates::from_file_time)
             && (field != "created" || !sink.has_field("created"))
@@ -70,6 +73,12 @@ pub(crate) fn subject(text: &str) -> &str {
 /// The address of a recipient.
 pub(crate) fn address(recipient: &dyn Properties) -> Option<String> {
     [0x39fe, 0x3003].into_iter().map(|tag| recipient.text(tag)).find(|address| address.contains('@'))
+}
+
+/// Size and time of an attachment of so many bytes.
+pub(crate) fn stated(attachment: &dyn Properties, bytes: usize) -> Stated {
+    let modified = attachment.number(0x3008).and_then(dates::stated_file_time);
+    Stated { modified, ..Stated::of_size(bytes) }
 }
 
 /// The name of an attachment.

@@ -71,7 +71,8 @@ fn attachment(storage: &Storage<'_>, sink: &mut TextSink<'_>) {
     }
     if let Some(bytes) = attachment.bytes(0x3701, BINARY) {
         let declared = attachment.text(0x370e);
-        sink.part(&name, Some(declared.as_str()).filter(|media| !media.is_empty()), bytes);
+        let declared = Some(declared.as_str()).filter(|media| !media.is_empty());
+        sink.member(&name, message::stated(&attachment, bytes.len()), declared, bytes);
     }
 }
 

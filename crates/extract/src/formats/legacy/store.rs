@@ -112,6 +112,8 @@ fn attached(nodes: &Nodes, attachment: &Bag<'_>, page: &mut TextSink<'_>) {
         Ok((input, Err(error))) if input.is_empty() => page.lost_part(&name, &error.to_string()),
         Err(error) => page.lost_part(&name, &error.to_string()),
         Ok((input, outcome)) => page.part_by(&name, |page| {
+            let bytes = usize::try_from(input.len()).unwrap_or(usize::MAX);
+            page.stated(message::stated(attachment, bytes));
             formats::read(page, Some(declared.as_str()).filter(|media| !media.is_empty()), input);
             if let Err(error) = outcome {
                 page.broken_off(error.to_string());

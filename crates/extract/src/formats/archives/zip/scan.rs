@@ -5,8 +5,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use flate2::read::DeflateDecoder;
 use ingather_model::limits;
 
-use super::{MEMBERS_MAX, Member, u16_at, u32_at};
+use super::{MEMBERS_MAX, Member, facts, u16_at, u32_at};
 use crate::Input;
+use crate::page::Stated;
 
 /// The members by their own headers, for files that are cut off or damaged.
 pub(super) fn scan(input: &mut Input) -> io::Result<Vec<Member>> {
@@ -16,6 +17,7 @@ pub(super) fn scan(input: &mut Input) -> io::Result<Vec<Member>> {
         let header = input.range(found, 30)?;
         let (name, extra) = (u16_at(&header, 26), u16_at(&header, 28));
         let Ok(raw_name) = input.range(found + 30, name as usize) else { break };
+        let extras = input.range(found + 30 + name, extra as usize).unwrap_or_default();
         let data = found + 30 + name + extra;
         let (flags, method) = (u16_at(&header, 6), u16_at(&header, 8) as u16);
         let mut packed = Some(u32_at(&header, 18));
@@ -34,6 +36,11 @@ pub(super) fn scan(input: &mut Input) -> io::Result<Vec<Member>> {
             method,
             strong: None,
             packed,
+            stated: Stated {
+                // One that is written as a stream says so only after its content.
+                size: Some(u32_at(&header, 22)).filter(|size| flags & 8 == 0 && *size != 0xffff_ffff),
+                modified: facts::modified(&extras, u16_at(&header, 12), u16_at(&header, 10)),
+            },
             at: found,
             opened: None,
         });

@@ -7,7 +7,11 @@ use tantivy::tokenizer::{
 
 use ingather_kit::language::{beginning, is_unspaced};
 
+use self::parts::WithParts;
 use crate::stemming::Stemming;
+
+pub(crate) mod compounds;
+mod parts;
 
 /// Name of the tokenizer of names, paths and metadata: words as they are, folded.
 pub(crate) const PLAIN: &str = "ingather_plain";
@@ -20,20 +24,43 @@ const ORDER_BYTES_MAX: usize = 1_024;
 
 /// Registers our tokenizers under their names.
 pub(crate) fn register(manager: &TokenizerManager) {
-    manager.register(PLAIN, analyzer(Stemming::PLAIN, true));
+    manager.register(PLAIN, analyzer(Stemming::PLAIN, For::Index));
     manager.register(BY_TONGUE, TextAnalyzer::from(ByTongue::new()));
 }
 
 /// The analyzer of queries in one language.
 pub(crate) fn for_queries(tongue: Stemming) -> TextAnalyzer {
-    analyzer(tongue, false)
+    analyzer(tongue, For::Queries)
 }
 
-fn analyzer(tongue: Stemming, run_ends: bool) -> TextAnalyzer {
-    let words = TextAnalyzer::builder(Words { token: Token::default(), run_ends });
+/// The analyzer of texts that are looked through for what a query found.
+pub(crate) fn for_snippets(tongue: Stemming) -> TextAnalyzer {
+    analyzer(tongue, For::Snippets)
+}
+
+/// What terms are made for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// All terms by which a text is found.
+    Index,
+    /// One term for each word.
+    Queries,
+    /// Whole words, with their parts.
+    Snippets,
+}
+
+fn analyzer(tongue: Stemming, what_for: For) -> TextAnalyzer {
+    let words = Words { token: Token::default(), run_ends: what_for == For::Index };
+    let has_parts = what_for != For::Queries && Stemming::has_compounds(tongue);
     match tongue.stemmer() {
-        None => words.filter(AsciiFoldingFilter).build(),
-        Some(language) => words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build(),
+        None => TextAnalyzer::builder(words).filter(AsciiFoldingFilter).build(),
+        Some(language) if has_parts => {
+            let words = TextAnalyzer::builder(words).filter(WithParts::of(tongue));
+            words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
+        }
+        Some(language) => {
+            TextAnalyzer::builder(words).filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
+        }
     }
 }
 
@@ -65,7 +92,7 @@ struct ByTongue(Vec<TextAnalyzer>);
 
 impl ByTongue {
     fn new() -> ByTongue {
-        ByTongue(Stemming::all().map(|tongue| analyzer(tongue, true)).collect())
+        ByTongue(Stemming::all().map(|tongue| analyzer(tongue, For::Index)).collect())
     }
 }
 
@@ -305,7 +332,7 @@ mod tests {
 
     #[test]
     fn the_index_also_knows_the_end_of_a_run() {
-        let ends = terms(&mut analyzer(Stemming::PLAIN, true), "東京 a");
+        let ends = terms(&mut analyzer(Stemming::PLAIN, For::Index), "東京 a");
         assert_eq!(ends, [(0, "東京".to_owned()), (1, "京".to_owned()), (2, "a".to_owned())]);
     }
 
@@ -342,7 +369,7 @@ mod tests {
     fn signs_belong_to_short_words() {
         assert_eq!(words("C++ and c# (F#), C++11"), ["c++", "and", "c#", "f#", "c++", "11"]);
         assert_eq!(words("C+ 1++ C## C#x abc++ ++"), ["c", "1", "c", "c", "x", "abc"]);
-        let both = terms(&mut analyzer(Stemming::of_code("en"), true), "a C++ b");
+        let both = terms(&mut analyzer(Stemming::of_code("en"), For::Index), "a C++ b");
         let both: Vec<(usize, &str)> = both.iter().map(|(at, term)| (*at, term.as_str())).collect();
         assert_eq!(both, [(0, "a"), (1, "c"), (1, "c++"), (2, "b")], "the index knows both at one place");
     }
