@@ -2,14 +2,14 @@
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 mod floors;
-mod hurtful;
 mod machine;
-mod made_up;
+mod malformed;
 mod measure;
 mod page;
 mod reading;
 mod relevance;
 mod rows;
+mod synthetic;
 mod trees;
 
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         ["measure", report, limit, ..] => measure::stand_between(report.as_ref(), limit, &words[3..]),
         ["floor", floor @ ..] => floors::run(floor),
         ["reading", way @ ..] => reading::run(way),
-        ["made-up", deed @ ..] => made_up::run(deed),
+        ["synthetic", step @ ..] => synthetic::run(step),
         ["queries", data] => rows::queries::run(data.as_ref()),
         ["search-quality", rest @ ..] => relevance::run(".".as_ref(), rest),
         _ => bench(&words),

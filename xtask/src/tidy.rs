@@ -14,10 +14,10 @@ mod listed;
 mod markdown;
 mod messages;
 mod naming;
-mod planted;
 mod retired;
 mod size;
 mod sql;
+mod test_features;
 mod unused;
 
 /// Everything that rules look at.
@@ -70,7 +70,7 @@ const RULES: &[(&str, Rule)] = &[
     ("sql-literal", sql::literals),
     ("unlisted-connector", listed::connectors),
     ("unchecked-connector", listed::suites),
-    ("feature-of-tests", planted::features),
+    ("feature-of-tests", test_features::features),
     ("retired-word", retired::words),
     ("unused-dependency", unused::dependencies),
 ];

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ingather_contract::access_filter::AccessFilter;
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::output::{Change, Op, OutputContext};
 use ingather_contract::search::SearchRequest;
 use ingather_index::{OUTPUT, Searcher};
@@ -102,7 +102,7 @@ pub(crate) fn fill(data: &Path, texts: impl Iterator<Item = Text>) -> Result<Sea
     std::fs::create_dir_all(data)?;
     let context = OutputContext { data: data.to_owned(), store: STORE.to_owned(), session: 1 };
     let mut output = (OUTPUT.open)(&json!({}), &context)?;
-    let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
+    let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
     let changes: Vec<Change> = texts.enumerate().map(|(number, text)| put(number, text)).collect();
     for batch in changes.chunks(500) {
         output.apply(&call, batch).into_iter().collect::<std::result::Result<Vec<()>, _>>()?;

@@ -113,9 +113,9 @@ impl Inventory {
         connection.execute_batch("CREATE TABLE counted (name TEXT, n BIGINT)")?;
         for name in names.iter().filter(|name| !name.starts_with("sqlite_")) {
             connection.execute("INSERT INTO counted VALUES (?1, 0)", [name])?;
-            for deed in ["INSERT", "UPDATE", "DELETE"] {
+            for statement in ["INSERT", "UPDATE", "DELETE"] {
                 connection.execute_batch(&format!(
-                    "CREATE TRIGGER counted_{name}_{deed} AFTER {deed} ON {name} BEGIN \
+                    "CREATE TRIGGER counted_{name}_{statement} AFTER {statement} ON {name} BEGIN \
                      UPDATE counted SET n = n + 1 WHERE name = '{name}'; END"
                 ))?;
             }

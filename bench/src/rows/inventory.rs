@@ -18,15 +18,15 @@ pub(super) fn stores(bench: &Bench) -> Result<Vec<(&'static str, String)>> {
     Ok(stores)
 }
 
-/// A deed of made-up documents in a process of its own; what it cost, and what it said.
-pub(super) fn made_up(
-    deed: &str,
+/// A step of synthetic documents in a process of its own; what it cost, and what it said.
+pub(super) fn synthetic(
+    step: &str,
     data: &Path,
     store: &str,
     output: &str,
     source: &Value,
 ) -> Result<(Cost, Value)> {
-    let line = Command::new(std::env::current_exe()?).and(["made-up", deed]).and([data]);
+    let line = Command::new(std::env::current_exe()?).and(["synthetic", step]).and([data]);
     let cost = run(&line.and([store, output, &source.to_string()]))?;
     let told = serde_json::from_str(cost.out.trim())?;
     Ok((cost, told))
@@ -54,18 +54,18 @@ struct Size {
 }
 
 fn grow(bench: &Bench, store: &str, documents: usize) -> Result<Size> {
-    let data = bench.path("made-up");
+    let data = bench.path("synthetic");
     let source = source(documents);
     let each = |told: &Value| number(told, "cpu") / documents as f64 * 1e6;
-    let (cost, first) = made_up("run", &data, store, "null", &source)?;
+    let (cost, first) = synthetic("run", &data, store, "null", &source)?;
     let mut memory = cost.memory;
     let mut quiet = Vec::new();
     for _ in 0..3 {
-        let (cost, told) = made_up("run", &data, store, "null", &source)?;
+        let (cost, told) = synthetic("run", &data, store, "null", &source)?;
         quiet.push(each(&told));
         memory = memory.max(cost.memory);
     }
-    let (_, stopped) = made_up("stop", &data, store, "null", &source)?;
+    let (_, stopped) = synthetic("stop", &data, store, "null", &source)?;
     Ok(Size {
         documents,
         first: each(&first),
@@ -78,8 +78,8 @@ fn grow(bench: &Bench, store: &str, documents: usize) -> Result<Size> {
 }
 
 fn clear(bench: &Bench, store: &str) -> Result<Cost> {
-    let (cost, _) = made_up("delete", &bench.path("made-up"), store, "null", &source(1))?;
-    std::fs::remove_dir_all(bench.path("made-up"))?;
+    let (cost, _) = synthetic("delete", &bench.path("synthetic"), store, "null", &source(1))?;
+    std::fs::remove_dir_all(bench.path("synthetic"))?;
     Ok(cost)
 }
 
@@ -105,7 +105,7 @@ pub(super) fn growth(bench: &Bench) -> Result<Vec<Line>> {
 
 fn compare(name: &str, small: &Size, size: &Size) -> Vec<Line> {
     let line = |what, value, unit, bound| Line {
-        work: format!("inventory of {} made-up documents, {name}, once", thousands(size.documents)),
+        work: format!("inventory of {} synthetic documents, {name}, once", thousands(size.documents)),
         ours: format!(
             "CPU {:.1} µs per new, {:.2} µs per unchanged document, {:.0} MiB",
             size.first, size.quiet, size.memory
@@ -137,16 +137,16 @@ pub(super) fn delete(bench: &Bench) -> Result<Vec<Line>> {
     let documents = bench.size(1_000_000);
     let mut lines = Vec::new();
     for (name, store) in stores(bench)? {
-        let data = bench.path("made-up");
-        made_up("run", &data, &store, "null", &source(documents))?;
-        let (cost, told) = made_up("delete", &data, &store, "null", &source(documents))?;
+        let data = bench.path("synthetic");
+        synthetic("run", &data, &store, "null", &source(documents))?;
+        let (cost, told) = synthetic("delete", &data, &store, "null", &source(documents))?;
         std::fs::remove_dir_all(&data)?;
         if told["deleted"] != documents {
             return Err(format!("the deletion left something: {told}").into());
         }
         lines.push(Line {
             work: format!(
-                "deleting a job of {} made-up documents (`null`), {name}, once",
+                "deleting a job of {} synthetic documents (`null`), {name}, once",
                 thousands(documents)
             ),
             ours: super::figures(&cost),

@@ -12,11 +12,11 @@ use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
 use serde_json::json;
 
-use super::inventory::made_up;
+use super::inventory::synthetic;
 use super::thousands;
-use crate::made_up::repository::GROUPS;
 use crate::measure::{Line as Command, median, run as run_process};
 use crate::page::{Goal, Line};
+use crate::synthetic::repository::GROUPS;
 use crate::{Bench, Result};
 
 /// Queries of one round.
@@ -31,7 +31,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
         let source = json!({
             "documents": documents, "each": documents / levels, "levels": levels, "bytes": 1_000,
         });
-        made_up("run", &data, "-", "index", &source)?;
+        synthetic("run", &data, "-", "index", &source)?;
         let process = Command::new(std::env::current_exe()?).and(["queries"]).and([&data]);
         let told = (0..bench.pairs)
             .map(|_| Ok(serde_json::from_str(run_process(&process)?.out.trim())?))

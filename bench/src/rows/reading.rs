@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{figures, sync, thousands};
 use crate::measure::{Cost, Line as Command, cpu, middle, pairs, run, wall};
 use crate::page::{Goal, Line};
-use crate::{Bench, Result, hurtful, reading, trees};
+use crate::{Bench, Result, malformed, reading, trees};
 
 /// Where real files are: beside the checkout, or beside the folder of checkouts.
 const PLACES: &[&str] = &["../shared/data/extraction/documents", "../../shared/data/extraction/documents"];
@@ -177,10 +177,10 @@ pub(super) fn crashers(bench: &Bench) -> Result<Vec<Line>> {
     Ok(vec![line("wall of the others", beside.ratio(wall)), line("CPU", beside.ratio(cpu))])
 }
 
-/// Files that are made to hurt, one at a time.
+/// Malformed files, one at a time.
 pub(super) fn memory(bench: &Bench) -> Result<Vec<Line>> {
-    let folder = bench.path("hurtful");
-    let made = hurtful::make(&folder, |full| bench.size(full))?;
+    let folder = bench.path("malformed");
+    let made = malformed::make(&folder, |full| bench.size(full))?;
     let usual = folder.join("usual.txt");
     std::fs::write(&usual, "a few words")?;
     let usual = told(&run(&pool(&usual, &bench.program, &["extract-worker"])?)?)?;

@@ -6,6 +6,6 @@ pub(crate) use ingather_operations::problem::{Problem as Failure, Result, UNABLE
 /// Done.
 pub(crate) const DONE: u8 = 0;
 /// Finished, but documents failed or wait, scopes could not be read, or removals are held.
-pub(crate) const TROUBLED: u8 = 1;
+pub(crate) const HAS_FAILURES: u8 = 1;
 /// Stopped cleanly by a signal: this and its number, such as 130 for Ctrl-C.
 pub(crate) const SIGNALLED: u8 = 128;

@@ -61,7 +61,7 @@ pub(crate) fn run(global: &Global, arguments: &SelftestKill) -> Result<u8> {
             trial.kills(),
             folder.display()
         ));
-        return Ok(exit::TROUBLED);
+        return Ok(exit::HAS_FAILURES);
     }
     trial.tell(global, seed, begun.elapsed());
     drop(trial);

@@ -177,12 +177,12 @@ pub(crate) fn ask(question: &str) -> bool {
 
 /// A number with thousands set apart.
 pub(crate) fn number(n: u64) -> String {
-    ingather_model::balance::number(n)
+    ingather_model::run_counts::number(n)
 }
 
 /// So many of something: "1 entry", "2,000 documents".
 pub(crate) fn counted(n: u64, what: &str) -> String {
-    ingather_model::balance::counted(n, what)
+    ingather_model::run_counts::counted(n, what)
 }
 
 /// A text as one argument of a shell.

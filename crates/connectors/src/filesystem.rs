@@ -21,10 +21,10 @@ pub use rules::check_pattern;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, ReadContent,
-    Repository, RepositoryCapabilities, RepositoryKind, Skipped, Standing,
+    Repository, RepositoryCapabilities, RepositoryKind, Skipped, SourceStatus,
 };
 use ingather_contract::settings as reading;
 use ingather_kit::file_uri;
@@ -333,7 +333,7 @@ struct Taken {
 struct Disk(Arc<Source>);
 
 impl Repository for Disk {
-    fn check(&self, _call: &Call) -> Result<String, Fault> {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
         let source = &self.0;
         let root = root::open(&source.root, None)?;
         if !source.trust.of(&root.facts, &root.folder) {
@@ -349,7 +349,7 @@ impl Repository for Disk {
         Ok(format!("folder {label} can be read"))
     }
 
-    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn list(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         let source = &self.0;
         let now = call.now();
         source.trust.begin();
@@ -380,19 +380,19 @@ impl Repository for Disk {
         walk::start(source.clone(), call, root, first)
     }
 
-    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
+    fn look(&self, call: &CallContext, key: &str) -> Result<Observed, Fault> {
         read::look(&self.0, call, key).map_err(|fault| self.0.sure(fault))
     }
 
-    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+    fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         read::fetch(&self.0, call, key, read).map_err(|fault| self.0.sure(fault))
     }
 
-    fn stamps(&self, _call: &Call, containers: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, _call: &CallContext, containers: &[&str]) -> Vec<Stamp> {
         looks::again(&self.0, containers)
     }
 
-    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+    fn containers_of(&self, call: &CallContext, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         looks::containers_of(&self.0, call.now(), key).map_err(|fault| self.0.sure(fault))
     }
 
@@ -400,7 +400,7 @@ impl Repository for Disk {
         self.0.mounts.lock().unwrap_or_else(PoisonError::into_inner).longest_ms()
     }
 
-    fn probe(&self, _call: &Call, key: &str) -> Presence {
+    fn probe(&self, _call: &CallContext, key: &str) -> Presence {
         let source = &self.0;
         let Ok(root) = source.standing() else { return Presence::Unknown };
         let gone = |errno: Errno| match errno {
@@ -420,7 +420,7 @@ impl Repository for Disk {
         }
     }
 
-    fn acl_of_left_out(&self, call: &Call, key: &str) -> Option<Acl> {
+    fn acl_of_left_out(&self, call: &CallContext, key: &str) -> Option<Acl> {
         read::acl_of_left_out(&self.0, call, key)
     }
 
@@ -432,7 +432,7 @@ impl Repository for Disk {
         explain::named(&self.0, text)
     }
 
-    fn explain(&self, call: &Call, key: &str) -> Standing {
+    fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {
         explain::explain(&self.0, call, key)
     }
 
@@ -440,7 +440,7 @@ impl Repository for Disk {
         self.0.trust.notes()
     }
 
-    fn reader(&self) -> String {
+    fn credentials_fingerprint(&self) -> String {
         let mut groups: Vec<u32> =
             rustix::process::getgroups().unwrap_or_default().iter().map(|group| group.as_raw()).collect();
         groups.sort_unstable();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{
     Change, Continuity, Generation, LOST, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
     Statement,
@@ -189,15 +189,15 @@ fn lock(file: &File) -> rustix::io::Result<()> {
 
 impl Journal {
     fn open(path: &Path, name: String) -> Result<Journal, Fault> {
-        let trouble = |error: std::io::Error| unusable(&name, &error);
+        let failed = |error: std::io::Error| unusable(&name, &error);
         let existed = path.exists();
         // Without blocking, so that a pipe that is named by mistake is met by the question below.
         let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).bits().cast_signed();
         let mut options = OpenOptions::new();
         // At its end, wherever that is: behind the end of a file that was cut there would be a hole.
         options.read(true).append(true).create(true).mode(0o600).custom_flags(flags);
-        let file = options.open(path).map_err(trouble)?;
-        let facts = file.metadata().map_err(trouble)?;
+        let file = options.open(path).map_err(failed)?;
+        let facts = file.metadata().map_err(failed)?;
         refuse_odd(&facts, &name)?;
         match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
@@ -205,21 +205,21 @@ impl Journal {
                     format!("journal `{name}` is held by another process; end that one or name another file");
                 return Err(Fault::refused("locked", sentence));
             }
-            other => other.map_err(|errno| trouble(errno.into()))?,
+            other => other.map_err(|errno| failed(errno.into()))?,
         }
-        let length = file.metadata().map_err(trouble)?.len();
+        let length = file.metadata().map_err(failed)?.len();
         refuse_foreign(&file, length, &name)?;
         refuse_shared(&facts, &name)?;
-        let end = end_of_last_line(&file, length).map_err(trouble)?;
+        let end = end_of_last_line(&file, length).map_err(failed)?;
         if end < length {
-            file.set_len(end).and_then(|()| file.sync_all()).map_err(trouble)?;
+            file.set_len(end).and_then(|()| file.sync_all()).map_err(failed)?;
         }
         if let (false, Some(folder)) = (existed, path.parent()) {
             // The name of the new file must outlive a power cut as its lines do.
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(trouble)?;
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         }
-        let (first, seq) = stands(&file, end).map_err(trouble)?;
-        let tail = tail(&file, end, limits::JOURNAL_TAIL_BYTES).map_err(trouble)?;
+        let (first, seq) = stands(&file, end).map_err(failed)?;
+        let tail = tail(&file, end, limits::JOURNAL_TAIL_BYTES).map_err(failed)?;
         Ok(Journal { file, first, begun: None, seq, end, tail, torn: false, lost: false, name })
     }
 
@@ -294,17 +294,17 @@ impl Journal {
 }
 
 impl Output for Journal {
-    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+    fn apply(&mut self, _call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let Some(last) = batch.last() else { return Vec::new() };
         vec![self.write(batch.iter().map(lines::of_change), last.seq); batch.len()]
     }
 
-    fn tell(&mut self, _call: &Call, statements: &[Statement]) -> Result<(), Fault> {
+    fn tell(&mut self, _call: &CallContext, statements: &[Statement]) -> Result<(), Fault> {
         let Some(last) = statements.last() else { return Ok(()) };
         self.write(statements.iter().map(lines::of_statement), last.seq)
     }
 
-    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+    fn commit(&mut self, _call: &CallContext) -> Result<Generation, Fault> {
         if self.lost { Err(self.loss()) } else { Ok(self.generation()) }
     }
 
@@ -328,7 +328,12 @@ impl Output for Journal {
         Ok(continuity)
     }
 
-    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(
+        &mut self,
+        _call: &CallContext,
+        _after: Option<&str>,
+        _most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
         Err(Fault::refused("cannot_list", "a journal is append-only and cannot be verified"))
     }
 }

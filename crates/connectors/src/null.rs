@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{
     Change, Generation, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
@@ -33,11 +33,11 @@ fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn O
 struct Null;
 
 impl Output for Null {
-    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+    fn apply(&mut self, _call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>> {
         vec![Ok(()); batch.len()]
     }
 
-    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+    fn commit(&mut self, _call: &CallContext) -> Result<Generation, Fault> {
         Ok(self.generation())
     }
 
@@ -45,7 +45,12 @@ impl Output for Null {
         Generation { identity: "null".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, _after: Option<&str>, _most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(
+        &mut self,
+        _call: &CallContext,
+        _after: Option<&str>,
+        _most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
         Err(Fault::refused("cannot_list", "the null output keeps nothing that could be listed"))
     }
 }
@@ -63,7 +68,7 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
 };
 
 impl Transform for Null {
-    fn apply(&self, _call: &Call, _item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, _item: &mut Item<'_>) -> Result<Verdict, Fault> {
         Ok(Verdict::Pass)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) mod trial {
 
     use std::sync::Arc;
 
-    use ingather_contract::call::{Call, Cancel};
+    use ingather_contract::call::{CallContext, Cancel};
     use ingather_contract::transform::{Audience, Item, TransformKind, Verdict};
     use ingather_model::document::{Parts, Record};
     use ingather_model::fault::Fault;
@@ -38,7 +38,7 @@ pub(crate) mod trial {
         record: &mut Record,
         content: &mut dyn std::io::Read,
     ) -> (Result<Verdict, Fault>, Parts) {
-        let call = Call { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
+        let call = CallContext { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
         let mut parts = Parts::default();
         let stage = (kind.open)(settings).unwrap();
         let verdict = stage

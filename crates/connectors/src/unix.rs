@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ingather_contract::authority::{Answer, Authority, AuthorityKind};
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings::{self, NoSettings};
 use ingather_model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
 use ingather_model::fault::Fault;
@@ -55,7 +55,7 @@ struct Accounts {
 }
 
 impl Authority for Accounts {
-    fn tokens(&self, _call: &Call, user: &str) -> Result<Answer, Fault> {
+    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         if !speakable(user) {
             return Ok(Answer::Unknown);
         }
@@ -125,7 +125,7 @@ impl Accounts {
 
     /// Runs the program for a limited time; none when it does not know the user.
     fn ask(&self, question: &str, user: &str) -> Result<Option<Vec<u32>>, Fault> {
-        let trouble =
+        let failed =
             |what: String| Fault::passing("accounts", format!("user `{user}` cannot be looked up: {what}"));
         let mut child = Command::new(&self.program)
             .args([question, "--", user])
@@ -133,7 +133,7 @@ impl Accounts {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| trouble(format!("`{}` cannot be run: {error}", self.program.display())))?;
+            .map_err(|error| failed(format!("`{}` cannot be run: {error}", self.program.display())))?;
         let (answer, answered) = crossbeam_channel::bounded(1);
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || {
@@ -148,15 +148,15 @@ impl Accounts {
             // It may have ended by itself just now.
             let _ = child.kill();
         }
-        let status = child.wait().map_err(|error| trouble(error.to_string()))?;
+        let status = child.wait().map_err(|error| failed(error.to_string()))?;
         let text = text
-            .map_err(|_| trouble("the name service did not answer in time".to_owned()))?
-            .map_err(|error| trouble(error.to_string()))?;
+            .map_err(|_| failed("the name service did not answer in time".to_owned()))?
+            .map_err(|error| failed(error.to_string()))?;
         if !status.success() {
             return Ok(None);
         }
         let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<u32>, _>>();
-        numbers.map(Some).map_err(|_| trouble("`id` answered something that is not a number".to_owned()))
+        numbers.map(Some).map_err(|_| failed("`id` answered something that is not a number".to_owned()))
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn ask(accounts: &Accounts, user: &str) -> Result<Answer, Fault> {
-        accounts.tokens(&Call { clock: Arc::new(Still), cancel: Cancel::default() }, user)
+        accounts.tokens(&CallContext { clock: Arc::new(Still), cancel: Cancel::default() }, user)
     }
 
     fn known(uid: u32, groups: &[u32]) -> Result<Answer, Fault> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
 
-use crate::call::Call;
+use crate::call::CallContext;
 use crate::settings::Schema;
 
 /// A kind of authority, as registered.
@@ -37,5 +37,5 @@ pub trait Authority: Send + Sync {
     ///
     /// # Errors
     /// A fault when it cannot be asked: the caller must then treat the user as seeing nothing of what it rules.
-    fn tokens(&self, call: &Call, user: &str) -> Result<Answer, Fault>;
+    fn tokens(&self, call: &CallContext, user: &str) -> Result<Answer, Fault>;
 }

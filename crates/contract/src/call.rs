@@ -37,16 +37,16 @@ impl Cancel {
     }
 }
 
-/// The surroundings of a call.
+/// What a call is made in: the time, and whether to stop.
 #[derive(Clone)]
-pub struct Call {
+pub struct CallContext {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Whether to stop.
     pub cancel: Cancel,
 }
 
-impl Call {
+impl CallContext {
     /// The time, milliseconds since 1970 UTC.
     pub fn now(&self) -> i64 {
         self.clock.now()

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ingather_model::access::Acl;
-use ingather_model::balance::Balance;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
+use ingather_model::run_counts::RunCounts;
 
-use crate::call::Call;
+use crate::call::CallContext;
 use crate::search::{SearchRequest, SearchResults};
 use crate::settings::Schema;
 
@@ -109,15 +109,15 @@ pub enum Op {
         record: Arc<Record>,
         /// Digest of record and settings.
         version: Digest,
-        /// Its acl; none hides it from everybody.
+        /// Its acl; none masks it: nobody finds it.
         acl_id: Option<AclId>,
-        /// Its container; none hides it from everybody.
+        /// Its container; none masks it: nobody finds it.
         container: Option<ContainerId>,
     },
     /// Change the access of the entry that is there, and whose it is: [`Change::job`], [`Change::job_name`] and
     /// [`Change::document`].
     Access {
-        /// The entry that is spoken of, as [`Op::Put`] numbers it; none: whatever is there is hidden, or nobody knows which it is.
+        /// The entry that is spoken of, as [`Op::Put`] numbers it; none: whatever is there is masked, or nobody knows which it is.
         version: Option<Digest>,
         /// Its acl.
         acl_id: Option<AclId>,
@@ -192,7 +192,7 @@ pub enum Says {
     Also {
         /// As [`Change::address`].
         address: i64,
-        /// Class and container of each.
+        /// Acl and container of each.
         references: Vec<(Option<AclId>, Option<JobContainer>)>,
     },
     /// What began last ends: what was told is what a search would go by.
@@ -204,7 +204,7 @@ pub enum Says {
         /// `done`, `stopped`, `failed`.
         outcome: &'static str,
         /// What it did.
-        balance: Balance,
+        counts: RunCounts,
     },
 }
 
@@ -263,14 +263,14 @@ pub trait Output: Send {
     ///
     /// `Passing` faults are sent again, `Refused` and `Broken` are not. `Gone` in answer to [`Op::Access`] says that the
     /// output holds no such entry: the engine then sends the record.
-    fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>>;
+    fn apply(&mut self, call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>>;
 
     /// Takes statements in, durably, before anything that is applied later; all of them, or it fails. Asked only of outputs
     /// with [`OutputCapabilities::told`].
     ///
     /// # Errors
     /// Nobody knows which of them were taken in: they are told again.
-    fn tell(&mut self, _call: &Call, _statements: &[Statement]) -> Result<(), Fault> {
+    fn tell(&mut self, _call: &CallContext, _statements: &[Statement]) -> Result<(), Fault> {
         Err(Fault::refused("cannot_be_told", "it judges access by the inventory"))
     }
 
@@ -287,7 +287,7 @@ pub trait Output: Send {
     ///
     /// # Errors
     /// Nothing since the last commit counts as applied.
-    fn commit(&mut self, call: &Call) -> Result<Generation, Fault>;
+    fn commit(&mut self, call: &CallContext) -> Result<Generation, Fault>;
 
     /// Where it stands now: what survived the last end of the process.
     fn generation(&self) -> Generation;
@@ -298,7 +298,7 @@ pub trait Output: Send {
     ///
     /// # Errors
     /// The entries are still there.
-    fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
+    fn clear(&mut self, _call: &CallContext) -> Result<Generation, Fault> {
         Ok(self.generation())
     }
 
@@ -306,7 +306,12 @@ pub trait Output: Send {
     ///
     /// # Errors
     /// `Refused` when the output cannot list.
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault>;
+    fn list(
+        &mut self,
+        call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault>;
 }
 
 /// What an output holds, as one commit left it, for somebody who only looks.
@@ -318,13 +323,18 @@ pub trait OutputSnapshot: Send {
     ///
     /// # Errors
     /// It cannot be read.
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault>;
+    fn list(
+        &mut self,
+        call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault>;
 
     /// What of it is damaged, a clause each; `every_entry` also reads each entry and follows its id. Bounded in number.
     ///
     /// # Errors
     /// It cannot be told.
-    fn damage(&mut self, call: &Call, every_entry: bool) -> Result<Vec<String>, Fault>;
+    fn damage(&mut self, call: &CallContext, every_entry: bool) -> Result<Vec<String>, Fault>;
 }
 
 /// Copies the last commit of an output into a new folder, best on the same disk.
@@ -361,11 +371,16 @@ impl OutputSnapshot for AsOpened {
         self.0.generation()
     }
 
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(
+        &mut self,
+        call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
         self.0.list(call, after, most)
     }
 
-    fn damage(&mut self, _call: &Call, _every_entry: bool) -> Result<Vec<String>, Fault> {
+    fn damage(&mut self, _call: &CallContext, _every_entry: bool) -> Result<Vec<String>, Fault> {
         Ok(Vec::new())
     }
 }

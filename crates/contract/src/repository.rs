@@ -9,7 +9,7 @@ use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::{Stamp, parent_bytes};
 use ingather_model::scope::{BlindSpot, Scope};
 
-use crate::call::Call;
+use crate::call::CallContext;
 use crate::settings::Schema;
 
 /// A kind of repository, as registered.
@@ -56,19 +56,19 @@ pub trait Repository: Send + Sync {
     ///
     /// # Errors
     /// [`Fault::Gone`] when the root does not exist, anything else when it cannot be read.
-    fn check(&self, call: &Call) -> Result<String, Fault>;
+    fn check(&self, call: &CallContext) -> Result<String, Fault>;
 
     /// Begins a listing from the start.
     ///
     /// # Errors
     /// A fault when nothing at all can be listed; the run then proves nothing and removes nothing.
-    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault>;
+    fn list(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault>;
 
     /// Looks at one document without its content.
     ///
     /// # Errors
     /// [`Fault::Gone`] when it does not exist; `Refused` when a rule of the source settings leaves it out.
-    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault>;
+    fn look(&self, call: &CallContext, key: &str) -> Result<Observed, Fault>;
 
     /// Reads one document: calls `read` with the bytes, from the start again when it changed meanwhile; the last call
     /// counts. `read` may fill the record that the connector began. An answer without stamps says that what was read may be of no
@@ -77,12 +77,12 @@ pub trait Repository: Send + Sync {
     /// # Errors
     /// Those of [`Repository::look`]; `Unreadable` when the reader may not have it; whatever `read`
     /// returned.
-    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
+    fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault>;
 
     /// Looks once more at containers that it has reported, by name: each stamp as in [`ContainerReport::stamp`], but for the age of what
     /// it tells, which only the first of two looks needs. [`Stamp::NONE`] for a container that is not there. Asked for few containers at
     /// a time, before anything is sent that was read in them.
-    fn stamps(&self, call: &Call, containers: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, call: &CallContext, containers: &[&str]) -> Vec<Stamp> {
         let _ = call;
         vec![Stamp::NONE; containers.len()]
     }
@@ -92,7 +92,7 @@ pub trait Repository: Send + Sync {
     ///
     /// # Errors
     /// Those of [`Repository::look`].
-    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+    fn containers_of(&self, call: &CallContext, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         let _ = (call, key);
         Ok(Vec::new())
     }
@@ -103,11 +103,11 @@ pub trait Repository: Send + Sync {
     }
 
     /// Whether the document is there, asked singly before it is removed. An error counts as not known.
-    fn probe(&self, call: &Call, key: &str) -> Presence;
+    fn probe(&self, call: &CallContext, key: &str) -> Presence;
 
     /// Who may see a document that is there and that a rule of the job leaves out, asked in each run while its removal is held. None
     /// when that cannot be told now: it stays as it is.
-    fn acl_of_left_out(&self, call: &Call, key: &str) -> Option<Acl> {
+    fn acl_of_left_out(&self, call: &CallContext, key: &str) -> Option<Acl> {
         let _ = (call, key);
         None
     }
@@ -125,10 +125,10 @@ pub trait Repository: Send + Sync {
 
     /// How a name stands with the source and with the rules of the job now, asked singly because a person wants to
     /// know. The verdict comes from the code that a listing goes by, so that the two never differ.
-    fn explain(&self, call: &Call, key: &str) -> Standing {
+    fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {
         match self.look(call, key) {
-            Ok(observed) => Standing::Taken(Box::new(observed)),
-            Err(fault) => Standing::of_fault(fault, key),
+            Ok(observed) => SourceStatus::Taken(Box::new(observed)),
+            Err(fault) => SourceStatus::of_fault(fault, key),
         }
     }
 
@@ -137,8 +137,9 @@ pub trait Repository: Send + Sync {
         Vec::new()
     }
 
-    /// Identity of who reads (user, groups, credentials); when it changes, unreadable documents are tried again.
-    fn reader(&self) -> String {
+    /// Who reads: user, groups, credentials, never a secret itself. When it is another one than at the last complete listing,
+    /// documents that could not be read are tried again.
+    fn credentials_fingerprint(&self) -> String {
         String::new()
     }
 }
@@ -253,9 +254,9 @@ impl Named {
     }
 }
 
-/// How one name stands, see [`Repository::explain`]; reasons are told to people as they are.
+/// What a name stands for at the source, see [`Repository::explain`]; reasons are told to people as they are.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum SourceStatus {
     /// It is there, the job takes it, and it can be read.
     Taken(Box<Observed>),
     /// A rule of the job, or what it is, leaves it out.
@@ -268,14 +269,14 @@ pub enum Standing {
     Unknown(Reason),
 }
 
-impl Standing {
+impl SourceStatus {
     /// What the fault of a look at `key` says about it.
-    pub fn of_fault(fault: Fault, key: &str) -> Standing {
+    pub fn of_fault(fault: Fault, key: &str) -> SourceStatus {
         match fault {
-            Fault::Gone => Standing::Absent(Reason::new("absent", format!("`{key}` is not there"))),
-            Fault::Unreadable(reason) => Standing::Closed(reason),
-            Fault::Refused(reason) => Standing::Left(reason),
-            Fault::Passing { reason, .. } | Fault::Broken(reason) => Standing::Unknown(reason),
+            Fault::Gone => SourceStatus::Absent(Reason::new("absent", format!("`{key}` is not there"))),
+            Fault::Unreadable(reason) => SourceStatus::Closed(reason),
+            Fault::Refused(reason) => SourceStatus::Left(reason),
+            Fault::Passing { reason, .. } | Fault::Broken(reason) => SourceStatus::Unknown(reason),
         }
     }
 }

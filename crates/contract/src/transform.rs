@@ -8,7 +8,7 @@ use ingather_model::access::Acl;
 use ingather_model::document::{Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 
-use crate::call::Call;
+use crate::call::CallContext;
 use crate::settings::Schema;
 
 /// A kind of transform, as registered.
@@ -65,7 +65,7 @@ pub trait Transform: Send + Sync {
     ///
     /// # Errors
     /// A fault about this item; others are not touched by it. Errors of the content are passed on as they are.
-    fn apply(&self, call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault>;
+    fn apply(&self, call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault>;
 
     /// Who may see a document that its source shows to `acl`; the same for equal acls, and without its content, for
     /// access may change alone (design 4.18). Containers above it rule whatever a stage says.

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
-use ingather_model::balance::Balance;
 use ingather_model::ids::JobId;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
@@ -94,7 +94,7 @@ pub struct Report {
     /// Number of the run; none when nothing was written.
     pub run: Option<i64>,
     /// The counters.
-    pub balance: Balance,
+    pub counts: RunCounts,
     /// Scopes that could not be read.
     pub blind: Vec<BlindSpot>,
     /// It was asked to stop before its end.
@@ -109,13 +109,13 @@ pub struct Report {
 
 impl Engine {
     /// How the process itself calls: outputs that jobs share go on when one of these jobs is stopped.
-    pub(crate) fn call(&self) -> Call {
-        Call { clock: self.clock.clone(), cancel: self.cancel.clone() }
+    pub(crate) fn call(&self) -> CallContext {
+        CallContext { clock: self.clock.clone(), cancel: self.cancel.clone() }
     }
 
     /// How work on one job calls.
-    pub(crate) fn call_of(&self, work: &Work) -> Call {
-        Call { cancel: work.cancel(), ..self.call() }
+    pub(crate) fn call_of(&self, work: &Work) -> CallContext {
+        CallContext { cancel: work.cancel(), ..self.call() }
     }
 
     /// Asks what is under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
@@ -198,10 +198,10 @@ impl Engine {
             }
         }
         let blind = ended?;
-        let balance = *lock(&run.balance);
+        let counts = *lock(&run.counts);
         Ok(Report {
             run: writes.then_some(run.number),
-            balance,
+            counts,
             blind,
             stopped,
             error,
@@ -222,8 +222,8 @@ impl Engine {
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
         let (outputs, uses) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
-        let reads_as = repository.reader();
-        let reader_changed = job.reader.as_deref() != Some(reads_as.as_str());
+        let credentials = repository.credentials_fingerprint();
+        let credentials_changed = job.credentials.as_deref() != Some(credentials.as_str());
         let attention = self.reader.read(|sql| Attention::of(sql, job.id))?;
         let containers = match writer {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
@@ -255,7 +255,7 @@ impl Engine {
             dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
             attention,
-            reader_changed,
+            credentials_changed,
             attempts: Mutex::default(),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
@@ -263,9 +263,9 @@ impl Engine {
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
             shared: containers.shared(),
-            met: Mutex::default(),
+            listed_containers: Mutex::default(),
             audiences: Audiences::default(),
-            balance: Mutex::default(),
+            counts: Mutex::default(),
             aborted: Mutex::default(),
         };
         let run = Arc::new(Run { state: Arc::new(state), outputs });
@@ -413,9 +413,10 @@ impl Engine {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
                 if result.complete {
-                    // Not before: what could not be read is asked for again only while the reader is another one.
-                    if run.reader_changed {
-                        jobs::remember_reader(sql, run.job.id, &run.author.repository.reader())?;
+                    // Not before: what could not be read is asked for again only while the credentials are others.
+                    if run.credentials_changed {
+                        let credentials = run.author.repository.credentials_fingerprint();
+                        jobs::remember_credentials(sql, run.job.id, &credentials)?;
                     }
                     runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
                 }
@@ -435,8 +436,8 @@ impl Engine {
     fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         let now = self.clock.now();
-        let balance = *lock(&run.balance);
-        let counts = serde_json::to_string(&balance).unwrap_or_default();
+        let counts = *lock(&run.counts);
+        let counts = serde_json::to_string(&counts).unwrap_or_default();
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
             if !jobs::sweep(sql, run.job.id, run.number)? {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ingather_contract::repository::Presence;
-use ingather_model::balance::counted;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
@@ -195,11 +195,11 @@ impl Engine {
             };
             self.add_target(remover, &connection, Some(run.number), "full")?;
             let left = remover.leave_output(Left { output: connection.id, settings: run.settings })?;
-            if left.nameless > 0 {
+            if left.unaddressable > 0 {
                 run.complain(&format!(
                     "output {name} was removed from the job and still holds {} of lost name; \
                      `ingather verify {name} --repair` removes what it holds of them",
-                    counted(left.nameless, "document")
+                    counted(left.unaddressable, "document")
                 ));
             }
             if left.kept > 0 {
@@ -212,7 +212,7 @@ impl Engine {
             if left.kept > 0 || remover.stops() {
                 definition.retired.push(name);
             }
-            remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.balance))?;
+            remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.counts))?;
         }
         remover.writer.store.write(Durability::Synced, |sql| {
             run.fence(sql)?;

@@ -4,7 +4,7 @@ use ingather_model::limits;
 use std::collections::HashSet;
 use std::path::Path;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{Generation, OutputContext, OutputKind};
 use ingather_contract::registry::Registry;
 use ingather_model::ids::{ConnectionId, JobId};
@@ -109,13 +109,13 @@ pub(crate) fn open(
     registry: &Registry,
     data: &Path,
     connection: &Connection,
-    call: &Call,
+    call: &CallContext,
 ) -> Result<Opened> {
     let failed = |fault| EngineError::Output { name: connection.name.clone(), fault };
     let mut opened = open_as_it_is(store, registry, data, connection)?;
     if opened.capabilities.told {
-        let forget = || forget(store, lease, connection);
-        opening::load((store, lease), data, connection, &mut opened, forget)?;
+        let reset = || reset(store, lease, connection);
+        opening::load((store, lease), data, connection, &mut opened, reset)?;
     }
     if !opened.capabilities.commits {
         return Ok(opened);
@@ -132,7 +132,7 @@ pub(crate) fn open(
             Misfit::Replaced | Misfit::Older | Misfit::Parted => "is new or was replaced",
         };
         tracing::warn!("{} {why}; filling it again", connection.name);
-        forget(store, lease, connection)?;
+        reset(store, lease, connection)?;
         let now = opened.output.clear(call).map_err(failed)?;
         record_generation(store, lease, (connection.id, opened.session), &now, now.seq)?;
         opened.stands = now;
@@ -193,7 +193,7 @@ pub(crate) fn open_as_it_is(
 }
 
 /// What an output was confirmed to hold counts as lost. Jobs that still use it send it again.
-fn forget(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Connection) -> Result<()> {
+fn reset(store: &Store, lease: &Lease, Connection { id: output, name, .. }: &Connection) -> Result<()> {
     let output = *output;
     let mut after = 0;
     let leaving: HashSet<i64> = store

@@ -1,4 +1,4 @@
-//! Live counters of a run, for a progress bar or a status page; the balance at the end is exact, these are in time.
+//! Live counters of a run, for a progress bar or a status page; the counts at the end are exact, these are in time.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;

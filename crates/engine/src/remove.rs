@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
-use ingather_model::balance::Balance;
 use ingather_model::ids::ConnectionId;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use ingather_store::{Durability, deliveries, documents};
 
 use crate::delivery::author::Author;
@@ -41,7 +41,7 @@ struct Leaving {
 struct Plan {
     leaving: HashMap<i64, Vec<Leaving>>,
     names: HashMap<i64, String>,
-    nameless: HashSet<i64>,
+    unaddressable: HashSet<i64>,
 }
 
 impl Remover {
@@ -64,11 +64,11 @@ impl Remover {
     /// Removes documents from every output; over when the outputs have answered.
     pub(crate) fn remove(&mut self, ids: &[i64]) -> Result<Removed> {
         let mut all = Removed::default();
-        for chunk in ids.chunks(limits::REMOVE_BATCH) {
+        for remove_batch in ids.chunks(limits::REMOVE_BATCH) {
             if self.stops() {
                 break;
             }
-            all.add(self.hand_over(chunk, None)?);
+            all.add(self.hand_over(remove_batch, None)?);
         }
         all.add(self.ticket.wait()?);
         Ok(all)
@@ -110,22 +110,22 @@ impl Remover {
 
     /// Hands over what outputs have to let go; forgets at once what none of them holds.
     fn hand_over(&mut self, ids: &[i64], left: Option<Left>) -> Result<Removed> {
-        let Plan { mut leaving, names, nameless } = self.plan(ids, left.map(|left| left.output))?;
-        let mut removed = Removed { nameless: nameless.len() as u64, ..Removed::default() };
+        let Plan { mut leaving, names, unaddressable } = self.plan(ids, left.map(|left| left.output))?;
+        let mut removed = Removed { unaddressable: unaddressable.len() as u64, ..Removed::default() };
         let mut unheld = Vec::new();
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         for id in &ids {
-            let is_nameless = nameless.contains(id);
+            let is_unaddressable = unaddressable.contains(id);
             let Some(parts) = leaving.remove(id) else {
-                removed.kept += u64::from(is_nameless);
-                unheld.extend((!is_nameless).then_some(*id));
+                removed.kept += u64::from(is_unaddressable);
+                unheld.extend((!is_unaddressable).then_some(*id));
                 continue;
             };
             let name = names.get(id).map(String::as_str).unwrap_or_default();
             let removal = self.ticket.open(*id, name, parts.len(), left);
             // Nobody knows where all of it is.
-            removal.note(!is_nameless);
+            removal.note(!is_unaddressable);
             // Before any of it is handed over: an output that hangs keeps nothing from the others.
             for output in parts.iter().filter_map(|part| self.outputs.get(&part.output)) {
                 output.wait_while_full(self.ticket.as_ref());
@@ -181,7 +181,7 @@ impl Remover {
             let component = components.get(&(delivery.document, delivery.component)).cloned();
             let part = Part { id: delivery.component, name: component, kept: false };
             let (Some(uri), true) = (uri, part.id == 0 || part.name.is_some()) else {
-                plan.nameless.insert(delivery.document);
+                plan.unaddressable.insert(delivery.document);
                 continue;
             };
             let leaving = Leaving { output: delivery.output, part, uri };
@@ -196,13 +196,13 @@ impl Remover {
         output: ConnectionId,
         run: Option<i64>,
         outcome: RunOutcome,
-        balance: Balance,
+        counts: RunCounts,
     ) -> Result<()> {
         let Some(queue) = self.outputs.get(&output).filter(|queue| queue.capabilities.told) else {
             return Ok(());
         };
         if let Some(opened) = queue.opened().as_mut() {
-            let ends = ends(&self.author.job_name, run, outcome, balance);
+            let ends = ends(&self.author.job_name, run, outcome, counts);
             tell(self.writer.desk(), output, opened, Some(ends))?
                 .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
         }
@@ -212,8 +212,8 @@ impl Remover {
     /// The same for every output that was opened for it.
     pub(crate) fn end_all(&mut self, run: Option<i64>, removed: Removed) -> Result<()> {
         let outcome = if self.stops() { RunOutcome::Stopped } else { RunOutcome::Done };
-        let balance = Balance { deleted: removed.deleted, kept: removed.kept, ..Balance::default() };
+        let counts = RunCounts { deleted: removed.deleted, kept: removed.kept, ..RunCounts::default() };
         let outputs: Vec<ConnectionId> = self.outputs.keys().copied().collect();
-        outputs.into_iter().try_for_each(|output| self.end(output, run, outcome, balance))
+        outputs.into_iter().try_for_each(|output| self.end(output, run, outcome, counts))
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use ingather_contract::repository::Presence;
-use ingather_model::balance;
 use ingather_model::guard::Guard;
 use ingather_model::ids::ContainerId;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
+use ingather_model::run_counts;
 use ingather_model::scope::{Absence, BlindSpot};
 use ingather_store::documents::{self, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -145,23 +145,23 @@ pub(crate) fn sweep(
     let Judged { absent, moved, filtered, kept, to_go, held, .. } = judged;
     let never_held = (&absent | &filtered) - &to_go;
     let mut kept = kept;
-    let settled = if run.unsettled() && !failpoint(Failpoint::MovedBeforeItsNewName) {
+    let unsettled = if run.unsettled() && !failpoint(Failpoint::MovedBeforeItsNewName) {
         moved_to_unsettled(run, &moved)?
     } else {
         RoaringTreemap::new()
     };
-    kept += settled.len();
-    let mut leaving: Vec<i64> = ((&moved - &settled) | never_held).iter().map(|id| id as i64).collect();
+    kept += unsettled.len();
+    let mut leaving: Vec<i64> = ((&moved - &unsettled) | never_held).iter().map(|id| id as i64).collect();
     if held {
-        run.tally(|balance| balance.held = to_go.len());
+        run.count(|counts| counts.held = to_go.len());
     } else {
         leaving.extend(to_go.iter().map(|id| id as i64));
     }
-    run.tally(|balance| balance.kept = kept);
+    run.count(|counts| counts.kept = kept);
     let (Some(store), Some(remover)) = (&run.store, remover) else {
         let leaving: RoaringTreemap = leaving.iter().map(|id| *id as u64).collect();
         let deleted = held_somewhere(run, &leaving)?.len();
-        run.tally(|balance| balance.deleted = deleted);
+        run.count(|counts| counts.deleted = deleted);
         return Ok(Vec::new());
     };
     if held {
@@ -172,14 +172,14 @@ pub(crate) fn sweep(
         })?;
     }
     let Removed { deleted, kept: not_confirmed, .. } = remover.remove(&leaving)?;
-    run.tally(|balance| {
-        balance.deleted = deleted;
-        balance.kept += not_confirmed;
+    run.count(|counts| {
+        counts.deleted = deleted;
+        counts.kept += not_confirmed;
     });
     if not_confirmed > 0 {
         run.complain(&format!(
             "an output did not confirm {}; the next run tries again",
-            balance::counted(not_confirmed, "removal")
+            run_counts::counted(not_confirmed, "removal")
         ));
     }
     if result.complete && !run.sweep_stops() { openings::open(run, store, result) } else { Ok(Vec::new()) }

@@ -88,7 +88,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     Ok(())
 }
 
-/// Whether an output is known to hold just that access: hidden once, it is not hidden again at each attempt.
+/// Whether an output is known to hold just that access: masked once, it is not masked again at each attempt.
 fn holds_access(state: Option<DeliveryState>, kind: ChangeKind) -> bool {
     let ChangeKind::Access { access } = kind else { return false };
     state.is_some_and(|h| h.intended_acl == access && h.confirmed_acl == Some(access))
@@ -296,7 +296,7 @@ impl<'r> Visitor<'r> {
         passed: Passed,
         outcome: Option<Outcome>,
     ) -> Result<Done<'r>> {
-        // Kept text that is hidden is known as such, so that its folder opens for all else.
+        // Kept text that is masked is known as such, so that its folder opens for all else.
         let access = update.acl_id.map_or(NOBODY, |id| access_digest(Some(id), self.item.container));
         if let Verdict::Decline(reason) = passed.verdict {
             return self.send_declined(update, reason);
@@ -377,7 +377,7 @@ impl<'r> Visitor<'r> {
         match update {
             Some(update) if outcome != Outcome::Vanished && self.may_open() => {
                 let masks = self.masks();
-                // What is hidden has no access in its row either: what is kept of it was read while the folder was closed.
+                // What is masked has no access in its row either: what is kept of it was read while the folder was closed.
                 let acl_id = update.acl_id.filter(|_| failpoint(Failpoint::HiddenRowKeepsAccess));
                 let update = DocumentUpdate { acl_id, ..update };
                 self.hand_over(update, masks, outcome, VisitArtifacts::default())
@@ -423,7 +423,7 @@ impl<'r> Visitor<'r> {
         update: &DocumentUpdate,
     ) -> QueuedChange {
         let DecidedChange { part, record, kind, .. } = change;
-        let hidden = matches!(kind, ChangeKind::Access { access: NOBODY });
+        let is_masked = matches!(kind, ChangeKind::Access { access: NOBODY });
         QueuedChange {
             origin: Origin::Visit(visit.clone()),
             uri: part.uri(match &record {
@@ -433,7 +433,7 @@ impl<'r> Visitor<'r> {
             part,
             kind,
             record,
-            acl_id: update.acl_id.filter(|_| !hidden),
+            acl_id: update.acl_id.filter(|_| !is_masked),
             container: update.container,
             first: self.deliveries.is_first(),
         }

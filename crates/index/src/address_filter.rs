@@ -1,4 +1,4 @@
-//! Tells most addresses that were never held without a look into the index: a Bloom filter of bounded size.
+//! Tells most addresses that never had an entry without a look into the index: a Bloom filter of bounded size.
 
 use tantivy::Searcher;
 
@@ -11,7 +11,7 @@ const BITS_MIN: usize = 1 << 20;
 /// Largest filter, bits (64 MiB): beyond 32 million entries it only gets less sharp.
 const BITS_MAX: usize = 1 << 29;
 
-/// The addresses that may be held.
+/// The addresses that may have an entry.
 pub(crate) struct AddressFilter {
     words: Vec<u64>,
     inserted: usize,
@@ -63,7 +63,7 @@ impl AddressFilter {
         }
     }
 
-    /// Whether it may be held; false is certain.
+    /// Whether it may have an entry; false is certain.
     pub(crate) fn may_hold(&self, address: i64) -> bool {
         self.bits(address).all(|(word, bit)| self.words[word] & bit != 0)
     }

@@ -18,7 +18,7 @@ struct Inner {
 
 /// A share of the bytes; given back when dropped.
 pub(crate) struct Load {
-    flight: ByteBudget,
+    byte_budget: ByteBudget,
     bytes: usize,
 }
 
@@ -44,14 +44,14 @@ impl ByteBudget {
             return None;
         }
         *used += bytes;
-        Some(Load { flight: self.clone(), bytes })
+        Some(Load { byte_budget: self.clone(), bytes })
     }
 }
 
 impl Drop for Load {
     fn drop(&mut self) {
-        *self.flight.bytes() -= self.bytes;
-        self.flight.0.freed.notify_one();
+        *self.byte_budget.bytes() -= self.bytes;
+        self.byte_budget.0.freed.notify_one();
     }
 }
 
@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     fn a_load_waits_until_there_is_room() {
-        let flight = ByteBudget::new(10);
-        let first = flight.load(25).unwrap();
-        let waiting = flight.clone();
+        let byte_budget = ByteBudget::new(10);
+        let first = byte_budget.load(25).unwrap();
+        let waiting = byte_budget.clone();
         let second = std::thread::spawn(move || waiting.load(5).map(|load| load.bytes));
         drop(first);
         assert_eq!(second.join().unwrap(), Some(5));
-        assert_eq!(*flight.bytes(), 0, "everything was given back");
+        assert_eq!(*byte_budget.bytes(), 0, "everything was given back");
     }
 }

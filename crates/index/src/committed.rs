@@ -69,7 +69,7 @@ impl Snapshot {
     ) -> Result<(Stored, Numbers), Fault> {
         let fault = |error| damage::fault(error, path);
         let document: TantivyDocument = self.searcher.doc(at).map_err(fault)?;
-        Ok((Stored::of(&document, fields.kept_fields())?, self.numbers(at).map_err(fault)?))
+        Ok((Stored::of(&document, fields.stored_schema())?, self.numbers(at).map_err(fault)?))
     }
 
     /// Entries after `after` in the order of their ids, at most `most`.
@@ -99,7 +99,7 @@ impl Snapshot {
                 .read_postings_from_terminfo(streams[least].value(), IndexRecordOption::Basic)?;
             if let Some(doc) = first_alive(&segments[least], postings) {
                 let id = String::from_utf8_lossy(streams[least].key()).into_owned();
-                out.push(self.columns(least)?.held(id, doc));
+                out.push(self.columns(least)?.listed(id, doc));
             }
             open[least] = streams[least].advance();
         }

@@ -112,8 +112,8 @@ fn os_code(error: &std::io::Error) -> Option<i32> {
             return Some(code);
         }
         // An error that holds another one names what that one was caused by, and not that one itself.
-        let held = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        below = held.map(|held| held as &(dyn Error + 'static)).or_else(|| this.source());
+        let inner = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        below = inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| this.source());
     }
     None
 }

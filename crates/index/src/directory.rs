@@ -128,7 +128,7 @@ impl IndexDirectory {
     /// `Refused` when the files cannot be moved.
     pub(crate) fn finish_swap(&self) -> Result<(), Fault> {
         if !self.path.exists() && self.old.exists() {
-            // The old one only leaves its container when the new one is complete.
+            // The old one only leaves its place when the new one is complete.
             let back = if self.new.join("meta.json").is_file() { &self.new } else { &self.old };
             std::fs::rename(back, &self.path).map_err(|error| self.io("move", back, &error))?;
         }
@@ -204,7 +204,7 @@ impl IndexDirectory {
         &self,
         path: &Path,
         schema: Schema,
-        payload: &CommitMetadata,
+        commit_metadata: &CommitMetadata,
     ) -> Result<Index, Fault> {
         self.refuse_odd()?;
         make_private(path).map_err(|error| self.io("make", path, &error))?;
@@ -222,7 +222,7 @@ impl IndexDirectory {
         drop(lock);
         let mut writer: IndexWriter = writer(&index, 1, 15_000_000, path)?;
         let mut first = writer.prepare_commit().map_err(|error| fault(error, path))?;
-        first.set_payload(&payload.text());
+        first.set_payload(&commit_metadata.text());
         first.commit().map_err(|error| fault(error, path))?;
         Ok(index)
     }
@@ -273,22 +273,22 @@ impl IndexDirectory {
     fn open_in(&self, directory: impl Into<Box<dyn Directory>>) -> Result<(Index, CommitMetadata), Fault> {
         let index = Index::open(directory).map_err(|error| fault(error, &self.path))?;
         tokenizers::register(index.tokenizers());
-        let payload = payload(&index, &self.path)?;
-        if payload.format > FORMAT {
+        let commit_metadata = commit_metadata(&index, &self.path)?;
+        if commit_metadata.format > FORMAT {
             return Err(Fault::refused(
                 "index_newer",
                 format!(
                     "the search index {} has format {}, this program knows up to {FORMAT}; use the newer program \
                      that wrote it, or delete the directory and run `ingather sync` again, which sends everything",
                     self.path.display(),
-                    payload.format
+                    commit_metadata.format
                 ),
             ));
         }
-        if payload.format == FORMAT && index.schema() != schema().0 {
+        if commit_metadata.format == FORMAT && index.schema() != schema().0 {
             return Err(damaged(&self.path, "its fields are not those of its format"));
         }
-        Ok((index, payload))
+        Ok((index, commit_metadata))
     }
 }
 
@@ -349,7 +349,7 @@ pub(crate) fn ready<D: Document>(writer: &IndexWriter<D>) -> tantivy::Result<()>
 ///
 /// # Errors
 /// `Broken` when it says nothing that can be understood.
-pub(crate) fn payload(index: &Index, path: &Path) -> Result<CommitMetadata, Fault> {
+pub(crate) fn commit_metadata(index: &Index, path: &Path) -> Result<CommitMetadata, Fault> {
     let metas = index.load_metas().map_err(|error| fault(error, path))?;
     let text = metas.payload.ok_or_else(|| damaged(path, "its last commit does not say whose it is"))?;
     serde_json::from_str(&text).map_err(|error| damaged(path, &error.to_string()))

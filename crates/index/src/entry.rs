@@ -15,7 +15,7 @@ use tantivy::{DocId, SegmentReader, TantivyDocument};
 
 use crate::byte_budget::Load;
 use crate::damage::DAMAGED;
-use crate::schema::{Fields, KeptFields};
+use crate::schema::{Fields, StoredSchema};
 use crate::search::copies;
 use crate::stemming::Stemming;
 use crate::tokenizers;
@@ -25,7 +25,7 @@ const NAME_BYTES_MAX: usize = 256;
 /// Longer endings of file names are not endings, bytes.
 const EXT_BYTES_MAX: usize = 16;
 
-/// What is kept beside the body and the numbers, so that the whole record can be told again.
+/// What is stored beside the body and the numbers, so that the whole record can be told again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredFields<'a> {
     #[serde(rename = "i")]
@@ -59,7 +59,7 @@ fn no_fields(fields: &Cow<'_, BTreeMap<String, Vec<String>>>) -> bool {
 }
 
 impl<'a> StoredFields<'a> {
-    /// What is kept of a put; `language` is that of the record or the one that was detected.
+    /// What is stored of a put; `language` is that of the record or the one that was detected.
     pub(crate) fn of(
         change: &'a Change,
         record: &'a ingather_model::document::Record,
@@ -128,7 +128,7 @@ impl<'a> StoredFields<'a> {
         (!stem.is_empty() && !ext.is_empty() && ext.len() <= EXT_BYTES_MAX).then(|| ext.to_lowercase())
     }
 
-    fn tongue(&self) -> Stemming {
+    fn stemming(&self) -> Stemming {
         self.language.as_deref().map_or(Stemming::PLAIN, Stemming::of_code)
     }
 }
@@ -166,15 +166,15 @@ impl Entry {
     /// Makes the entry; `body` is the text with its mark in front, see [`marked`].
     pub(crate) fn new(
         fields: &Fields,
-        kept: &StoredFields<'_>,
+        stored_fields: &StoredFields<'_>,
         numbers: &Numbers,
         body: Option<&str>,
         load: Option<Load>,
     ) -> Entry {
         let mut document = TantivyDocument::with_capacity(body.map_or(0, str::len) + 1_024);
-        document.add_text(fields.id, &*kept.id);
-        if !kept.title.is_empty() {
-            document.add_text(fields.title, marked(kept.tongue(), &kept.title));
+        document.add_text(fields.id, &*stored_fields.id);
+        if !stored_fields.title.is_empty() {
+            document.add_text(fields.title, marked(stored_fields.stemming(), &stored_fields.title));
         }
         if let Some(body) = body {
             document.add_text(fields.body, body);
@@ -182,40 +182,42 @@ impl Entry {
                 document.add_i64(text, digest);
             }
         }
-        let stored = serde_json::to_vec(kept).expect("strings and a map of strings are always JSON");
-        document.add_bytes(fields.kept, &stored);
-        if !kept.path.is_empty() {
-            document.add_text(fields.name, kept.name());
-            document.add_text(fields.path, kept.path_below_root());
+        let stored = serde_json::to_vec(stored_fields).expect("strings and a map of strings are always JSON");
+        document.add_bytes(fields.stored_fields, &stored);
+        if !stored_fields.path.is_empty() {
+            document.add_text(fields.name, stored_fields.name());
+            document.add_text(fields.path, stored_fields.path_below_root());
             if let Some(order) = fields.path_order {
-                document.add_text(order, tokenizers::for_order(&kept.path));
+                document.add_text(order, tokenizers::for_order(&stored_fields.path));
             }
         }
-        if let (Some(order), false) = (fields.title_order, kept.shown_title().is_empty()) {
-            document.add_text(order, tokenizers::for_order(kept.shown_title()));
+        if let (Some(order), false) = (fields.title_order, stored_fields.shown_title().is_empty()) {
+            document.add_text(order, tokenizers::for_order(stored_fields.shown_title()));
         }
-        if let Some(ext) = kept.ext() {
+        if let Some(ext) = stored_fields.ext() {
             document.add_text(fields.ext, ext);
         }
-        if let Some(author) = &kept.author {
+        if let Some(author) = &stored_fields.author {
             document.add_text(fields.author, &**author);
         }
-        for (field, text) in [(fields.lang, &kept.language), (fields.media_type, &kept.media_type)] {
+        for (field, text) in
+            [(fields.lang, &stored_fields.language), (fields.media_type, &stored_fields.media_type)]
+        {
             if let Some(text) = text.as_deref().filter(|text| text.len() <= NAME_BYTES_MAX) {
                 document.add_text(field, text.to_lowercase());
             }
         }
-        add_meta(&mut document, fields, kept);
+        add_meta(&mut document, fields, stored_fields);
         add_numbers(&mut document, fields, numbers);
         Entry { document, _load: load }
     }
 }
 
-fn add_meta(document: &mut TantivyDocument, fields: &Fields, kept: &StoredFields<'_>) {
-    if kept.fields.is_empty() {
+fn add_meta(document: &mut TantivyDocument, fields: &Fields, stored_fields: &StoredFields<'_>) {
+    if stored_fields.fields.is_empty() {
         return;
     }
-    let searchable = kept.fields.iter().filter(|(name, _)| name.len() <= NAME_BYTES_MAX);
+    let searchable = stored_fields.fields.iter().filter(|(name, _)| name.len() <= NAME_BYTES_MAX);
     let object = searchable
         .map(|(name, values)| {
             let values = values.iter().map(|value| tantivy::schema::OwnedValue::Str(value.clone())).collect();
@@ -246,10 +248,10 @@ fn add_numbers(document: &mut TantivyDocument, fields: &Fields, numbers: &Number
     }
 }
 
-/// A text with the mark of its tongue in front.
-pub(crate) fn marked(tongue: Stemming, text: &str) -> String {
+/// A text with the mark of its stemming in front.
+pub(crate) fn marked(stemming: Stemming, text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
-    out.push(tongue.mark());
+    out.push(stemming.mark());
     out.push_str(text);
     out
 }
@@ -315,8 +317,8 @@ impl Columns {
         }
     }
 
-    /// What is held at `id`, for listings.
-    pub(crate) fn held(&self, id: String, doc: DocId) -> OutputEntry {
+    /// The entry of `id`, for listings.
+    pub(crate) fn listed(&self, id: String, doc: DocId) -> OutputEntry {
         let numbers = self.numbers(doc);
         OutputEntry {
             id,
@@ -332,7 +334,7 @@ impl Columns {
 /// An entry as it is stored.
 pub(crate) struct Stored {
     /// Everything but body and numbers.
-    pub(crate) kept: StoredFields<'static>,
+    pub(crate) stored_fields: StoredFields<'static>,
     /// The body with its mark in front.
     pub(crate) body: Option<String>,
 }
@@ -342,9 +344,10 @@ impl Stored {
     ///
     /// # Errors
     /// `Broken` when it is not what an entry looks like.
-    pub(crate) fn of(document: &TantivyDocument, fields: KeptFields) -> Result<Stored, Fault> {
-        let kept = document.get_first(fields.kept).and_then(|value| value.as_bytes()).unwrap_or_default();
-        let kept = serde_json::from_slice(kept).map_err(|error| {
+    pub(crate) fn of(document: &TantivyDocument, fields: StoredSchema) -> Result<Stored, Fault> {
+        let stored_fields =
+            document.get_first(fields.stored_fields).and_then(|value| value.as_bytes()).unwrap_or_default();
+        let stored_fields = serde_json::from_slice(stored_fields).map_err(|error| {
             let sentence = format!(
                 "the search index is damaged: an entry of it cannot be read ({error}); `ingather verify index --repair` makes it \
                  anew and sends everything again"
@@ -352,6 +355,6 @@ impl Stored {
             Fault::broken(DAMAGED, sentence)
         })?;
         let body = document.get_first(fields.body).and_then(|value| value.as_str().map(str::to_owned));
-        Ok(Stored { kept, body })
+        Ok(Stored { stored_fields, body })
     }
 }

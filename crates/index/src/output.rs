@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{Change, Generation, Op, Output, OutputContext, OutputEntry};
 use ingather_kit::language;
 use ingather_model::fault::Fault;
@@ -23,21 +23,21 @@ use crate::{damage, directory, entry, rebuild, schema};
 
 /// The index, opened for writing.
 pub(crate) struct Opened {
-    home: IndexDirectory,
+    directory: IndexDirectory,
     fields: Fields,
     pub(crate) writer: IndexWriter<Entry>,
     reader: IndexReader,
     /// The last commit.
     snapshot: Snapshot,
-    payload: CommitMetadata,
+    commit_metadata: CommitMetadata,
     /// Addresses that were changed since the last commit, as it stands with them.
     recent: HashMap<String, Recent>,
-    addresses: AddressFilter,
+    address_filter: AddressFilter,
     /// Largest number of a change that was applied.
     seq: i64,
     /// This opening.
     session: i64,
-    flight: ByteBudget,
+    byte_budget: ByteBudget,
     detector: Detector,
     /// Its files turned out to be damaged: nothing is applied or committed any more.
     damaged: Option<Fault>,
@@ -80,61 +80,61 @@ pub(crate) fn check(context: &OutputContext) -> Result<(), Fault> {
 
 impl Opened {
     pub(crate) fn open(settings: &Settings, context: &OutputContext) -> Result<Opened, Fault> {
-        let home = IndexDirectory::of(&context.data);
-        home.finish_swap()?;
-        if !home.exists() {
-            home.create(&home.path, schema::schema().0, &CommitMetadata::new(&context.store))?;
+        let directory = IndexDirectory::of(&context.data);
+        directory.finish_swap()?;
+        if !directory.exists() {
+            directory.create(&directory.path, schema::schema().0, &CommitMetadata::new(&context.store))?;
         }
-        let (index, payload) = home.open()?;
-        if payload.store != context.store {
-            return Err(home.foreign());
+        let (index, commit_metadata) = directory.open()?;
+        if commit_metadata.store != context.store {
+            return Err(directory.foreign());
         }
-        if payload.format < schema::FORMAT {
-            rebuild::rebuild(settings, &home, &index, &payload, &mut |done, all| {
+        if commit_metadata.format < schema::FORMAT {
+            rebuild::rebuild(settings, &directory, &index, &commit_metadata, &mut |done, all| {
                 tracing::info!(done, all, "rebuilding the search index for its new format");
             })?;
-            let (index, payload) = home.open()?;
-            return Opened::write(settings, context.session, home, &index, payload);
+            let (index, commit_metadata) = directory.open()?;
+            return Opened::write(settings, context.session, directory, &index, commit_metadata);
         }
-        Opened::write(settings, context.session, home, &index, payload)
+        Opened::write(settings, context.session, directory, &index, commit_metadata)
     }
 
     fn write(
         settings: &Settings,
         session: i64,
-        home: IndexDirectory,
+        directory: IndexDirectory,
         index: &Index,
-        payload: CommitMetadata,
+        commit_metadata: CommitMetadata,
     ) -> Result<Opened, Fault> {
-        let fault = |error| damage::fault(error, &home.path);
+        let fault = |error| damage::fault(error, &directory.path);
         let memory = settings.memory_mib << 20;
-        let writer = directory::writer(index, settings.threads(), memory, &home.path)?;
-        home.clear()?;
+        let writer = directory::writer(index, settings.threads(), memory, &directory.path)?;
+        directory.clear()?;
         // A process that was killed leaves files which no commit names; a new one of the same name could not be written.
         writer.garbage_collect_files().wait().map_err(fault)?;
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let snapshot = Snapshot::of(&reader);
-        let addresses = AddressFilter::of(snapshot.searcher()).map_err(fault)?;
+        let address_filter = AddressFilter::of(snapshot.searcher()).map_err(fault)?;
         Ok(Opened {
             fields: schema::schema().1,
             writer,
             reader,
             snapshot,
-            seq: payload.seq,
+            seq: commit_metadata.seq,
             session,
-            payload,
+            commit_metadata,
             recent: HashMap::new(),
-            addresses,
-            flight: ByteBudget::new(limits::INDEX_WAITING_BYTES_MAX),
+            address_filter,
+            byte_budget: ByteBudget::new(limits::INDEX_WAITING_BYTES_MAX),
             detector: Detector::new(),
             damaged: None,
-            home,
+            directory,
         })
     }
 
     fn fault(&self, error: tantivy::TantivyError) -> Fault {
-        damage::fault(error, &self.home.path)
+        damage::fault(error, &self.directory.path)
     }
 
     fn id_term(&self, id: &str) -> Term {
@@ -148,7 +148,7 @@ impl Opened {
             return Err(Fault::refused("address_too_long", message));
         }
         self.seq = self.seq.max(change.seq);
-        let (seq, held) = match self.recent.get(&change.id) {
+        let (seq, exists) = match self.recent.get(&change.id) {
             Some(recent) if recent.seq == change.seq && matches!(change.op, Op::Access { .. }) => {
                 return Ok(());
             }
@@ -159,13 +159,13 @@ impl Opened {
             return Ok(());
         }
         let state = match &change.op {
-            Op::Put { .. } => self.put(change, folded, held)?,
-            Op::Access { .. } if !held => return Err(Fault::Gone),
+            Op::Put { .. } => self.put(change, folded, exists)?,
+            Op::Access { .. } if !exists => return Err(Fault::Gone),
             Op::Access { acl_id, container, .. } => {
                 self.change_access(change, acl_id.map(|id| id.0), container.map(|id| id.0))?
             }
             Op::Delete => {
-                if held {
+                if exists {
                     self.writer.delete_term(self.id_term(&change.id));
                 }
                 State::Deleted
@@ -176,9 +176,9 @@ impl Opened {
         Ok(())
     }
 
-    /// Sequence number of the committed entry, if any; cheap for addresses that were never held.
+    /// Sequence number of the committed entry, if any; cheap for addresses that never had an entry.
     fn committed_seq(&self, change: &Change) -> Result<Option<i64>, Fault> {
-        if !self.addresses.may_hold(change.address) {
+        if !self.address_filter.may_hold(change.address) {
             return Ok(None);
         }
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
@@ -199,7 +199,7 @@ impl Opened {
             None => text.and_then(|text| language::detect(&self.detector, text)),
         };
         let language = record.language.as_deref().or(detected);
-        let kept = StoredFields::of(folded.unwrap_or(change), record, language);
+        let stored_fields = StoredFields::of(folded.unwrap_or(change), record, language);
         let body = text.map(|text| entry::marked(language.map_or(Stemming::PLAIN, Stemming::of_code), text));
         let numbers = Numbers {
             address: change.address,
@@ -212,7 +212,7 @@ impl Opened {
             modified: record.modified,
             created: record.created,
         };
-        self.add(&kept, &numbers, body.as_deref(), replaces)?;
+        self.add(&stored_fields, &numbers, body.as_deref(), replaces)?;
         Ok(State::Fresh)
     }
 
@@ -224,41 +224,41 @@ impl Opened {
     ) -> Result<State, Fault> {
         let found = self.snapshot.find(self.fields.id, &change.id).map_err(|error| self.fault(error))?;
         let Some(found) = found else { return Err(Fault::Gone) };
-        let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.home.path)?;
+        let (stored, numbers) = self.snapshot.read(&self.fields, found, &self.directory.path)?;
         let numbers = Numbers { job: change.job, acl_id, container, seq: change.seq, ..numbers };
-        let kept = stored.kept.taken_over(change);
-        self.add(&kept, &numbers, stored.body.as_deref(), true)?;
+        let stored_fields = stored.stored_fields.taken_over(change);
+        self.add(&stored_fields, &numbers, stored.body.as_deref(), true)?;
         Ok(State::Moved)
     }
 
     fn add(
         &mut self,
-        kept: &StoredFields<'_>,
+        stored_fields: &StoredFields<'_>,
         numbers: &Numbers,
         body: Option<&str>,
         replaces: bool,
     ) -> Result<(), Fault> {
         let bytes = body.map_or(0, str::len) + 1_024;
-        let Some(load) = self.flight.load(bytes) else {
+        let Some(load) = self.byte_budget.load(bytes) else {
             return Err(Fault::passing(
                 "index_busy",
                 "the search index takes no more entries; its disk may hang",
             ));
         };
-        let entry = Entry::new(&self.fields, kept, numbers, body, Some(load));
+        let entry = Entry::new(&self.fields, stored_fields, numbers, body, Some(load));
         if replaces {
-            self.writer.delete_term(self.id_term(&kept.id));
+            self.writer.delete_term(self.id_term(&stored_fields.id));
         }
         self.writer.add_document(entry).map_err(|error| self.fault(error))?;
-        self.addresses.insert(numbers.address);
+        self.address_filter.insert(numbers.address);
         Ok(())
     }
 
-    /// Writes out what was applied, and says `payload` about it.
-    fn flush(&mut self, payload: CommitMetadata) -> Result<(), Fault> {
-        let payload = CommitMetadata { seq: self.seq, session: self.session, ..payload };
+    /// Writes out what was applied, and says `commit_metadata` about it.
+    fn flush(&mut self, commit_metadata: CommitMetadata) -> Result<(), Fault> {
+        let commit_metadata = CommitMetadata { seq: self.seq, session: self.session, ..commit_metadata };
         let written = self.writer.prepare_commit().and_then(|mut commit| {
-            commit.set_payload(&payload.text());
+            commit.set_payload(&commit_metadata.text());
             commit.commit()
         });
         self.recent.clear();
@@ -269,10 +269,12 @@ impl Opened {
             directory::ready(&self.writer).map_err(|error| self.fault(error))?;
             return Err(fault);
         }
-        self.payload = payload;
+        self.commit_metadata = commit_metadata;
         self.reader.reload().map_err(|error| self.fault(error))?;
         self.snapshot = Snapshot::of(&self.reader);
-        self.addresses.grow(self.snapshot.searcher()).map_err(|error| damage::fault(error, &self.home.path))
+        self.address_filter
+            .grow(self.snapshot.searcher())
+            .map_err(|error| damage::fault(error, &self.directory.path))
     }
 }
 
@@ -283,7 +285,7 @@ impl Opened {
         if let Some(fault) = &self.damaged {
             return Err(fault.clone());
         }
-        let path = self.home.path.clone();
+        let path = self.directory.path.clone();
         let done = damage::guarded(&path, || work(self));
         self.damaged = done.as_ref().err().filter(|fault| fault.reason().code == damage::DAMAGED).cloned();
         done
@@ -295,7 +297,7 @@ impl Opened {
         let reads_back = |change: &Change| matches!(change.op, Op::Access { .. }) && fresh(change);
         // An entry can be read back only from a commit. The number stays: nothing of it is confirmed yet.
         let writes_out = self.recent.len() >= limits::INDEX_UNCOMMITTED_MAX || batch.iter().any(reads_back);
-        if writes_out && let Err(fault) = self.flush(self.payload.clone()) {
+        if writes_out && let Err(fault) = self.flush(self.commit_metadata.clone()) {
             return vec![Err(fault); batch.len()];
         }
         let folded = folded(batch);
@@ -305,7 +307,7 @@ impl Opened {
 }
 
 impl Output for Opened {
-    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+    fn apply(&mut self, _call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let applied = self.guarded(|index| {
             let answers = index.apply_all(batch);
             let damaged = |fault: &&Fault| fault.reason().code == damage::DAMAGED;
@@ -317,19 +319,20 @@ impl Output for Opened {
         applied.unwrap_or_else(|fault| vec![Err(fault); batch.len()])
     }
 
-    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+    fn commit(&mut self, _call: &CallContext) -> Result<Generation, Fault> {
         self.guarded(|index| {
-            let payload = CommitMetadata { number: index.payload.number + 1, ..index.payload.clone() };
-            index.flush(payload)?;
+            let commit_metadata =
+                CommitMetadata { number: index.commit_metadata.number + 1, ..index.commit_metadata.clone() };
+            index.flush(commit_metadata)?;
             Ok(index.generation())
         })
     }
 
     fn generation(&self) -> Generation {
-        self.payload.generation()
+        self.commit_metadata.generation()
     }
 
-    fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
+    fn clear(&mut self, call: &CallContext) -> Result<Generation, Fault> {
         // The library's own way to drop everything gives numbers of earlier operations out again.
         self.guarded(|index| {
             let dropped = index.writer.delete_query(Box::new(AllQuery)).map_err(|error| index.fault(error));
@@ -341,7 +344,12 @@ impl Output for Opened {
         self.commit(call)
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(
+        &mut self,
+        _call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
         self.guarded(|index| {
             index.snapshot.list(index.fields.id, after, most).map_err(|error| index.fault(error))
         })

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{Generation, OutputContext, OutputEntry, OutputSnapshot};
 use ingather_model::fault::Fault;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -87,33 +87,33 @@ impl Directory for Looking {
 
 /// What one commit holds.
 pub(crate) struct IndexSnapshot {
-    home: IndexDirectory,
+    directory: IndexDirectory,
     searcher: Searcher,
     snapshot: Snapshot,
 }
 
 impl IndexSnapshot {
-    /// Opens what `container` has; none when there is no index.
+    /// Opens what is in the data directory; none when there is no index.
     ///
     /// # Errors
     /// Those of [`Searcher::open`].
     pub(crate) fn open(context: &OutputContext) -> Result<Option<IndexSnapshot>, Fault> {
         let Some(searcher) = Searcher::open(&context.data, &context.store)? else { return Ok(None) };
         let snapshot = searcher.snapshot();
-        Ok(Some(IndexSnapshot { home: IndexDirectory::of(&context.data), searcher, snapshot }))
+        Ok(Some(IndexSnapshot { directory: IndexDirectory::of(&context.data), searcher, snapshot }))
     }
 
     /// Files of this commit whose content is not the one that was written.
-    fn torn_files(&self, call: &Call) -> Result<Vec<String>, Fault> {
+    fn torn_files(&self, call: &CallContext) -> Result<Vec<String>, Fault> {
         let segments = self.snapshot.searcher().segment_readers();
         let ids: HashSet<String> =
             segments.iter().map(|segment| segment.segment_id().uuid_string()).collect();
         let index = self.snapshot.searcher().index();
-        let listed =
-            std::fs::read_dir(&self.home.path).map_err(|error| fault(error.into(), &self.home.path))?;
+        let listed = std::fs::read_dir(&self.directory.path)
+            .map_err(|error| fault(error.into(), &self.directory.path))?;
         let mut torn = Vec::new();
         for entry in listed {
-            let name = entry.map_err(|error| fault(error.into(), &self.home.path))?.file_name();
+            let name = entry.map_err(|error| fault(error.into(), &self.directory.path))?.file_name();
             let text = name.to_string_lossy();
             if call.cancel.cancelled() || torn.len() >= DAMAGES_MAX {
                 break;
@@ -121,12 +121,12 @@ impl IndexSnapshot {
             if !text.split('.').next().is_some_and(|id| ids.contains(id)) {
                 continue;
             }
-            let whole = guarded(&self.home.path, || {
+            let whole = guarded(&self.directory.path, || {
                 match index.directory().validate_checksum(Path::new(&name)) {
                     Ok(whole) => Ok(whole),
                     // It went with a later commit; this one still has it open.
                     Err(OpenReadError::FileDoesNotExist(_)) => Ok(true),
-                    Err(error) => Err(fault(error.into(), &self.home.path)),
+                    Err(error) => Err(fault(error.into(), &self.directory.path)),
                 }
             });
             match whole {
@@ -146,13 +146,13 @@ impl IndexSnapshot {
     }
 
     /// Entries that cannot be read, or that their own ids do not lead to.
-    fn torn_entries(&self, call: &Call) -> Result<Vec<String>, Fault> {
+    fn torn_entries(&self, call: &CallContext) -> Result<Vec<String>, Fault> {
         let mut torn = Vec::new();
         for (ordinal, segment) in self.snapshot.searcher().segment_readers().iter().enumerate() {
             let mut next = 0;
             while next < segment.max_doc() && torn.len() < DAMAGES_MAX && !call.cancel.cancelled() {
                 let until = segment.max_doc().min(next + ENTRIES_AT_ONCE);
-                let read = guarded(&self.home.path, || self.read(ordinal as u32, segment, next..until));
+                let read = guarded(&self.directory.path, || self.read(ordinal as u32, segment, next..until));
                 if let Err(fault) = read {
                     if fault.reason().code != DAMAGED {
                         return Err(fault);
@@ -167,13 +167,16 @@ impl IndexSnapshot {
     }
 
     fn read(&self, ordinal: u32, segment: &SegmentReader, docs: std::ops::Range<u32>) -> Result<(), Fault> {
-        let path = &self.home.path;
+        let path = &self.directory.path;
         let store = segment.get_store_reader(1).map_err(|error| fault(error.into(), path))?;
         let fields = self.searcher.fields();
         for doc in docs.filter(|doc| !segment.is_deleted(*doc)) {
             let document: TantivyDocument = store.get(doc).map_err(|error| fault(error, path))?;
-            let stored = Stored::of(&document, fields.kept_fields())?;
-            let found = self.snapshot.find(fields.id, &stored.kept.id).map_err(|error| fault(error, path))?;
+            let stored = Stored::of(&document, fields.stored_schema())?;
+            let found = self
+                .snapshot
+                .find(fields.id, &stored.stored_fields.id)
+                .map_err(|error| fault(error, path))?;
             if found != Some(DocAddress::new(ordinal, doc)) {
                 return Err(crate::damage::damaged(path, "an entry is not where its id leads to"));
             }
@@ -187,12 +190,17 @@ impl OutputSnapshot for IndexSnapshot {
         self.searcher.identity_and_generation()
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
-        let (path, id) = (&self.home.path, self.searcher.fields().id);
+    fn list(
+        &mut self,
+        _call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
+        let (path, id) = (&self.directory.path, self.searcher.fields().id);
         guarded(path, || self.snapshot.list(id, after, most).map_err(|error| fault(error, path)))
     }
 
-    fn damage(&mut self, call: &Call, every_entry: bool) -> Result<Vec<String>, Fault> {
+    fn damage(&mut self, call: &CallContext, every_entry: bool) -> Result<Vec<String>, Fault> {
         let mut torn = self.torn_files(call)?;
         if every_entry {
             torn.extend(self.torn_entries(call)?);

@@ -11,7 +11,7 @@ use crate::byte_budget::ByteBudget;
 use crate::damage;
 use crate::directory::{self, CommitMetadata, IndexDirectory};
 use crate::entry::{Columns, Entry, Stored};
-use crate::schema::{FORMAT, KeptFields, schema};
+use crate::schema::{FORMAT, StoredSchema, schema};
 
 /// Entries between two reports of progress.
 const REPORT_EACH: u64 = 10_000;
@@ -23,44 +23,44 @@ const REPORT_EACH: u64 = 10_000;
 /// `Refused` when another process writes to the index or the disk has no room, `Broken` when it cannot be read.
 pub(crate) fn rebuild(
     settings: &Settings,
-    home: &IndexDirectory,
+    directory: &IndexDirectory,
     old: &Index,
-    payload: &CommitMetadata,
+    commit_metadata: &CommitMetadata,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<(), Fault> {
-    let fault = |error| damage::fault(error, &home.path);
+    let fault = |error| damage::fault(error, &directory.path);
     // Held until the swap is done; the file moves along with the directory.
     let lock = || {
         let taken = old.directory().acquire_lock(&INDEX_WRITER_LOCK);
         taken.map_err(|error| tantivy::TantivyError::LockFailure(error, None))
     };
     let _lock = directory::patiently(lock).map_err(fault)?;
-    home.clear()?;
+    directory.clear()?;
     let reader: IndexReader =
         old.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
-    let payload = CommitMetadata { format: FORMAT, ..payload.clone() };
-    let new = home.create(&home.new, schema().0, &payload)?;
+    let commit_metadata = CommitMetadata { format: FORMAT, ..commit_metadata.clone() };
+    let new = directory.create(&directory.new, schema().0, &commit_metadata)?;
     let mut writer: IndexWriter<Entry> =
-        directory::writer(&new, settings.threads(), settings.memory_mib << 20, &home.new)?;
-    copy(home, &reader.searcher(), &writer, report)?;
+        directory::writer(&new, settings.threads(), settings.memory_mib << 20, &directory.new)?;
+    copy(directory, &reader.searcher(), &writer, report)?;
     let mut commit = writer.prepare_commit().map_err(fault)?;
-    commit.set_payload(&payload.text());
+    commit.set_payload(&commit_metadata.text());
     commit.commit().map_err(fault)?;
     writer.wait_merging_threads().map_err(fault)?;
     drop(reader);
-    home.swap()
+    directory.swap()
 }
 
 fn copy(
-    home: &IndexDirectory,
+    directory: &IndexDirectory,
     old: &Searcher,
     writer: &IndexWriter<Entry>,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<(), Fault> {
-    let fault = |error| damage::fault(error, &home.path);
-    let from = KeptFields::of(old.schema()).map_err(fault)?;
+    let fault = |error| damage::fault(error, &directory.path);
+    let from = StoredSchema::of(old.schema()).map_err(fault)?;
     let to = schema().1;
-    let flight = ByteBudget::new(limits::INDEX_WAITING_BYTES_MAX);
+    let byte_budget = ByteBudget::new(limits::INDEX_WAITING_BYTES_MAX);
     let (mut done, all) = (0, old.num_docs());
     for segment in old.segment_readers() {
         let columns = Columns::open(segment).map_err(fault)?;
@@ -69,14 +69,19 @@ fn copy(
             let document: TantivyDocument = store.get(doc).map_err(fault)?;
             let stored = Stored::of(&document, from)?;
             let bytes = stored.body.as_ref().map_or(0, String::len) + 1_024;
-            let Some(load) = flight.load(bytes) else {
+            let Some(load) = byte_budget.load(bytes) else {
                 return Err(Fault::passing(
                     "index_busy",
                     "the search index takes no more entries; its disk may hang",
                 ));
             };
-            let entry =
-                Entry::new(&to, &stored.kept, &columns.numbers(doc), stored.body.as_deref(), Some(load));
+            let entry = Entry::new(
+                &to,
+                &stored.stored_fields,
+                &columns.numbers(doc),
+                stored.body.as_deref(),
+                Some(load),
+            );
             writer.add_document(entry).map_err(fault)?;
             done += 1;
             if done % REPORT_EACH == 0 || done == all {

@@ -5,7 +5,7 @@ use tantivy::schema::{
     TextOptions,
 };
 
-use crate::tokenizers::{BY_TONGUE, PLAIN};
+use crate::tokenizers::{BY_STEMMING, PLAIN};
 
 /// Version of schema, terms and stored texts. What [`crate::rebuild`] reads must stay readable in all later ones:
 /// stored `body` and `kept`, and the numbers.
@@ -23,7 +23,7 @@ pub(crate) struct Fields {
     /// Words of the body by language; stored.
     pub(crate) body: Field,
     /// What else of the record is kept, as JSON; stored only.
-    pub(crate) kept: Field,
+    pub(crate) stored_fields: Field,
     /// Words of the last part of the path.
     pub(crate) name: Field,
     /// Words of the path below the root of the job.
@@ -64,13 +64,13 @@ pub(crate) struct Fields {
     pub(crate) created: Field,
 }
 
-/// The fields that hold what is kept; every format has them.
+/// The fields of the schema that hold what is stored of an entry; every format has them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KeptFields {
+pub(crate) struct StoredSchema {
     /// As in [`Fields::body`].
     pub(crate) body: Field,
-    /// As in [`Fields::kept`].
-    pub(crate) kept: Field,
+    /// As in [`Fields::stored_fields`].
+    pub(crate) stored_fields: Field,
 }
 
 impl Fields {
@@ -81,7 +81,7 @@ impl Fields {
             id: field("id")?,
             title: field("title")?,
             body: field("body")?,
-            kept: field("kept")?,
+            stored_fields: field("kept")?,
             name: field("name")?,
             path: field("path")?,
             title_order: field("title_order").ok(),
@@ -104,16 +104,16 @@ impl Fields {
         })
     }
 
-    /// Those that hold what is kept.
-    pub(crate) fn kept_fields(&self) -> KeptFields {
-        KeptFields { body: self.body, kept: self.kept }
+    /// Those that hold what is stored of an entry.
+    pub(crate) fn stored_schema(&self) -> StoredSchema {
+        StoredSchema { body: self.body, stored_fields: self.stored_fields }
     }
 }
 
-impl KeptFields {
+impl StoredSchema {
     /// Those of an index of any format.
-    pub(crate) fn of(schema: &Schema) -> tantivy::Result<KeptFields> {
-        Ok(KeptFields { body: schema.get_field("body")?, kept: schema.get_field("kept")? })
+    pub(crate) fn of(schema: &Schema) -> tantivy::Result<StoredSchema> {
+        Ok(StoredSchema { body: schema.get_field("body")?, stored_fields: schema.get_field("kept")? })
     }
 }
 
@@ -140,9 +140,9 @@ pub(crate) fn schema() -> (Schema, Fields) {
     let column = NumericOptions::default().set_fast();
     let fields = Fields {
         id: builder.add_text_field("id", whole()),
-        title: builder.add_text_field("title", text(BY_TONGUE)),
-        body: builder.add_text_field("body", text(BY_TONGUE).set_stored()),
-        kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
+        title: builder.add_text_field("title", text(BY_STEMMING)),
+        body: builder.add_text_field("body", text(BY_STEMMING).set_stored()),
+        stored_fields: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
         name: builder.add_text_field("name", text(PLAIN)),
         path: builder.add_text_field("path", text(PLAIN)),
         title_order: Some(builder.add_text_field("title_order", order())),

@@ -44,11 +44,11 @@ const ATTEMPTS_MAX: usize = 100;
 
 /// The index, opened for search; never waits for a writer and is never in its way.
 pub struct Searcher {
-    home: IndexDirectory,
+    directory: IndexDirectory,
     index: Index,
     reader: IndexReader,
     fields: Fields,
-    payload: CommitMetadata,
+    commit_metadata: CommitMetadata,
     /// What the last users saw of this commit.
     visible: Mutex<Vec<Arc<Visible>>>,
 }
@@ -59,46 +59,55 @@ impl Searcher {
     /// # Errors
     /// `Refused` or `Broken` with what to do when it is another store's, of another format, damaged or cannot be read.
     pub fn open(data: &Path, store: &str) -> Result<Option<Searcher>, Fault> {
-        let home = IndexDirectory::of(data);
-        if !home.exists() {
+        let directory = IndexDirectory::of(data);
+        if !directory.exists() {
             return Ok(None);
         }
-        damage::guarded(&home.path, || {
+        damage::guarded(&directory.path, || {
             for _ in 0..ATTEMPTS_MAX {
-                let (index, payload) = home.open_to_look()?;
-                let opened = Searcher::attempt(&home, index.clone(), payload.clone(), store);
+                let (index, commit_metadata) = directory.open_to_look()?;
+                let opened = Searcher::attempt(&directory, index.clone(), commit_metadata.clone(), store);
                 // A commit that comes in between takes files away, and shows entries that the one before does not speak of.
-                if directory::payload(&index, &home.path)? == payload {
+                if directory::commit_metadata(&index, &directory.path)? == commit_metadata {
                     return opened.map(Some);
                 }
             }
-            let sentence =
-                format!("{} is committed to faster than it can be opened; try again", home.path.display());
+            let sentence = format!(
+                "{} is committed to faster than it can be opened; try again",
+                directory.path.display()
+            );
             Err(Fault::passing("index_busy", sentence))
         })
     }
 
     fn attempt(
-        home: &IndexDirectory,
+        directory: &IndexDirectory,
         index: Index,
-        payload: CommitMetadata,
+        commit_metadata: CommitMetadata,
         store: &str,
     ) -> Result<Searcher, Fault> {
-        if payload.store != store {
-            return Err(home.foreign());
+        if commit_metadata.store != store {
+            return Err(directory.foreign());
         }
-        if payload.format < FORMAT_SEARCHED_MIN {
+        if commit_metadata.format < FORMAT_SEARCHED_MIN {
             let message = format!(
                 "the search index {} is of an older format; the next `ingather sync` or `ingather serve` rebuilds it",
-                home.path.display()
+                directory.path.display()
             );
             return Err(Fault::refused(crate::OLDER, message));
         }
-        let fault = |error| damage::fault(error, &home.path);
+        let fault = |error| damage::fault(error, &directory.path);
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fault)?;
         let fields = Fields::of(&index.schema()).map_err(fault)?;
-        Ok(Searcher { home: home.clone(), index, reader, fields, payload, visible: Mutex::default() })
+        Ok(Searcher {
+            directory: directory.clone(),
+            index,
+            reader,
+            fields,
+            commit_metadata,
+            visible: Mutex::default(),
+        })
     }
 
     /// The commit that is seen, for lookups.
@@ -116,40 +125,42 @@ impl Searcher {
     /// # Errors
     /// Those of [`Searcher::open`]; also when the index was deleted.
     pub fn reload(&mut self) -> Result<(), Fault> {
-        let path = self.home.path.clone();
+        let path = self.directory.path.clone();
         damage::guarded(&path, || self.see_again())
     }
 
     fn see_again(&mut self) -> Result<(), Fault> {
-        let payload = directory::payload(&self.index, &self.home.path)?;
-        if payload.identity != self.payload.identity || payload.format != self.payload.format {
-            let data = self.home.path.parent().unwrap_or(&self.home.path).to_owned();
+        let commit_metadata = directory::commit_metadata(&self.index, &self.directory.path)?;
+        if commit_metadata.identity != self.commit_metadata.identity
+            || commit_metadata.format != self.commit_metadata.format
+        {
+            let data = self.directory.path.parent().unwrap_or(&self.directory.path).to_owned();
             let gone = || {
                 Fault::refused("index_gone", "the search index was deleted; the next sync makes a new one")
             };
-            *self = Searcher::open(&data, &self.payload.store)?.ok_or_else(gone)?;
+            *self = Searcher::open(&data, &self.commit_metadata.store)?.ok_or_else(gone)?;
             return Ok(());
         }
-        if payload == self.payload {
+        if commit_metadata == self.commit_metadata {
             return Ok(());
         }
         self.reader.reload().map_err(|error| self.fault(error))?;
         self.visible = Mutex::default();
-        self.payload = payload;
+        self.commit_metadata = commit_metadata;
         Ok(())
     }
 
     /// Which index this is, and which commit is seen; what is seen may already be a little newer.
     pub fn identity_and_generation(&self) -> Generation {
-        self.payload.generation()
+        self.commit_metadata.generation()
     }
 
     /// Answers a query.
     ///
     /// # Errors
-    /// `Refused` with code `query` and a sentence that names the container when the query cannot be understood.
+    /// `Refused` with code `query` and a sentence that names the place when the query cannot be understood.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
-        damage::guarded(&self.home.path, || self.answer(request))
+        damage::guarded(&self.directory.path, || self.answer(request))
     }
 
     fn answer(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {
@@ -160,7 +171,7 @@ impl Searcher {
             return Err(Fault::refused("query", message));
         }
         let query::Parsed { node, mut notes } = query::parse(request.query, request.zone)?;
-        if self.payload.format < FORMAT {
+        if self.commit_metadata.format < FORMAT {
             notes.push(OLD_FORMAT.to_owned());
         }
         let searcher = self.reader.searcher();
@@ -175,12 +186,13 @@ impl Searcher {
         let fault = |error| self.fault(error);
         let resolver =
             Resolver { searcher: &searcher, fields: &self.fields, visible: &visible, jobs: request.jobs };
-        let node = resolver.resolve(node, &mut notes).map_err(|error| error.fault(&self.home.path))?;
+        let node = resolver.resolve(node, &mut notes).map_err(|error| error.fault(&self.directory.path))?;
         let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
-        let mut asked = view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.home.path))?;
+        let mut asked =
+            view.ask(&node, Reading::default()).map_err(|error| error.fault(&self.directory.path))?;
         if asked.ranked.total == 0 && asked.plan.has_phrases {
             let reading = Reading { phrases_are_words: true, ..asked.reading };
-            asked = view.ask(&node, reading).map_err(|error| error.fault(&self.home.path))?;
+            asked = view.ask(&node, reading).map_err(|error| error.fault(&self.directory.path))?;
             notes.push(
                 "nothing has the words in quotes next to each other, so that they are searched as words"
                     .to_owned(),
@@ -196,7 +208,8 @@ impl Searcher {
             }
             if let Some(first) = ranked.copy_of {
                 let first: TantivyDocument = searcher.doc(first).map_err(fault)?;
-                hit.copy_of = Some(Stored::of(&first, self.fields.kept_fields())?.kept.id.into_owned());
+                hit.copy_of =
+                    Some(Stored::of(&first, self.fields.stored_schema())?.stored_fields.id.into_owned());
             }
             if request.explain {
                 let words = explain::explain(&searcher, &visible, &plan.leaves, &rarity, ranked.at);
@@ -239,15 +252,15 @@ impl Searcher {
     ) -> Result<Hit, Fault> {
         let fault = |error| self.fault(error);
         let document: TantivyDocument = searcher.doc(at).map_err(fault)?;
-        let kept = Stored::of(&document, self.fields.kept_fields())?.kept;
+        let stored_fields = Stored::of(&document, self.fields.stored_schema())?.stored_fields;
         let numbers = visible.columns[at.segment_ord as usize].numbers(at.doc_id);
         let body = document.get_first(self.fields.body);
         Ok(Hit {
             job: numbers.job,
-            job_name: kept.job_name.to_string(),
-            component: kept.component(),
-            uri: kept.uri().to_owned(),
-            title: kept.shown_title().to_owned(),
+            job_name: stored_fields.job_name.to_string(),
+            component: stored_fields.component(),
+            uri: stored_fields.uri().to_owned(),
+            title: stored_fields.shown_title().to_owned(),
             score,
             has_all_words: is_complete,
             explanation: Vec::new(),
@@ -259,16 +272,16 @@ impl Searcher {
             ),
             modified: numbers.modified,
             size: numbers.size,
-            document: kept.document.into_owned(),
-            media_type: kept.media_type.map(Into::into),
-            language: kept.language.map(Into::into),
-            author: kept.author.map(Into::into),
-            path: kept.path.into_owned(),
+            document: stored_fields.document.into_owned(),
+            media_type: stored_fields.media_type.map(Into::into),
+            language: stored_fields.language.map(Into::into),
+            author: stored_fields.author.map(Into::into),
+            path: stored_fields.path.into_owned(),
         })
     }
 
     fn fault(&self, error: tantivy::TantivyError) -> Fault {
-        damage::fault(error, &self.home.path)
+        damage::fault(error, &self.directory.path)
     }
 }
 

@@ -41,8 +41,8 @@ impl Stemming {
     pub(crate) fn of_code(code: &str) -> Stemming {
         let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         let language = if language == "no" || language == "nn" { "nb" } else { &language };
-        let container = STEMMED.iter().position(|(code, _)| *code == language);
-        container.map_or(Stemming::PLAIN, |container| Stemming(container as u8 + 1))
+        let position = STEMMED.iter().position(|(code, _)| *code == language);
+        position.map_or(Stemming::PLAIN, |position| Stemming(position as u8 + 1))
     }
 
     /// Place in [`Stemming::all`].
@@ -52,7 +52,7 @@ impl Stemming {
 
     /// The stemmer, if any.
     pub(crate) fn stemmer(self) -> Option<Language> {
-        self.index().checked_sub(1).map(|container| STEMMED[container].1)
+        self.index().checked_sub(1).map(|position| STEMMED[position].1)
     }
 
     /// Whether its words are cut into the words that they are put together from.
@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_leads_back_to_its_tongue() {
-        for tongue in Stemming::all() {
-            assert_eq!(Stemming::of_marked(&format!("{}text", tongue.mark())), tongue);
+    fn a_mark_leads_back_to_its_stemming() {
+        for stemming in Stemming::all() {
+            assert_eq!(Stemming::of_marked(&format!("{}text", stemming.mark())), stemming);
         }
         assert_eq!(Stemming::of_marked("text"), Stemming::PLAIN);
         assert_eq!(Stemming::of_code("en-GB"), Stemming::of_code("EN"));

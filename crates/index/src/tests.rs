@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ingather_contract::access_filter::{AccessFilter, PendingContainers, Reference};
 
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::output::{Change, Generation, Op, Output as _, OutputContext, OutputEntry};
 use ingather_contract::search::{Facet, Hit, SearchRequest, SearchResults, Sort};
 use ingather_model::document::Record;
@@ -32,8 +32,8 @@ impl Clock for Still {
     }
 }
 
-pub(crate) fn call() -> Call {
-    Call { clock: Arc::new(Still), cancel: Cancel::default() }
+pub(crate) fn call() -> CallContext {
+    CallContext { clock: Arc::new(Still), cancel: Cancel::default() }
 }
 
 pub(crate) fn open(data: &Path) -> Result<Opened, Fault> {

@@ -2,18 +2,17 @@
 //!
 //! Reading order: [`ids`] and [`key`] name things · [`document`] is what flows · [`access`] says who may see it ·
 //! [`merge`], [`scope`] and [`guard`] judge a listing · [`decision`] says what a visit leads to · [`fault`] and
-//! [`retry`] say what follows a failure · [`balance`] counts a run · [`lifecycle`] holds the tables of states, and the words for how things end · [`hold`] says
+//! [`retry`] say what follows a failure · [`run_counts`] counts a run · [`lifecycle`] holds the tables of states, and the words for how things end · [`hold`] says
 //! why a job does not work · [`fairness`] says which document is next · [`invariants`] lists what must always be true.
 #![warn(missing_docs)]
 
 pub mod access;
-pub mod balance;
+pub mod blocked;
 pub mod decision;
 pub mod document;
 pub mod fairness;
 pub mod fault;
 pub mod guard;
-pub mod hold;
 pub mod ids;
 pub mod invariants;
 pub mod job;
@@ -23,4 +22,5 @@ pub mod limits;
 pub mod merge;
 pub mod names;
 pub mod retry;
+pub mod run_counts;
 pub mod scope;

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
@@ -177,9 +177,9 @@ impl Context<'_> {
         }
     }
 
-    /// The surroundings of a call that is made outside a run.
-    pub fn call(&self) -> Call {
-        Call { clock: self.clock.clone(), cancel: self.host.cancel() }
+    /// The context of a call that is made outside a run.
+    pub fn call(&self) -> CallContext {
+        CallContext { clock: self.clock.clone(), cancel: self.host.cancel() }
     }
 
     /// Milliseconds since 1970 UTC.

@@ -17,7 +17,7 @@ const USE: &str =
   --seeds N     how many seeds (100); --from S: the first (0)
   --fresh       the first is drawn from the clock, so that nobody has repaired anything against them
   --minutes M   no further world is begun after so long
-  --repeat N    each tenth world is played N times, with threads that wait here and there: a seed decides the deeds, not how
+  --repeat N    each tenth world is played N times, with threads that wait here and there: a seed decides the steps, not how
                 threads take turns. With --seed or --play: that world, until it fails
   --postgres    on the cluster of INGATHER_TEST_POSTGRES: scripts/postgres.sh cargo x simulate --postgres
   --at-once N   worlds at a time (8)

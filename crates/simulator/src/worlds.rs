@@ -1,4 +1,4 @@
-//! A world from a seed, as the text of a scenario: outputs, jobs, and deeds that change the source, the settings and the
+//! A world from a seed, as the text of a scenario: outputs, jobs, and steps that change the source, the settings and the
 //! time, let outputs misbehave, and let the process die.
 
 use std::collections::BTreeSet;
@@ -182,7 +182,7 @@ impl World {
             35 => self.time(),
             36 => self.settings(),
             37 => self.broken_listing(),
-            38 | 39 => self.books(),
+            38 | 39 => self.inventory(),
             40..43 => self.day_of_parts(),
             43 => self.held_and_broken_off(),
             44 => self.forgotten_while_written(),
@@ -465,7 +465,7 @@ impl World {
         self.tell("listing fine");
     }
 
-    fn books(&mut self) {
+    fn inventory(&mut self) {
         let at = self.dice.below(self.outputs.len());
         let (output, kind) = self.outputs[at];
         match self.dice.below(8) {

@@ -155,10 +155,10 @@ fn caught(failpoint: Failpoint) -> Option<String> {
 fn the_page_about_reliability_lists_every_planted_fault() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reliability.md");
     let text = std::fs::read_to_string(page).expect("the page is there");
-    let (_, planted) = text.split_once("## Planted faults").expect("the page has a part about them");
-    let planted = planted.split("\n## ").next().expect("a first part is always there");
-    assert!(planted.contains(&format!("\n{} faults can be planted", ALL.len())), "there are {}", ALL.len());
-    let rows: Vec<(&str, &str)> = planted
+    let (_, section) = text.split_once("## Planted faults").expect("the page has a part about them");
+    let section = section.split("\n## ").next().expect("a first part is always there");
+    assert!(section.contains(&format!("\n{} faults can be planted", ALL.len())), "there are {}", ALL.len());
+    let rows: Vec<(&str, &str)> = section
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
         .skip(1)

@@ -1,8 +1,8 @@
 //! table: what must hold in every store at rest (design store 4.2), each with the query that finds what does not, and its repair.
 //!
-//! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each deed.
+//! A check finds rows of two numbers; a clean store gives none. The simulator asks the same after each step.
 
-use ingather_model::balance::number;
+use ingather_model::run_counts::number;
 
 use crate::db::{Sql, Value};
 use crate::deliveries;
@@ -141,7 +141,7 @@ checks! {
             &queries::DOCTOR_DROP_TALLIES_OF_NO_JOB, &queries::DOCTOR_DROP_MARKS_OF_NO_JOB, &queries::DOCTOR_DROP_BLIND_SPOTS_OF_NO_JOB]), false,
         "job that is not there has runs, counters, marks or blind spots",
         "jobs that are not there have runs, counters, marks or blind spots", "--repair drops them";
-    15 trouble_of_nothing Document DOCTOR_TROUBLE_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_TROUBLE]), false,
+    15 trouble_of_nothing Document DOCTOR_TROUBLE_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_FAILURE]), false,
         "trouble belongs to a document that is not there",
         "troubles belong to documents that are not there", "--repair drops them";
     15 retried_by_nobody Document DOCTOR_RETRIED_BY_NOBODY Repair::Queue, false,

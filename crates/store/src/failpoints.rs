@@ -3,7 +3,7 @@
 //! A fault stands where it would be made: `if failpoint(Failpoint::…)`. Which check catches which is in
 //! `crates/simulator/tests/failpoints.rs` and in `docs/reliability.md`.
 
-/// Faults that can be planted.
+/// Faults that a build for tests can switch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the sentences of ALL say what each of them does")]
 pub enum Failpoint {
@@ -73,7 +73,7 @@ pub enum Failpoint {
     AnyVersionSpokenOf,
 }
 
-/// Every fault with what it does; where today's design has no place for a fault, the nearest one is planted.
+/// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
 #[rustfmt::skip]
 pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::DeleteBeforeConfirm, "a removal counts as done although the output did not confirm it"),
@@ -152,13 +152,13 @@ pub fn plant(failpoint: Option<Failpoint>) {
     ON.store(number, std::sync::atomic::Ordering::SeqCst);
 }
 
-/// Whether a fault is planted.
+/// Whether a fault is switched on.
 #[cfg(feature = "failpoints")]
 pub fn failpoint(failpoint: Failpoint) -> bool {
     ON.load(std::sync::atomic::Ordering::Relaxed) == failpoint as usize
 }
 
-/// No fault can be planted in a program.
+/// No fault can be switched on in a program.
 #[cfg(not(feature = "failpoints"))]
 pub const fn failpoint(_: Failpoint) -> bool {
     false

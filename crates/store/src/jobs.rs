@@ -31,8 +31,8 @@ pub struct Job {
     pub definition: Definition,
     /// Grows with each change of the definition.
     pub revision: i64,
-    /// Who read the source last.
-    pub reader: Option<String>,
+    /// Fingerprint of the credentials that the source was last listed with; the column `reader`.
+    pub credentials: Option<String>,
     /// Why the last run ended early.
     pub error: Option<String>,
 }
@@ -49,7 +49,7 @@ fn read(row: &Row<'_>) -> Result<Job> {
         run: row.int(5)?,
         definition,
         revision: row.int(7)?,
-        reader: row.opt_text(8)?,
+        credentials: row.opt_text(8)?,
         error: row.opt_text(9)?,
         connector: row.opt_text(10)?,
     })
@@ -126,9 +126,9 @@ pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition) -> Result<(
     Ok(())
 }
 
-/// Remembers who read the source.
-pub fn remember_reader(sql: &mut Sql<'_>, id: JobId, reader: &str) -> Result<()> {
-    sql.execute(&queries::JOB_READER, &[Value::Int(id.0), Value::Text(reader)])?;
+/// Remembers the fingerprint of the credentials that the source was listed with.
+pub fn remember_credentials(sql: &mut Sql<'_>, id: JobId, fingerprint: &str) -> Result<()> {
+    sql.execute(&queries::JOB_CREDENTIALS, &[Value::Int(id.0), Value::Text(fingerprint)])?;
     Ok(())
 }
 

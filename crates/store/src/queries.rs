@@ -122,7 +122,7 @@ queries! {
     shared JOB_BY_ROOT = "job/by_root";
     shared JOB_BY_HANDLE = "job/by_handle";
     shared JOB_DEFINE = "job/define";
-    shared JOB_READER = "job/reader";
+    shared JOB_CREDENTIALS = "job/credentials";
     shared JOB_BEGIN = "job/begin";
     shared JOB_DRAIN = "job/drain";
     shared JOB_SWEEP = "job/sweep";
@@ -296,7 +296,7 @@ queries! {
     shared DOCTOR_DROP_WORK = "doctor/drop_work";
     shared DOCTOR_DROP_NAMELESS = "doctor/drop_nameless";
     shared DOCTOR_DROP_NAMES = "doctor/drop_names";
-    shared DOCTOR_DROP_TROUBLE = "doctor/drop_trouble";
+    shared DOCTOR_DROP_FAILURE = "doctor/drop_failure";
     shared DOCTOR_DROP_ADDRESSES = "doctor/drop_addresses";
     shared DOCTOR_QUEUE = "doctor/queue";
     shared DOCTOR_DROP_TALLIES = "doctor/drop_tallies";

@@ -94,13 +94,13 @@ pub fn leaving(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
 
 /// Completes visits: `(document, requests)` as they were claimed. What was requested again meanwhile stays.
 pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
-    let (documents, mut wanted): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    let (documents, mut counts): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     if failpoint(Failpoint::CompletionWithoutWanted) {
-        for (document, wanted) in documents.iter().zip(&mut wanted) {
-            *wanted = self::request_counts(sql, &[*document])?.first().map_or(*wanted, |(_, now, _)| *now);
+        for (document, count) in documents.iter().zip(&mut counts) {
+            *count = self::request_counts(sql, &[*document])?.first().map_or(*count, |(_, now, _)| *now);
         }
     }
-    sql.execute_many(&queries::QUEUE_COMPLETE, &[Column::Ints(&documents), Column::Ints(&wanted)])?;
+    sql.execute_many(&queries::QUEUE_COMPLETE, &[Column::Ints(&documents), Column::Ints(&counts)])?;
     Ok(())
 }
 

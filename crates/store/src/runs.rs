@@ -1,10 +1,10 @@
 //! Runs: one pass of a job, its marks, its blind spots and what it holds back.
 
-use ingather_model::balance::Balance;
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 
 use crate::db::{Row, Sql, Value};
@@ -136,7 +136,7 @@ pub fn release(sql: &mut Sql<'_>, job: JobId, number: i64, how: GuardState) -> R
 pub fn count_removed(sql: &mut Sql<'_>, job: JobId, number: i64, removed: u64) -> Result<()> {
     let of_run = [Value::Int(job.0), Value::Int(number)];
     let counts = sql.one(&queries::RUN_COUNTS, &of_run, |row| row.opt_text(0))?.flatten();
-    let mut counts: Balance =
+    let mut counts: RunCounts =
         counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     counts.deleted += removed;
     let text = serde_json::to_string(&counts).unwrap_or_default();

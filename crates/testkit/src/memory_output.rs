@@ -1,15 +1,15 @@
 //! An output in memory: what it holds outlives the engine, as with a real one; it fails, is slow and forgets as told.
 
 mod calls;
+mod injected;
 mod missed;
 mod stands;
-mod troubles;
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{
     Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Statement,
 };
@@ -22,7 +22,7 @@ use crate::crash::Crash;
 use crate::rules::Rules;
 use crate::together::gate::Gate;
 
-pub use self::troubles::{Effect, Trouble};
+pub use self::injected::{Effect, InjectedFault};
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct Shelf {
     /// How often it lost everything: it was emptied because it did not fit the delivery log, or forgot.
     pub emptied: u32,
     /// What goes wrong, the first that fits.
-    pub troubles: Vec<Trouble>,
+    pub faults: Vec<InjectedFault>,
     /// The next answers are one too few.
     pub short_answers: u32,
     /// The next batches take effect twice, and are answered twice.
@@ -119,7 +119,7 @@ impl Default for Shelf {
             missed: BTreeMap::new(),
             fits: true,
             emptied: 0,
-            troubles: Vec::new(),
+            faults: Vec::new(),
             short_answers: 0,
             double_answers: 0,
             failing_commits: 0,
@@ -166,7 +166,7 @@ impl Shelf {
         }
         self.take_late();
         self.take_missed();
-        self.troubles.clear();
+        self.faults.clear();
         (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
         self.forgets_after = None;
     }
@@ -333,12 +333,12 @@ impl MemoryOutput {
         if matches!(change.op, Op::Access { .. }) && !self.capabilities.access {
             shelf.violations.push(format!("{}: access without the ability", change.id));
         }
-        let trouble =
-            shelf.troubles.iter_mut().find(|trouble| trouble.times > 0 && change.id.contains(&trouble.name));
-        let Some(trouble) = trouble else { return shelf.take(change) };
-        trouble.times -= 1;
-        let fault = trouble.fault.clone();
-        match trouble.effect {
+        let injected =
+            shelf.faults.iter_mut().find(|injected| injected.times > 0 && change.id.contains(&injected.name));
+        let Some(injected) = injected else { return shelf.take(change) };
+        injected.times -= 1;
+        let fault = injected.fault.clone();
+        match injected.effect {
             Effect::None => {}
             Effect::AtOnce => shelf.take(change)?,
             Effect::Late => shelf.late.push(change.clone()),
@@ -352,7 +352,7 @@ impl MemoryOutput {
 }
 
 impl Output for MemoryOutput {
-    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+    fn apply(&mut self, _call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let dead = || Err(Fault::passing("dead", "the process is dead"));
         let gate = locked(&self.shelf).gate.clone();
         gate.iter().for_each(Gate::pass);
@@ -386,7 +386,7 @@ impl Output for MemoryOutput {
         answers
     }
 
-    fn tell(&mut self, _call: &Call, statements: &[Statement]) -> Result<(), Fault> {
+    fn tell(&mut self, _call: &CallContext, statements: &[Statement]) -> Result<(), Fault> {
         let dead = || Fault::passing("dead", "the process is dead");
         let mut shelf = locked(&self.shelf);
         let crash = shelf.crash.clone();
@@ -394,10 +394,11 @@ impl Output for MemoryOutput {
             return Err(dead());
         }
         // Only what goes wrong with every change goes wrong here.
-        let trouble = shelf.troubles.iter_mut().find(|trouble| trouble.times > 0 && trouble.name.is_empty());
-        let trouble = trouble.map(|trouble| {
-            trouble.times -= 1;
-            (trouble.fault.clone(), trouble.effect)
+        let injected =
+            shelf.faults.iter_mut().find(|injected| injected.times > 0 && injected.name.is_empty());
+        let injected = injected.map(|injected| {
+            injected.times -= 1;
+            (injected.fault.clone(), injected.effect)
         });
         for statement in statements {
             if statement.seq <= shelf.seq {
@@ -406,17 +407,17 @@ impl Output for MemoryOutput {
             }
             shelf.seq = shelf.seq.max(statement.seq);
             // What takes effect late does so at once: statements have no address that something newer could be sent to.
-            if trouble.as_ref().is_none_or(|(_, effect)| *effect != Effect::None) {
+            if injected.as_ref().is_none_or(|(_, effect)| *effect != Effect::None) {
                 shelf.hear(&statement.says);
             }
         }
         if crash.reach("after tell") {
             return Err(dead());
         }
-        trouble.map_or(Ok(()), |(fault, _)| Err(fault))
+        injected.map_or(Ok(()), |(fault, _)| Err(fault))
     }
 
-    fn commit(&mut self, call: &Call) -> Result<Generation, Fault> {
+    fn commit(&mut self, call: &CallContext) -> Result<Generation, Fault> {
         let mut shelf = locked(&self.shelf);
         let crash = shelf.crash.clone();
         if crash.reach("before commit") {
@@ -439,7 +440,7 @@ impl Output for MemoryOutput {
         locked(&self.shelf).generation(self.capabilities.told)
     }
 
-    fn clear(&mut self, _call: &Call) -> Result<Generation, Fault> {
+    fn clear(&mut self, _call: &CallContext) -> Result<Generation, Fault> {
         if self.capabilities.commits {
             let mut shelf = locked(&self.shelf);
             let crash = shelf.crash.clone();
@@ -454,7 +455,12 @@ impl Output for MemoryOutput {
         Ok(self.generation())
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(
+        &mut self,
+        _call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
         if !self.capabilities.list {
             return Err(Fault::refused("list", "it cannot list"));
         }

@@ -1,4 +1,4 @@
-//! Scenarios as text: what the source holds, what is asked for, what must follow. One deed per line, `#` begins a remark.
+//! Scenarios as text: what the source holds, what is asked for, what must follow. One step per line, `#` begins a remark.
 //!
 //! ```text
 //! output one                       also: output one committing | plain
@@ -8,12 +8,12 @@
 //! together docs, other             runs of several jobs in one process at the same time
 //! expect balance: added 2
 //! expect output one: a.txt v1, sub/b.txt v1
-//! crash after send                 also: before|mid|after PLACE [N] [power K]; the next deed dies there, then a new process
+//! crash after send                 also: before|mid|after PLACE [N] [power K]; the next step dies there, then a new process
 //!                                  opens; with the power, what was not synced is lost but for some commits
 //! takeover after intent            another process takes the lease there
-//! backup | restore | power K       the store is copied, put back, or loses power between two deeds
+//! backup | restore | power K       the store is copied, put back, or loses power between two steps
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
-//! watch                            from here on every deed is judged: see `invariants`
+//! watch                            from here on every step is judged: see `invariants`
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
@@ -31,7 +31,7 @@ use ingather_engine::{EngineError, Report};
 use crate::database::{BOTH, Kind};
 use crate::world::World;
 
-/// What the last deed answered.
+/// What the last step answered.
 #[derive(Debug, Default)]
 pub(crate) enum Answer {
     #[default]
@@ -51,7 +51,7 @@ impl Answer {
 pub(crate) struct Play {
     pub(crate) world: World,
     pub(crate) answer: Answer,
-    /// Every deed is judged.
+    /// Every step is judged.
     watching: bool,
     invariants: invariants::Invariants,
     /// Times in the inventory may contradict each other.
@@ -134,7 +134,7 @@ impl Play {
         Ok((!met).then(|| (expected.to_owned(), actual)))
     }
 
-    /// Does a deed and judges it, once that was asked for.
+    /// Does a step and judges it, once that was asked for.
     fn watched(&mut self, word: &str, rest: &str) -> Result<(), String> {
         self.watching |= word == "watch";
         let asks = matches!(word, "run" | "delete" | "confirm");
@@ -161,7 +161,7 @@ impl Play {
             Answer::Nothing => String::new(),
             Answer::Ran(report) => {
                 let error = report.error.as_deref().map_or(String::new(), |error| format!("; {error}"));
-                format!("{}{error}", expectations::balance(&report.balance))
+                format!("{}{error}", expectations::run_counts(&report.counts))
             }
             Answer::Removed(removed) => format!("{removed:?}"),
             Answer::Failed(error) => error.clone(),

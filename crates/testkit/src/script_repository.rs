@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     ContainerReport, Listing, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
     RepositoryKind,
@@ -124,7 +124,7 @@ pub struct Source {
     /// The root does not exist.
     pub absent: bool,
     /// Who reads.
-    pub reader: String,
+    pub credentials: String,
     /// How a listing behaves.
     pub listing: ListingScript,
     /// Items of a page at most.
@@ -149,7 +149,7 @@ impl Default for Source {
             files: BTreeMap::new(),
             folders: BTreeMap::new(),
             absent: false,
-            reader: "reader".to_owned(),
+            credentials: "reader".to_owned(),
             listing: ListingScript::default(),
             page_items: 3,
             fetched: Vec::new(),
@@ -321,11 +321,11 @@ impl ScriptRepository {
 }
 
 impl Repository for ScriptRepository {
-    fn check(&self, _call: &Call) -> Result<String, Fault> {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
         if locked(&self.source).absent { Err(Fault::Gone) } else { Ok("it is there".to_owned()) }
     }
 
-    fn list(&self, _call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn list(&self, _call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         let mut source = locked(&self.source);
         if source.crash.reach("before list") {
             return Err(dead());
@@ -338,7 +338,7 @@ impl Repository for ScriptRepository {
         Ok(Box::new(pages))
     }
 
-    fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
+    fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
         let mut source = locked(&self.source);
         if source.crash.reach("before look") {
             return Err(dead());
@@ -354,7 +354,7 @@ impl Repository for ScriptRepository {
         Ok(self.observed(key, &self.find(&source, key)?))
     }
 
-    fn stamps(&self, _call: &Call, containers: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, _call: &CallContext, containers: &[&str]) -> Vec<Stamp> {
         let mut source = locked(&self.source);
         source.meet("stamps");
         let begin = format!("/{}/", self.name);
@@ -365,7 +365,7 @@ impl Repository for ScriptRepository {
             .collect()
     }
 
-    fn containers_of(&self, _call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+    fn containers_of(&self, _call: &CallContext, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         let mut source = locked(&self.source);
         self.find(&source, key)?;
         Ok(script_listing::containers_of(&mut source, &self.name, &self.root, key))
@@ -375,7 +375,7 @@ impl Repository for ScriptRepository {
         100
     }
 
-    fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+    fn fetch(&self, _call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let name = format!("{}{key}", self.root);
         let mut file = {
             let mut source = locked(&self.source);
@@ -428,13 +428,13 @@ impl Repository for ScriptRepository {
         Err(Fault::Gone)
     }
 
-    fn acl_of_left_out(&self, _call: &Call, key: &str) -> Option<Acl> {
+    fn acl_of_left_out(&self, _call: &CallContext, key: &str) -> Option<Acl> {
         let source = locked(&self.source);
         let file = source.files.get(&format!("{}{key}", self.root));
         file.filter(|file| !source.absent && !file.vanishing).map(|file| file.acl.clone())
     }
 
-    fn probe(&self, _call: &Call, key: &str) -> Presence {
+    fn probe(&self, _call: &CallContext, key: &str) -> Presence {
         let source = locked(&self.source);
         let name = format!("{}{key}", self.root);
         if source.crash.reach("before probe") {
@@ -455,7 +455,7 @@ impl Repository for ScriptRepository {
         format!("mem://{}/{}{key}", self.name, self.root)
     }
 
-    fn reader(&self) -> String {
-        locked(&self.source).reader.clone()
+    fn credentials_fingerprint(&self) -> String {
+        locked(&self.source).credentials.clone()
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::access::Acl;
@@ -64,7 +64,7 @@ pub fn parted(text: &str) -> Parted {
 }
 
 impl Transform for Script {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let mut text = String::new();
         item.content.read_to_string(&mut text).map_err(|error| Fault::passing("read", error.to_string()))?;
         // An earlier stage has read it, and left what it found.

@@ -12,13 +12,13 @@ pub use transform::{transform, transform_breaches};
 
 use std::sync::Arc;
 
-use ingather_contract::call::{Call, Cancel};
+use ingather_contract::call::{CallContext, Cancel};
 
 use crate::clock::HandClock;
 
 /// A call late enough that nothing a test makes is racy: in the year 2100.
-fn call() -> Call {
-    Call { clock: Arc::new(HandClock::at(4_102_444_800_000)), cancel: Cancel::default() }
+fn call() -> CallContext {
+    CallContext { clock: Arc::new(HandClock::at(4_102_444_800_000)), cancel: Cancel::default() }
 }
 
 /// Collects breaches.

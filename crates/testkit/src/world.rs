@@ -45,7 +45,7 @@ pub static REGISTRY: Registry = Registry {
 /// A call that takes longer than this hangs, also on a machine that is busy with much else.
 const HANGS: Duration = Duration::from_secs(600);
 
-/// Longest random delay of a thread at one container: of the order of a transaction.
+/// Longest random delay of a thread at one place: of the order of a transaction.
 const DELAY_US_MAX: u64 = 300;
 
 /// One world.

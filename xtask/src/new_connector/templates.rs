@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
@@ -70,11 +70,11 @@ impl __Type__ {
 }
 
 impl Repository for __Type__ {
-    fn check(&self, _call: &Call) -> Result<String, Fault> {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
         Ok(format!("{} documents", self.documents()?.len()))
     }
 
-    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn list(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         let items: Vec<Item> = self
             .documents()?
             .into_iter()
@@ -88,18 +88,18 @@ impl Repository for __Type__ {
         Ok(Box::new(OnePage((!call.cancel.cancelled()).then_some(page))))
     }
 
-    fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
+    fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
         Ok(self.observed(key, &self.text(key)?))
     }
 
-    fn fetch(&self, _call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+    fn fetch(&self, _call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let text = self.text(key)?;
         let mut observed = self.observed(key, &text);
         read(&mut observed.record, &observed.acl, &mut text.as_bytes())?;
         Ok(observed)
     }
 
-    fn probe(&self, _call: &Call, key: &str) -> Presence {
+    fn probe(&self, _call: &CallContext, key: &str) -> Presence {
         match self.text(key) {
             Ok(_) => Presence::Present,
             Err(Fault::Gone) => Presence::Absent,
@@ -165,7 +165,7 @@ pub(super) const TRANSFORM: &str = r###"//! The `__name__` transform: cuts title
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_model::fault::Fault;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
@@ -199,7 +199,7 @@ struct __Type__ {
 }
 
 impl Transform for __Type__ {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         item.record.title = item.record.title.chars().take(self.settings.title_characters_max).collect();
         Ok(Verdict::Pass)
     }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_title_is_cut_and_nothing_else_changes() {
-        let call = Call { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
+        let call = CallContext { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
         let stage = (TRANSFORM.open)(&serde_json::json!({"title_characters_max": 3})).unwrap();
         let before = Record { title: "title".into(), uri: "x:1".into(), ..Record::default() };
         let mut record = before.clone();
@@ -250,7 +250,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_contract::output::{
@@ -329,7 +329,7 @@ fn write(file: &Path, entries: &BTreeMap<String, Entry>) -> std::io::Result<()> 
 }
 
 impl Output for __Type__ {
-    fn apply(&mut self, _call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+    fn apply(&mut self, _call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let answers: Vec<_> = batch.iter().map(|change| self.apply_one(change)).collect();
         match write(&self.settings.file, &self.entries) {
             Ok(()) => answers,
@@ -337,7 +337,7 @@ impl Output for __Type__ {
         }
     }
 
-    fn commit(&mut self, _call: &Call) -> Result<Generation, Fault> {
+    fn commit(&mut self, _call: &CallContext) -> Result<Generation, Fault> {
         Ok(self.generation())
     }
 
@@ -345,7 +345,7 @@ impl Output for __Type__ {
         Generation { identity: "__name__".to_owned(), number: 0, seq: 0, session: 0 }
     }
 
-    fn list(&mut self, _call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(&mut self, _call: &CallContext, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.range::<str, _>((from, Bound::Unbounded)).take(most);
         let held = |(id, &(address, job, version, acl_id, container)): (&String, &Entry)| {
@@ -379,7 +379,7 @@ use std::sync::Arc;
 
 use garde::Validate;
 use ingather_contract::authority::{Answer, Authority, AuthorityKind};
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
 use ingather_contract::settings;
@@ -412,7 +412,7 @@ struct __Type__ {
 }
 
 impl Authority for __Type__ {
-    fn tokens(&self, _call: &Call, user: &str) -> Result<Answer, Fault> {
+    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         let Some(groups) = self.settings.users.get(user) else { return Ok(Answer::Unknown) };
         Ok(Answer::Known(groups.iter().map(|group| format!("__name__:g:{group}")).collect::<Tokens>()))
     }

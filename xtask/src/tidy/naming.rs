@@ -26,7 +26,7 @@ pub(super) fn first_sentences(world: &World) -> Vec<Finding> {
 
 /// No file or folder of code has a name that says nothing.
 pub(super) fn file_names(world: &World) -> Vec<Finding> {
-    let nameless = |(path, _): (&str, &str)| {
+    let unnamed = |(path, _): (&str, &str)| {
         let stems = path.split('/').map(|part| part.split('.').next().unwrap_or_default());
         let word = stems.into_iter().find(|stem| FORBIDDEN.contains(stem))?;
         Some(finding(
@@ -39,7 +39,7 @@ pub(super) fn file_names(world: &World) -> Vec<Finding> {
         .tree
         .files()
         .filter(|(path, _)| path.ends_with(".rs") || path.ends_with(".sql"))
-        .filter_map(nameless)
+        .filter_map(unnamed)
         .collect()
 }
 

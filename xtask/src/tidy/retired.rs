@@ -20,7 +20,7 @@ const NAMES: &[(&str, &str)] = &[
     (concat!("the ", "books"), "the inventory (of documents) or the delivery log (of outputs)"),
     (concat!("deliv", "erer"), "sender"),
 ];
-/// Names of types that are ordinary words as well: refused in code alone.
+/// Names that are ordinary words as well: refused in code alone.
 const TYPES: &[(&str, &str)] = &[
     ("Holding", "DeliveryState"),
     ("Holdings", "Deliveries, or OutputSnapshot"),
@@ -37,6 +37,27 @@ const TYPES: &[(&str, &str)] = &[
     ("Permitted", "AccessFilter"),
     ("Surroundings", "HostContext, JobEnvironment or system checks"),
     ("Booked", "LogRow"),
+    ("Balance", "RunCounts"),
+    ("balance", "counts"),
+    ("Call", "CallContext"),
+    ("Hold", "BlockedReason"),
+    ("Imposed", "StageAcl"),
+    ("KeptFields", "StoredSchema"),
+    ("Standing", "SourceStatus, or OutputStatus"),
+    ("Trouble", "Failure, or InjectedFault in tests"),
+    ("ByTongue", "ByStemming"),
+    ("tongue", "stemming"),
+    ("tongues", "stemmings"),
+    ("deed", "step"),
+    ("deeds", "steps"),
+    ("flight", "byte_budget"),
+    ("hides", "masks"),
+    ("hurtful", "malformed"),
+    ("nameless", "unaddressable"),
+    ("reads_as", "credentials_fingerprint"),
+    ("reader_changed", "credentials_changed"),
+    ("remember_reader", "remember_credentials"),
+    ("troubled", "failed"),
 ];
 /// Texts that keep what was written: steps of the schema, and stores that earlier versions have filled.
 const KEPT: &[&str] = &["crates/store/migrations/", "crates/engine/tests/stores/"];

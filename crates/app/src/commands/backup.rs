@@ -66,5 +66,5 @@ pub(crate) fn restore(global: &Global, file: PathBuf) -> Result<u8> {
         "the search index in this backup is damaged ({damage}) and was left out; the next `ingather sync` of each job makes it \
          anew and sends everything again"
     ));
-    Ok(exit::TROUBLED)
+    Ok(exit::HAS_FAILURES)
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
             (n, repaired) => format!("{}, {}", problems(n, "found"), problems(repaired, "repaired")),
         });
     }
-    Ok(if end.problems == 0 { exit::DONE } else { exit::TROUBLED })
+    Ok(if end.problems == 0 { exit::DONE } else { exit::HAS_FAILURES })
 }
 
 fn problems(count: usize, what: &str) -> String {

@@ -79,7 +79,7 @@ fn tell_explanation(told: &Explained) {
         None => line("known", "no"),
         Some(known) => {
             line("known", &format!("yes, as of run {}", known.changed_run));
-            if let Some(failure) = &known.trouble {
+            if let Some(failure) = &known.failure {
                 let since = show::time(failure.first_at);
                 line("trouble", &format!("{} since {since}: {}", failure.kind, failure.message));
             }

@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, extract: &Extract) -> Result<u8> {
                     written(path),
                     exit::in_words(&error)
                 ));
-                code = exit::TROUBLED;
+                code = exit::HAS_FAILURES;
             }
         }
     }

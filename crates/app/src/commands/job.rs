@@ -161,7 +161,7 @@ fn confirm(program: &Program<'_>, request: ConfirmRemovals) -> Result<u8> {
         show::stderr(&format!("stopped; `ingather job confirm {} --run {run}` goes on", removed.job));
         return Ok(interrupt::code());
     }
-    Ok(if removed.kept > 0 { exit::TROUBLED } else { exit::DONE })
+    Ok(if removed.kept > 0 { exit::HAS_FAILURES } else { exit::DONE })
 }
 
 fn tell(global: &Global, removed: &Removals) {
@@ -233,18 +233,18 @@ fn tell_deleted(global: &Global, deleted: &jobs::Deleted) -> u8 {
         return interrupt::code();
     }
     super::tell_resends(global, resends);
-    if removed.nameless > 0 {
+    if removed.unaddressable > 0 {
         show::stderr(&format!(
             "the names of {} are lost, so that nobody can say what is to be removed from outputs: run \
              `ingather verify --repair`, which removes what it finds of them, then `ingather job delete {name}` again",
-            show::counted(removed.nameless, "document")
+            show::counted(removed.unaddressable, "document")
         ));
     }
-    if removed.kept > removed.nameless {
+    if removed.kept > removed.unaddressable {
         show::stderr(&format!(
             "an output did not confirm {}; `ingather job delete {name}` tries again",
-            show::counted(removed.kept - removed.nameless, "removal")
+            show::counted(removed.kept - removed.unaddressable, "removal")
         ));
     }
-    if removed.kept > 0 { exit::TROUBLED } else { exit::DONE }
+    if removed.kept > 0 { exit::HAS_FAILURES } else { exit::DONE }
 }

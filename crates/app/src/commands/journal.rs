@@ -81,5 +81,5 @@ fn answer(global: &Global, summary: JournalSummary) -> u8 {
         "ingather: {lacking}; name the older files, too, before these, or send everything to a new journal with \
          `ingather sync SOURCE --name JOB --to index --to journal:NEW --update`"
     ));
-    exit::TROUBLED
+    exit::HAS_FAILURES
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(global: &Global, output: Option<String>, repair: bool, limit: 
         show::stderr("stopped; nothing more was looked at");
         return Ok(interrupt::code());
     }
-    Ok(if end.agrees { exit::DONE } else { exit::TROUBLED })
+    Ok(if end.agrees { exit::DONE } else { exit::HAS_FAILURES })
 }
 
 fn tell_one(difference: &OutputDifference) {

@@ -25,7 +25,7 @@ fn keep_store(sandbox: &Sandbox) -> Yesterday {
     }
 }
 
-/// Puts a store of an earlier day in container.
+/// Puts a store of an earlier day in place.
 fn restore_store(sandbox: &Sandbox, store: &Yesterday) {
     let store = match store {
         Yesterday::Database(copy) => return sandbox.database().unwrap().put_back(copy),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::output::{Change, Op, Output, OutputContext};
 use ingather_model::document::Record;
 use ingather_model::ids::{AclId, ContainerId, Digest};
@@ -22,8 +22,8 @@ impl Clock for Still {
     }
 }
 
-fn call() -> Call {
-    Call { clock: Arc::new(Still), cancel: Cancel::default() }
+fn call() -> CallContext {
+    CallContext { clock: Arc::new(Still), cancel: Cancel::default() }
 }
 
 fn synced(kept: Kept, count: usize) -> Sandbox {

@@ -1,7 +1,7 @@
 //! Answers to people who ask about one name: the verdict of the rules and of the kernel, in words.
 
-use ingather_contract::call::Call;
-use ingather_contract::repository::{Named, Standing};
+use ingather_contract::call::CallContext;
+use ingather_contract::repository::{Named, SourceStatus};
 use ingather_kit::file_uri;
 use ingather_model::fault::Reason;
 use ingather_model::names;
@@ -47,51 +47,54 @@ pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
 }
 
 /// How the name `key` stands now.
-pub(super) fn explain(source: &Source, call: &Call, key: &str) -> Standing {
+pub(super) fn explain(source: &Source, call: &CallContext, key: &str) -> SourceStatus {
     let root = match source.standing() {
         Ok(root) => root,
-        Err(fault) => return Standing::of_fault(fault, key),
+        Err(fault) => return SourceStatus::of_fault(fault, key),
     };
     let listed_by_name = root.is_file;
     let spot = match root::descend(source, root, key) {
         Ok(spot) => spot,
-        Err(Stop::Left(reason)) => return Standing::Left(reason),
-        Err(Stop::Key(reason)) => return Standing::Absent(reason),
+        Err(Stop::Left(reason)) => return SourceStatus::Left(reason),
+        Err(Stop::Key(reason)) => return SourceStatus::Absent(reason),
         Err(Stop::Kernel(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG, _)) => {
             return absent(source, key);
         }
         Err(Stop::Kernel(errno, folder)) => {
-            return Standing::of_fault(root::fault(errno, &format!("folder `{folder}` above `{key}`")), key);
+            return SourceStatus::of_fault(
+                root::fault(errno, &format!("folder `{folder}` above `{key}`")),
+                key,
+            );
         }
     };
     match spot.facts(source, key) {
-        Ok((_, Some(reason))) => return Standing::Left(reason),
+        Ok((_, Some(reason))) => return SourceStatus::Left(reason),
         Ok((_, None)) => {}
         Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => return absent(source, key),
         Err(errno) => {
             let what = format!("{} above `{key}`", source.folder_of(key));
-            return Standing::of_fault(root::fault(errno, &what), key);
+            return SourceStatus::of_fault(root::fault(errno, &what), key);
         }
     }
     // A listing meets the name only where it may list the folder.
     if !listed_by_name && let Err(errno) = root::open_folder(&spot.folder, b".") {
-        return Standing::of_fault(
+        return SourceStatus::of_fault(
             root::fault(errno, &format!("{} above `{key}`", source.folder_of(key))),
             key,
         );
     }
     if let Err(errno) = root::open_file(&spot.folder, &spot.name) {
-        return Standing::of_fault(root::fault(errno, &format!("`{key}`")), key);
+        return SourceStatus::of_fault(root::fault(errno, &format!("`{key}`")), key);
     }
     match read::look(source, call, key) {
-        Ok(observed) => Standing::Taken(Box::new(observed)),
-        Err(fault) => Standing::of_fault(fault, key),
+        Ok(observed) => SourceStatus::Taken(Box::new(observed)),
+        Err(fault) => SourceStatus::of_fault(fault, key),
     }
 }
 
 /// With the path that was looked at: a person may have meant a name below another folder than the root.
-fn absent(source: &Source, key: &str) -> Standing {
+fn absent(source: &Source, key: &str) -> SourceStatus {
     let path = source.path(key);
     let sentence = format!("`{key}` is not there: there is nothing at `{}`", names::escape(&path));
-    Standing::Absent(Reason::new("absent", sentence))
+    SourceStatus::Absent(Reason::new("absent", sentence))
 }

@@ -148,7 +148,7 @@ impl<'a> Lister<'a> {
             self.entries(node, handle, &mut found)?;
             let still = node.facts.still(handle);
             if (still && !found.moving)
-                || found.trouble.is_some()
+                || found.failure.is_some()
                 || found.sent.len() >= limits::FOLDER_NAMES_MAX
             {
                 return self.settle(node, found, still);
@@ -163,7 +163,7 @@ impl<'a> Lister<'a> {
         let empty = node.parent.is_none() && found.entries == 0;
         self.add(node, &mut found);
         self.pages.page.root_empty |= empty;
-        if let Some(errno) = found.trouble {
+        if let Some(errno) = found.failure {
             self.blind(
                 node,
                 "unreadable",
@@ -205,7 +205,7 @@ impl<'a> Lister<'a> {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(errno) => {
-                    found.trouble = Some(errno);
+                    found.failure = Some(errno);
                     break;
                 }
             };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{Observed, ReadContent};
 use ingather_kit::file_uri;
 use ingather_model::access::Acl;
@@ -20,7 +20,7 @@ use super::facts::{Facts, millis};
 use super::{Judged, Source, Taken, root};
 
 /// Looks at the document `key` without its content.
-pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, Fault> {
+pub(super) fn look(source: &Source, call: &CallContext, key: &str) -> Result<Observed, Fault> {
     look_by(source, call, key, |handle| acls::list_of_path(handle))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn look(source: &Source, call: &Call, key: &str) -> Result<Observed, 
 /// a text that it was never beside.
 pub(super) fn look_by(
     source: &Source,
-    call: &Call,
+    call: &CallContext,
     key: &str,
     list: impl Fn(&OwnedFd) -> PosixAcl,
 ) -> Result<Observed, Fault> {
@@ -50,7 +50,7 @@ pub(super) fn look_by(
 }
 
 /// Who may see the file `key`, whatever rule leaves it out.
-pub(super) fn acl_of_left_out(source: &Source, call: &Call, key: &str) -> Option<Acl> {
+pub(super) fn acl_of_left_out(source: &Source, call: &CallContext, key: &str) -> Option<Acl> {
     for _ in 0..limits::READ_ATTEMPTS_MAX {
         let spot = root::descend(source, source.standing().ok()?, key).ok()?;
         let handle = root::open_path(&spot.folder, &spot.name).ok()?;
@@ -68,7 +68,7 @@ pub(super) fn acl_of_left_out(source: &Source, call: &Call, key: &str) -> Option
 /// Reads the document `key`: again when it changed meanwhile, and at last without a version.
 pub(super) fn fetch(
     source: &Source,
-    call: &Call,
+    call: &CallContext,
     key: &str,
     read: &mut ReadContent<'_>,
 ) -> Result<Observed, Fault> {
@@ -89,7 +89,7 @@ pub(super) fn fetch(
 
 fn read_once(
     source: &Source,
-    call: &Call,
+    call: &CallContext,
     key: &str,
     read: &mut ReadContent<'_>,
 ) -> Result<(Observed, bool), Fault> {
@@ -143,13 +143,13 @@ fn begin(source: &Source, key: &str, facts: &Facts, born: Option<i64>) -> Record
 struct Content<'a> {
     file: File,
     left: u64,
-    call: &'a Call,
+    call: &'a CallContext,
     /// The first error, which the consumer may have hidden.
     error: Option<std::io::Error>,
 }
 
 impl<'a> Content<'a> {
-    fn new(file: File, facts: &Facts, size_max: u64, call: &'a Call) -> Content<'a> {
+    fn new(file: File, facts: &Facts, size_max: u64, call: &'a CallContext) -> Content<'a> {
         // Files that the kernel makes up have size 0 and content.
         let left = if facts.size == 0 { size_max } else { facts.size.min(size_max) };
         Content { file, left, call, error: None }

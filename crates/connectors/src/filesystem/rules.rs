@@ -96,7 +96,7 @@ impl Left {
 #[derive(Debug)]
 struct Patterns {
     set: GlobSet,
-    /// Those that name bytes, which the set cannot hold, by their container in it.
+    /// Those that name bytes, which the set cannot hold, by their place in it.
     raw: Vec<(usize, Regex)>,
     /// As a person wrote them, in the order of the set.
     written: Vec<String>,

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use ingather_contract::call::{Call, Cancel, Clock};
+use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::repository::{ContainerReport, HostContext, Item, Observed, Page, Repository};
 use ingather_model::fault::Fault;
 use ingather_model::names;
@@ -28,11 +28,11 @@ impl Clock for HandClock {
     }
 }
 
-pub(super) fn call_at(now: i64) -> Call {
-    Call { clock: Arc::new(HandClock(AtomicI64::new(now))), cancel: Cancel::default() }
+pub(super) fn call_at(now: i64) -> CallContext {
+    CallContext { clock: Arc::new(HandClock(AtomicI64::new(now))), cancel: Cancel::default() }
 }
 
-pub(super) fn call() -> Call {
+pub(super) fn call() -> CallContext {
     call_at(LATER)
 }
 
@@ -111,7 +111,7 @@ impl Listed {
     }
 }
 
-pub(super) fn list_at(source: &dyn Repository, call: &Call) -> Listed {
+pub(super) fn list_at(source: &dyn Repository, call: &CallContext) -> Listed {
     let mut listing = source.list(call).unwrap();
     let mut listed = Listed::default();
     while let Some(page) = listing.next() {

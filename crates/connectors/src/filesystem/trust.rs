@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ingather_model::{balance, names};
+use ingather_model::{names, run_counts};
 
 use super::facts::Facts;
 use super::{kinds, mounts};
@@ -118,8 +118,8 @@ impl Trust {
         let told = |(label, documents): (&String, &u64)| {
             let (what, are) = match *documents {
                 0 => ("what lies".to_owned(), "is"),
-                1 => (balance::counted(1, "document"), "is"),
-                n => (balance::counted(n, "document"), "are"),
+                1 => (run_counts::counted(1, "document"), "is"),
+                n => (run_counts::counted(n, "document"), "are"),
             };
             format!(
                 "{what} on {label} {are} shown to root alone, for this machine does not decide who may read there, so that the \

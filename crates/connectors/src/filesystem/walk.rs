@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender};
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{Listing, Page};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 /// What the threads of one walk share.
 pub(super) struct Shared {
     pub(super) source: Arc<Source>,
-    pub(super) call: Call,
+    pub(super) call: CallContext,
     /// The root folder, open as a path.
     pub(super) root: OwnedFd,
     pub(super) root_dev: u64,
@@ -131,7 +131,7 @@ impl Pages {
 /// `Passing` when the system gives no thread.
 pub(super) fn start(
     source: Arc<Source>,
-    call: &Call,
+    call: &CallContext,
     root: super::root::Root,
     first: Page,
 ) -> Result<Box<dyn Listing>, Fault> {

@@ -2,9 +2,9 @@
 
 use ingather_contract::output::{Change, JobContainer, Op, Says, Statement};
 use ingather_model::access::Acl;
-use ingather_model::balance::Balance;
 use ingather_model::document::Record;
 use ingather_model::ids::{AclId, ContainerId};
+use ingather_model::run_counts::RunCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -91,7 +91,7 @@ pub(super) enum Line<'l> {
         run: Option<i64>,
         outcome: &'l str,
         #[schemars(with = "std::collections::BTreeMap<String, u64>")]
-        counts: &'l Balance,
+        counts: &'l RunCounts,
     },
 }
 
@@ -189,9 +189,7 @@ pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
             let also = references.iter().map(|(acl_id, container)| Reference::of(*acl_id, *container));
             Line::Also { seq, address: hex(*address), also: also.collect() }
         }
-        Says::End { job, run, outcome, balance } => {
-            Line::RunEnd { seq, job, run: *run, outcome, counts: balance }
-        }
+        Says::End { job, run, outcome, counts } => Line::RunEnd { seq, job, run: *run, outcome, counts },
     }
 }
 

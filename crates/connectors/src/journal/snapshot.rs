@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader, Read, Seek, Write};
 
 use ingather_contract::call::Cancel;
 use ingather_model::access::Acl;
-use ingather_model::balance::Balance;
 use ingather_model::fault::Fault;
 use ingather_model::ids::Digest;
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ struct Told<'l> {
     follows: Option<i64>,
     version: Option<String>,
     outcome: Option<String>,
-    counts: Option<Balance>,
+    counts: Option<RunCounts>,
     level: Option<Acl>,
     acls: Option<Vec<i64>>,
     address: Option<String>,
@@ -104,10 +104,10 @@ struct Ended {
     job: String,
     run: Option<i64>,
     outcome: String,
-    counts: Balance,
+    counts: RunCounts,
 }
 
-/// What a reader of the lines holds, with containers of texts instead of texts.
+/// What a reader of the lines holds, with places of texts instead of texts.
 #[derive(Default)]
 struct State {
     begun: Option<Begun>,
@@ -220,15 +220,15 @@ impl State {
     }
 
     fn read(&mut self, number: usize, part: &Part, cancel: &Cancel) -> Result<(), Fault> {
-        let trouble = |error: std::io::Error| trouble(&part.name, &error);
-        let length = part.file.metadata().map_err(trouble)?.len();
+        let failed = |error: std::io::Error| failed(&part.name, &error);
+        let length = part.file.metadata().map_err(failed)?.len();
         // No further than it reaches now: somebody may be writing.
         let mut input = BufReader::new((&part.file).take(length));
         let (mut text, mut at, mut nth) = (Vec::new(), 0, 0u64);
         loop {
             text.clear();
             let most = limits::JOURNAL_LINE_BYTES_MAX;
-            let read = (&mut input).take(most).read_until(b'\n', &mut text).map_err(trouble)?;
+            let read = (&mut input).take(most).read_until(b'\n', &mut text).map_err(failed)?;
             nth += 1;
             // A line without its end is not written yet, or torn.
             if read as u64 != most && text.last() != Some(&b'\n') {
@@ -260,7 +260,7 @@ impl State {
     }
 }
 
-fn trouble(name: &str, error: &std::io::Error) -> Fault {
+fn failed(name: &str, error: &std::io::Error) -> Fault {
     Fault::passing("journal", format!("journal `{name}`: {error}"))
 }
 
@@ -324,7 +324,7 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write, cancel: &Cancel) -> Result<
             return Err(stopped());
         }
         let Put { id, address, job, uri, version, fields, acl, container } =
-            put_at(&mut texts[part], at).map_err(|error| trouble(&parts[part].name, &error))?;
+            put_at(&mut texts[part], at).map_err(|error| failed(&parts[part].name, &error))?;
         let access = access.unwrap_or(Reference { acl, container });
         write(Line::Put { seq: number(), id: &id, address, job: &job, uri: &uri, version, fields, access })?;
     }

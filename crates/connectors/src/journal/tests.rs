@@ -4,9 +4,9 @@ use super::*;
 use ingather_contract::call::{Cancel, Clock};
 use ingather_contract::output::{JobContainer, Op, Says};
 use ingather_model::access::Acl;
-use ingather_model::balance::Balance;
 use ingather_model::document::Record;
 use ingather_model::ids::{AclId, ContainerId};
+use ingather_model::run_counts::RunCounts;
 use ingather_testkit::suites::{self, OutputSample};
 use serde_json::json;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ impl Clock for Still {
     }
 }
 
-fn call() -> Call {
-    Call { clock: Arc::new(Still), cancel: Cancel::default() }
+fn call() -> CallContext {
+    CallContext { clock: Arc::new(Still), cancel: Cancel::default() }
 }
 
 fn open_at(path: &Path) -> Result<Box<dyn Output>, Fault> {
@@ -111,7 +111,7 @@ fn who_may_see_is_told_in_lines_of_their_own() {
         statement(8, Says::Also { address: 1, references: vec![(None, Some(id))] }),
         statement(
             9,
-            Says::End { job: "notes".into(), run: Some(2), outcome: "done", balance: Balance::default() },
+            Says::End { job: "notes".into(), run: Some(2), outcome: "done", counts: RunCounts::default() },
         ),
     ];
     journal.tell(&call(), &statements).unwrap();
@@ -210,7 +210,7 @@ fn a_journal_that_others_cut_or_write_to_while_it_is_open_takes_no_more_lines() 
         std::fs::write(&path, bytes).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let mut journal = open_at(&path).unwrap();
-        // In container: it stays the same file.
+        // In place: it stays the same file.
         std::fs::write(&path, &now).unwrap();
         for _ in 0..2 {
             let answers = journal.apply(&call(), &[change("c", Op::Delete)]);

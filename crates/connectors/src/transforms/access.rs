@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::access::{Acl, Entry, UNIX_FORMS, is_misspelled};
@@ -89,7 +89,7 @@ enum Mode {
 }
 
 impl Transform for Access {
-    fn apply(&self, _call: &Call, _item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, _item: &mut Item<'_>) -> Result<Verdict, Fault> {
         Ok(Verdict::Pass)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_extract::names;
@@ -97,7 +97,7 @@ struct Allow {
 }
 
 impl Transform for Allow {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let record = &*item.record;
         let reason = self.by_type(record).or_else(|| self.by_extension(record));
         let reason = reason.or_else(|| self.by_size(record)).or_else(|| self.by_age(record));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::fault::Fault;
@@ -40,7 +40,7 @@ struct Language {
 }
 
 impl Transform for Language {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let record = &mut *item.record;
         if record.language.is_none() || self.settings.overwrite {
             let told =

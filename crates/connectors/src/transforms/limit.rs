@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_extract::decode::boundary;
@@ -43,7 +43,7 @@ struct Limit {
 }
 
 impl Transform for Limit {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let Some(body) = &mut item.record.body else { return Ok(Verdict::Pass) };
         let of_characters = self.characters.and_then(|most| body.char_indices().nth(most)).map(|(at, _)| at);
         let of_bytes = self.bytes.map(|most| boundary(body, most));

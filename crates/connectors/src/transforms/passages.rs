@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::document::{Component, Record};
@@ -131,7 +131,7 @@ struct Passages {
 }
 
 impl Transform for Passages {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let Settings { size, overlap, unit, .. } = self.settings;
         let Some(body) = &item.record.body else { return Ok(Verdict::Pass) };
         let is_marked = is_marked(item.record);

@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Audience, Item, Transform, TransformKind, Verdict};
 use ingather_model::document::{Parts, Record};
@@ -156,7 +156,7 @@ thread_local! {
 }
 
 impl Transform for Text {
-    fn apply(&self, call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let bytes = buffer_bytes(item.record.size);
         let mut buffer = BUFFER.take();
         if buffer.len() < bytes {
@@ -169,7 +169,7 @@ impl Transform for Text {
 }
 
 impl Text {
-    fn read(&self, call: &Call, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
+    fn read(&self, call: &CallContext, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
         let Item { record, content, parts, audience } = item;
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
@@ -213,7 +213,7 @@ impl Text {
     /// Has a reader of files read a document.
     fn file(
         &self,
-        call: &Call,
+        call: &CallContext,
         name: &str,
         whose: (&mut Record, &dyn Fn() -> Audience),
         content: &mut dyn Read,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     fn try_apply(name: &str, content: &mut dyn Read) -> Result<Record, Fault> {
-        let call = Call { clock: Arc::new(Still), cancel: Cancel::default() };
+        let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
         let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
         let parts = &mut Parts::default();
         let mut item = Item { record: &mut record, content, parts, audience: &Audience::default };

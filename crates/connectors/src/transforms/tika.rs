@@ -6,7 +6,7 @@ mod server;
 use std::sync::Arc;
 
 use garde::Validate;
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::document::Record;
@@ -105,7 +105,7 @@ struct Tika {
 }
 
 impl Transform for Tika {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let Item { record, content, parts, .. } = item;
         if let Some(size) = record.size.filter(|size| *size > self.settings.bytes_max) {
             return Ok(self.too_large(record, &format!("its {size} bytes are")));

@@ -25,13 +25,13 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// What one run has met of the containers of its connection. Other runs do not change it: what they find shows by the tree alone, and by
 /// the next look of this run.
 #[derive(Default)]
-pub(crate) struct Met {
-    by_id: HashMap<ContainerId, MetContainer>,
+pub(crate) struct ListedContainers {
+    by_id: HashMap<ContainerId, ListedContainer>,
     /// Numbers of the looks that found something else than the one before.
     looks: u64,
 }
 
-struct MetContainer {
+struct ListedContainer {
     /// Folder of keys that it rules; none above the source.
     folder: Option<String>,
     look: Look,
@@ -58,18 +58,22 @@ impl Look {
 /// [`SharedContainers`](pool::SharedContainers).
 pub(crate) struct Containers<'r> {
     job: JobId,
-    met: MutexGuard<'r, Met>,
+    listed: MutexGuard<'r, ListedContainers>,
     pub(crate) tree: MutexGuard<'r, Tree>,
 }
 
 impl<'r> Containers<'r> {
-    pub(crate) fn new(job: JobId, met: MutexGuard<'r, Met>, tree: MutexGuard<'r, Tree>) -> Containers<'r> {
-        Containers { job, met, tree }
+    pub(crate) fn new(
+        job: JobId,
+        listed: MutexGuard<'r, ListedContainers>,
+        tree: MutexGuard<'r, Tree>,
+    ) -> Containers<'r> {
+        Containers { job, listed, tree }
     }
 
     /// The number of the last look.
     pub(crate) fn looks(&self) -> u64 {
-        self.met.looks
+        self.listed.looks
     }
 
     /// The container itself and those above it, to the top; none when one of them was replaced.
@@ -86,7 +90,7 @@ impl<'r> Containers<'r> {
     /// Name and last look of a container that was not replaced.
     pub(crate) fn look(&self, container: ContainerId) -> Option<(Arc<str>, Look)> {
         let name = self.tree.name(container)?;
-        let look = self.met.by_id.get(&container).map_or(Look::NONE, |met| met.look);
+        let look = self.listed.by_id.get(&container).map_or(Look::NONE, |listed| listed.look);
         Some((name.clone(), look))
     }
 
@@ -95,12 +99,13 @@ impl<'r> Containers<'r> {
         if !self.some_may_open() {
             return HashSet::new();
         }
-        let met = self
-            .met
+        let listed = self
+            .listed
             .by_id
             .iter()
-            .filter(|(_, met)| coverage.folder_proven(met.folder.as_deref().unwrap_or_default()));
-        met.map(|(id, _)| *id)
+            .filter(|(_, listed)| coverage.folder_proven(listed.folder.as_deref().unwrap_or_default()));
+        listed
+            .map(|(id, _)| *id)
             .filter(|id| self.tree.name(*id).is_some() && self.may_open(Some(*id)))
             .collect()
     }
@@ -108,19 +113,19 @@ impl<'r> Containers<'r> {
     /// Whether a container is now what this run has found at its last look. Another run may have recorded something else, be it of a
     /// later look or of an earlier one: what this run has proven does not speak of that.
     pub(crate) fn is_as_met(&self, container: ContainerId) -> bool {
-        let met = self.met.by_id.get(&container).and_then(|met| met.look.acl);
+        let listed = self.listed.by_id.get(&container).and_then(|listed| listed.look.acl);
         let now = self.tree.get(container).map(|container| container.acl);
-        (met.is_some() && met == now) || failpoint(Failpoint::OpensAsAnotherRunFound)
+        (listed.is_some() && listed == now) || failpoint(Failpoint::OpensAsAnotherRunFound)
     }
 
     /// The folder of keys of a container that was met in this run.
     pub(crate) fn folder(&self, container: ContainerId) -> Option<&str> {
-        self.met.by_id.get(&container)?.folder.as_deref()
+        self.listed.by_id.get(&container)?.folder.as_deref()
     }
 
     /// True if this run has looked at the container: it is in the tree of its job, or above its root.
     pub(crate) fn was_met(&self, container: ContainerId) -> bool {
-        self.met.by_id.contains_key(&container)
+        self.listed.by_id.contains_key(&container)
     }
 
     /// The container of that name, as met last.
@@ -145,10 +150,10 @@ impl<'r> Containers<'r> {
     /// Notes that a container was met, and what the look at it found.
     pub(crate) fn note(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) {
         let Some(id) = self.id(&report.name) else { return };
-        let Met { by_id, looks } = &mut *self.met;
-        let met = by_id.entry(id).or_insert(MetContainer { folder: None, look: Look::NONE });
-        met.folder.clone_from(&report.folder);
-        let look = &mut met.look;
+        let ListedContainers { by_id, looks } = &mut *self.listed;
+        let listed = by_id.entry(id).or_insert(ListedContainer { folder: None, look: Look::NONE });
+        listed.folder.clone_from(&report.folder);
+        let look = &mut listed.look;
         look.acl = acl;
         if look.stamp != report.stamp || report.stamp == Stamp::NONE {
             *looks += 1;
@@ -185,8 +190,8 @@ impl<'r> Containers<'r> {
         let is_proven = |id: ContainerId| {
             !unproven.contains(&id)
                 && self.is_as_met(id)
-                && self.met.by_id.get(&id).is_some_and(|met| {
-                    met.folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
+                && self.listed.by_id.get(&id).is_some_and(|listed| {
+                    listed.folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
                 })
         };
         let mut opening: HashMap<ContainerId, Vec<AclId>> = HashMap::new();
@@ -252,8 +257,8 @@ impl<'r> Containers<'r> {
 
     /// Whether documents of this job may be below a container.
     fn is_below_root(&self, name: &str) -> bool {
-        let is_root = |met: &MetContainer| met.folder.as_deref() == Some("");
-        let roots = self.met.by_id.iter().filter(|(_, met)| is_root(met));
+        let is_root = |listed: &ListedContainer| listed.folder.as_deref() == Some("");
+        let roots = self.listed.by_id.iter().filter(|(_, listed)| is_root(listed));
         let root = roots.filter_map(|(id, _)| self.tree.name(*id)).next();
         root.is_none_or(|root| name.starts_with(root.trim_end_matches('/')))
     }

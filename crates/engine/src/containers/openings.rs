@@ -59,11 +59,11 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
         run.fence(sql)?;
         if containers.some_may_open() && !failpoint(Failpoint::OldTextOpens) {
             let unproven = documents::unproven(sql, run.job.id)?;
-            // The next run looks at them, and hides what it cannot send again.
+            // The next run looks at them, and masks what it cannot send again.
             let look = |document| VisitRequest { document, due: now, reason: VisitReason::Access };
             let closed = unproven.iter().filter(|(_, container)| containers.may_open(Some(*container)));
-            let wanted: Vec<VisitRequest> = closed.map(|(document, _)| look(*document)).collect();
-            queue::enqueue(sql, run.job.id, run.number, &wanted)?;
+            let requests: Vec<VisitRequest> = closed.map(|(document, _)| look(*document)).collect();
+            queue::enqueue(sql, run.job.id, run.number, &requests)?;
             stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
         }
         let closed = ingather_store::containers::pending_of(sql, run.job.id)?;
@@ -113,8 +113,8 @@ fn take_over(
             let documents: BTreeSet<i64> = rows.iter().map(|row| row.document).collect();
             let again =
                 |document| VisitRequest { document, due: run.call.now(), reason: VisitReason::Resend };
-            let wanted: Vec<VisitRequest> = documents.into_iter().map(again).collect();
-            queue::enqueue(sql, run.job.id, run.number, &wanted)?;
+            let requests: Vec<VisitRequest> = documents.into_iter().map(again).collect();
+            queue::enqueue(sql, run.job.id, run.number, &requests)?;
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{Change, Op, OutputCapabilities};
 use ingather_model::fault::Fault;
 use ingather_model::ids::{ConnectionId, Digest};
@@ -135,7 +135,7 @@ impl Batch {
         }
         let mut states = deliveries::states(sql, &ids)?;
         states.retain(|one| one.output == self.to.id);
-        let is_another_owners = |one: &&Delivery| one.outcome == Some(DeliveryOutcome::Overwritten);
+        let is_another_owners = |one: &&Delivery| one.outcome == Some(DeliveryOutcome::Superseded);
         let again: BTreeSet<i64> = states.iter().filter(is_another_owners).map(|one| one.document).collect();
         let again: Vec<VisitRequest> = again
             .into_iter()
@@ -151,7 +151,7 @@ impl Batch {
     }
 
     /// Tells what is to be told, then sends what is to be sent, and keeps the answers. What was told, if it was.
-    pub(crate) fn send(&mut self, call: &Call, opened: &mut Opened) -> Option<Vec<Defined>> {
+    pub(crate) fn send(&mut self, call: &CallContext, opened: &mut Opened) -> Option<Vec<Defined>> {
         let changes = self.changes();
         let ahead = failpoint(Failpoint::EntryAheadOfItsContainer);
         let ahead = ahead.then(|| opened.output.apply(call, &changes));

@@ -79,7 +79,7 @@ pub(crate) enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// What it means for the balance when it is confirmed; `first`: nothing was ever confirmed before.
+    /// What it means for the counts of the run when it is confirmed; `first`: nothing was ever confirmed before.
     pub(crate) fn outcome(self, first: bool) -> Outcome {
         match self {
             ChangeKind::Put { .. } if first => Outcome::Added,

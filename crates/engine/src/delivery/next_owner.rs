@@ -22,7 +22,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(crate) struct NextOwner {
     /// All who claim the address, with their jobs.
     others: Vec<(i64, JobId)>,
-    /// As whose the entry stays; none: the first one to come sends its own, and the entry is hidden until then.
+    /// As whose the entry stays; none: the first one to come sends its own, and the entry is masked until then.
     adopts: Option<Adopter>,
     /// There was nothing to take over.
     is_gone: bool,
@@ -76,7 +76,7 @@ impl NextOwner {
         }
     }
 
-    /// Writes beside the intent what hiding the entry does to all who claim it, whether the output ever answers or not.
+    /// Writes beside the intent what masking the entry does to all who claim it, whether the output ever answers or not.
     pub(crate) fn intend(
         &self,
         sql: &mut Sql<'_>,
@@ -88,10 +88,10 @@ impl NextOwner {
             return Ok(());
         }
         deliveries::supersede(sql, output, false, left)?;
-        self.want(sql, now)
+        self.enqueue(sql, now)
     }
 
-    fn want(&self, sql: &mut Sql<'_>, now: i64) -> Result<()> {
+    fn enqueue(&self, sql: &mut Sql<'_>, now: i64) -> Result<()> {
         self.others.iter().try_for_each(|(document, job)| {
             queue::enqueue(
                 sql,
@@ -108,7 +108,7 @@ impl NextOwner {
         answer: std::result::Result<(), Fault>,
     ) -> std::result::Result<(), Fault> {
         match answer {
-            // There is nothing to take over, or to hide.
+            // There is nothing to take over, or to mask.
             Err(Fault::Gone) => {
                 self.is_gone = true;
                 Ok(())
@@ -129,7 +129,7 @@ impl NextOwner {
             return Ok(());
         }
         deliveries::supersede(sql, output, false, left)?;
-        self.want(sql, now)
+        self.enqueue(sql, now)
     }
 }
 

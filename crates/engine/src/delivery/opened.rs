@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{Generation, LOST, Output, OutputCapabilities, Says, Statement};
 use ingather_model::fault::Fault;
 use ingather_model::ids::ConnectionId;
@@ -29,7 +29,7 @@ impl Opened {
     ///
     /// # Errors
     /// Also when it is not the output any more that was opened: what was applied before is not in it.
-    pub(crate) fn commit(&mut self, call: &Call) -> Result<Option<Generation>, Fault> {
+    pub(crate) fn commit(&mut self, call: &CallContext) -> Result<Option<Generation>, Fault> {
         if !self.capabilities.commits {
             let stands = self.told_stands();
             // It says itself what to do.
@@ -98,7 +98,7 @@ impl Opened {
     }
 
     /// Tells what was drafted.
-    pub(crate) fn tell(&mut self, call: &Call, draft: &Draft) -> Result<(), Fault> {
+    pub(crate) fn tell(&mut self, call: &CallContext, draft: &Draft) -> Result<(), Fault> {
         let Some(told) = self.definitions.as_mut().filter(|_| !draft.is_empty()) else { return Ok(()) };
         let answer = self.output.tell(call, &draft.statements);
         match &answer {

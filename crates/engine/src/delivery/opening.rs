@@ -54,14 +54,14 @@ fn unusable(error: std::io::Error) -> StoreError {
 }
 
 /// Loads what an output that was just opened was told. One that the inventory does not speak of begins a new state, which voids all
-/// that it was told before, and `forget` makes all that it holds count as lost; of one that was cut or begins otherwise, as after a
+/// that it was told before, and `reset` makes all that it holds count as lost; of one that was cut or begins otherwise, as after a
 /// log rotation, definitions are told again.
 pub(crate) fn load(
     (store, lease): (&Store, &Lease),
     data: &Path,
     known: &Connection,
     opened: &mut Opened,
-    forget: impl FnOnce() -> error::Result<()>,
+    reset: impl FnOnce() -> error::Result<()>,
 ) -> error::Result<()> {
     let continuity = match &known.identity {
         Some(identity) => opened.output.continuity(identity, known.next_session),
@@ -77,7 +77,7 @@ pub(crate) fn load(
             "{} is not as the store left it, or the store is of an earlier day; filling it again",
             known.name
         );
-        forget()?;
+        reset()?;
     }
     let is_known = known.identity.is_some() && !of_another_day;
     let lost = continuity != Continuity::Same || stands.number < known.generation;

@@ -26,7 +26,7 @@ pub struct Removed {
     /// Some output did not confirm, or was not told; they stay known and are tried again in the next run.
     pub kept: u64,
     /// Those of them whose names the store has lost: nobody can say what an output is to take out.
-    pub nameless: u64,
+    pub unaddressable: u64,
 }
 
 impl Removed {
@@ -34,7 +34,7 @@ impl Removed {
         self.deleted += other.deleted;
         self.forgotten += other.forgotten;
         self.kept += other.kept;
-        self.nameless += other.nameless;
+        self.unaddressable += other.unaddressable;
     }
 }
 
@@ -229,8 +229,8 @@ impl Alone<'_> {
             let unseen = unseen.map(|stored| stored.known).filter(|known| known.settings != settings);
             let resend =
                 |known: Known| VisitRequest { document: known.id.0, due: now, reason: VisitReason::Resend };
-            let wanted: Vec<VisitRequest> = unseen.map(resend).collect();
-            queue::enqueue(sql, job, 0, &wanted)?;
+            let requests: Vec<VisitRequest> = unseen.map(resend).collect();
+            queue::enqueue(sql, job, 0, &requests)?;
         }
         Ok(())
     }

@@ -161,7 +161,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Makes durable what was applied, where the output has commits; `later`: for a planted fault, not yet.
+    /// Makes durable what was applied, where the output has commits; `later`: for a failpoint, not yet.
     fn commit(&self, later: bool) -> Result<Option<Generation>> {
         let mut output = self.queue.opened();
         let Some(output) = output.as_mut() else { return Ok(None) };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use ingather_contract::output::{LOST, Says};
-use ingather_model::balance::Balance;
 use ingather_model::fault::Fault;
 use ingather_model::ids::ConnectionId;
 use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::run_counts::RunCounts;
 use ingather_store::{Durability, StoreError, connections, definitions};
 
 use super::definitions::digest_of_references;
@@ -59,6 +59,6 @@ pub(crate) fn note_loss(desk: Desk<'_>, id: ConnectionId, opened: &Opened) -> Re
 }
 
 /// What ends when a run, or what a person asked of a job, is over.
-pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: RunOutcome, balance: Balance) -> Says {
-    Says::End { job: job.clone(), run, outcome: outcome.as_str(), balance }
+pub(crate) fn ends(job: &Arc<str>, run: Option<i64>, outcome: RunOutcome, counts: RunCounts) -> Says {
+    Says::End { job: job.clone(), run, outcome: outcome.as_str(), counts }
 }

@@ -1,6 +1,6 @@
 //! Who writes in this process.
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_store::Store;
 use ingather_store::leases::Lease;
 
@@ -9,7 +9,7 @@ use ingather_store::leases::Lease;
 pub(crate) struct Writer {
     pub(crate) store: Store,
     pub(crate) lease: Lease,
-    pub(crate) call: Call,
+    pub(crate) call: CallContext,
 }
 
 impl Writer {
@@ -23,5 +23,5 @@ impl Writer {
 pub(crate) struct Desk<'d> {
     pub(crate) store: &'d Store,
     pub(crate) lease: &'d Lease,
-    pub(crate) call: &'d Call,
+    pub(crate) call: &'d CallContext,
 }

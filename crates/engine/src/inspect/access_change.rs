@@ -2,7 +2,7 @@
 
 use ingather_model::access::{Acl, Entry};
 
-use super::imposed::Imposed;
+use super::stage_acl::StageAcl;
 
 /// Entries of an acl that a mode alone makes: root, owner, group, others.
 pub(super) const MODE_ENTRIES: usize = 4;
@@ -12,16 +12,16 @@ pub(super) fn changed(
     name: &str,
     before: Option<&Acl>,
     now: &Acl,
-    imposed: Option<&Imposed>,
+    stage_acl: Option<&StageAcl>,
 ) -> Option<String> {
     let before = before?;
     if before == now {
         return None;
     }
-    let of_source = imposed.map(|imposed| imposed.of_source(before).zip(imposed.of_source(now)));
-    let (before, now) = match (&of_source, imposed) {
+    let of_source = stage_acl.map(|stage_acl| stage_acl.of_source(before).zip(stage_acl.of_source(now)));
+    let (before, now) = match (&of_source, stage_acl) {
         (Some(Some((before, now))), _) => (before, now),
-        (Some(None), Some(imposed)) => return Some(imposed.changed(name)),
+        (Some(None), Some(stage_acl)) => return Some(stage_acl.changed(name)),
         _ => (before, now),
     };
     let (Acl::Ordered(old), Acl::Ordered(new)) = (before, now) else {

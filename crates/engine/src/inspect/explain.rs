@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingather_contract::repository::{Named, Repository, Standing};
+use ingather_contract::repository::{Named, Repository, SourceStatus};
 use ingather_model::access::Acl;
 use ingather_model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_model::fault::Reason;
@@ -13,11 +13,11 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, KnownBlindSpot};
 use ingather_store::{containers, deliveries, documents};
 
-use super::asked::{Asked, Target};
 use super::facts::{Case, Holder, Row};
-use super::imposed::Imposed;
+use super::names::{ItemName, Target};
+use super::stage_acl::StageAcl;
 use super::trial::{Fate, Seen};
-use super::{missing, verdict};
+use super::{cause, parts};
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::run::id_set;
@@ -63,89 +63,94 @@ impl Engine {
     /// What the store says, or a source whose settings cannot be used.
     pub fn explain(&self, job: &Job, text: &str) -> Result<Explanation> {
         let repository = self.repository(job)?;
-        let asked = match self.asked(job, repository.as_ref(), text)? {
-            Some(asked) => asked,
-            None => match self.missing(job, repository.as_ref(), text)? {
-                Ok(Target { named, part: None }) => Asked { named, component: None },
+        let item_name = match self.known_item(job, repository.as_ref(), text)? {
+            Some(item_name) => item_name,
+            None => match self.target(job, repository.as_ref(), text)? {
+                Ok(Target { named, part: None }) => ItemName { named, component: None },
                 Ok(Target { named, part: Some(part) }) => {
-                    return self.explain_missing(job, repository.as_ref(), &named, &part);
+                    return self.explain_part(job, repository.as_ref(), &named, &part);
                 }
                 Err(reason) => return self.foreign(job, text, reason),
             },
         };
-        let name = asked.named.key.as_str();
-        let row = self.row(job, &asked)?;
-        let mut standing = repository.explain(&self.call(), name);
-        if let Standing::Absent(reason) = &standing
+        let name = item_name.named.key.as_str();
+        let row = self.row(job, &item_name)?;
+        let mut status = repository.explain(&self.call(), name);
+        if let SourceStatus::Absent(reason) = &status
             && reason.code == "key"
         {
             return Err(EngineError::refused(Refusal::NoSuchDocument, reason.message.clone()));
         }
-        let mut imposed = None;
-        if let Standing::Taken(observed) = &mut standing {
-            (observed.acl, imposed) = self.shown_to(job, observed.acl.clone());
+        let mut stage_acl = None;
+        if let SourceStatus::Taken(observed) = &mut status {
+            (observed.acl, stage_acl) = self.shown_to(job, observed.acl.clone());
         }
         let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
         let spots = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
         let blind = nearest(&spots, name);
-        let version = match (&standing, &row) {
-            (Standing::Taken(observed), Some(row)) => {
+        let version = match (&status, &row) {
+            (SourceStatus::Taken(observed), Some(row)) => {
                 Some(self.reader.hasher().version(row.known.key_hash, &observed.content))
             }
             _ => None,
         };
-        let moved_to = match (&standing, &row) {
-            (Standing::Absent(_), Some(row)) => self.new_name(job, &repository, row)?,
+        let moved_to = match (&status, &row) {
+            (SourceStatus::Absent(_), Some(row)) => self.new_name(job, &repository, row)?,
             _ => None,
         };
         let moved_to = moved_to.as_deref();
         let case = Case {
-            name: &asked.shown(),
+            name: &item_name.shown(),
             job,
             run: run.as_ref(),
             blind,
-            standing: &standing,
-            imposed: imposed.as_ref(),
+            status: &status,
+            stage_acl: stage_acl.as_ref(),
             version,
             moved_to,
         };
-        let mut cause = verdict::cause(&case, row.as_ref());
+        let mut cause = cause::decisive(&case, row.as_ref());
         // What has no version that counts has its reasons all the same.
         if matches!(cause.code.as_str(), "current" | "racy") {
-            cause = self.read_in_part(job, repository.as_ref(), &asked)?.unwrap_or(cause);
+            cause = self.read_in_part(job, repository.as_ref(), &item_name)?.unwrap_or(cause);
         }
-        let (waits_for, due, next) = verdict::next(&case, row.as_ref());
+        let (waits_for, due, next) = cause::next(&case, row.as_ref());
         Ok(Explanation {
-            uri: asked.uri(repository.uri(name)),
+            uri: item_name.uri(repository.uri(name)),
             cause,
-            source: verdict::source(&standing),
-            outputs: verdict::holders(job, row.as_ref()),
-            same_name: self.same_name(job, repository.as_ref(), &asked)?,
+            source: cause::source(&status),
+            outputs: cause::holders(job, row.as_ref()),
+            same_name: self.same_name(job, repository.as_ref(), &item_name)?,
             also_in: self.also_in(job, &repository.uri(name))?,
             known: row.map(|row| row.facts),
             waits_for,
             due,
             next,
-            document: asked.shown(),
+            document: item_name.shown(),
         })
     }
 
     /// Who may see a document of a job that its source shows to `acl`, and what the stages impose; a job whose stages
     /// cannot be opened changes nothing.
-    pub(super) fn shown_to(&self, job: &Job, acl: Acl) -> (Acl, Option<Imposed>) {
+    pub(super) fn shown_to(&self, job: &Job, acl: Acl) -> (Acl, Option<StageAcl>) {
         match Pipeline::open(&job.definition, &self.registry) {
             Ok(pipeline) => {
-                (pipeline.access(&acl).into_owned(), Imposed::by(&pipeline, &job.definition.stages))
+                (pipeline.access(&acl).into_owned(), StageAcl::by(&pipeline, &job.definition.stages))
             }
             Err(_) => (acl, None),
         }
     }
 
     /// Why what was asked about is found by less than its text, when it is: it is read once more, as a visit would.
-    fn read_in_part(&self, job: &Job, source: &dyn Repository, asked: &Asked) -> Result<Option<Reason>> {
+    fn read_in_part(
+        &self,
+        job: &Job,
+        source: &dyn Repository,
+        item_name: &ItemName,
+    ) -> Result<Option<Reason>> {
         let pipeline = Pipeline::open(&job.definition, &self.registry)?;
-        let part = asked.component.as_ref().map(|(_, name)| name.as_str());
-        let course = self.send(source, &pipeline, &job.definition.stages, &asked.named.key, part);
+        let part = item_name.component.as_ref().map(|(_, name)| name.as_str());
+        let course = self.send(source, &pipeline, &job.definition.stages, &item_name.named.key, part);
         // What cannot be read just now is up to date all the same.
         let Ok(course) = course else { return Ok(None) };
         if course.fault.is_some() {
@@ -154,17 +159,17 @@ impl Engine {
         let steps = if part.is_some() { course.inside } else { course.whole };
         let Some(last) = steps.into_iter().last() else { return Ok(None) };
         if let Fate::Unreadable(reason) = &last.fate {
-            return Ok(Some(verdict::kept_unread(&asked.shown(), reason)));
+            return Ok(Some(cause::kept_unread(&item_name.shown(), reason)));
         }
         // What is in it has the text.
         let has_it_inside =
             |seen: &Seen| seen.parts_count > 0 && !seen.record.fields.contains_key(EXTRACTION);
         let seen = last.seen.filter(|seen| part.is_some() || !has_it_inside(seen));
-        Ok(seen.and_then(|seen| verdict::in_part(&asked.shown(), &seen)))
+        Ok(seen.and_then(|seen| cause::in_part(&item_name.shown(), &seen)))
     }
 
     /// Why outputs hold nothing of something in a document: it is sent through the stages once more.
-    fn explain_missing(
+    fn explain_part(
         &self,
         job: &Job,
         source: &dyn Repository,
@@ -177,9 +182,9 @@ impl Engine {
         let uri = component_uri(&source.uri(&named.key), part);
         Ok(Explanation {
             document: format!("{}{INSIDE}{part}", named.key),
-            cause: missing::cause(&job.name, &named.key, part, course, &told.cause),
+            cause: parts::cause(&job.name, &named.key, part, course, &told.cause),
             known: None,
-            outputs: verdict::holders(job, None),
+            outputs: cause::holders(job, None),
             same_name: None,
             also_in: self.also_in(job, &uri)?,
             uri,
@@ -188,12 +193,13 @@ impl Engine {
     }
 
     /// The address of something in another document that is shown by the name of this document.
-    fn same_name(&self, job: &Job, source: &dyn Repository, asked: &Asked) -> Result<Option<String>> {
-        if asked.component.is_some() {
+    fn same_name(&self, job: &Job, source: &dyn Repository, item_name: &ItemName) -> Result<Option<String>> {
+        if item_name.component.is_some() {
             return Ok(None);
         }
-        let other =
-            self.inside(job, source, &asked.named.key)?.filter(|other| other.shown() == asked.named.key);
+        let other = self
+            .inside(job, source, &item_name.named.key)?
+            .filter(|other| other.shown() == item_name.named.key);
         Ok(other.map(|other| other.uri(source.uri(&other.named.key))))
     }
 
@@ -214,8 +220,8 @@ impl Engine {
     }
 
     /// The row of a document with all that belongs to it; none when the store does not know it.
-    pub(super) fn row(&self, job: &Job, asked: &Asked) -> Result<Option<Row>> {
-        let Asked { named, component } = asked;
+    pub(super) fn row(&self, job: &Job, item_name: &ItemName) -> Result<Option<Row>> {
+        let ItemName { named, component } = item_name;
         let key = self.reader.hasher().key(&named.key, named.parent_bytes);
         let row = self.reader.read(|sql| {
             let found = documents::find(sql, job.id, key.parent_hash, &[key.key_hash])?;
@@ -248,11 +254,11 @@ impl Engine {
         };
         let seen = match seen {
             Some(pages) => {
-                let mut met = false;
+                let mut is_listed = false;
                 for bytes in pages {
-                    met |= id_set::from_bytes(&bytes)?.contains(id);
+                    is_listed |= id_set::from_bytes(&bytes)?.contains(id);
                 }
-                Some(met)
+                Some(is_listed)
             }
             None => None,
         };

@@ -1,6 +1,6 @@
 //! What is known of one document, and what its cause is judged by.
 
-use ingather_contract::repository::Standing;
+use ingather_contract::repository::SourceStatus;
 use ingather_model::access::Acl;
 use ingather_model::ids::Digest;
 use ingather_model::merge::Known;
@@ -8,7 +8,7 @@ use ingather_store::explain::{Facts, Sent};
 use ingather_store::jobs::Job;
 use ingather_store::runs::{KnownBlindSpot, Run};
 
-use super::imposed::Imposed;
+use super::stage_acl::StageAcl;
 
 /// What one output holds of a document; times are milliseconds since 1970 UTC.
 #[derive(Clone, Debug)]
@@ -42,16 +42,16 @@ pub(super) struct Row {
     pub(super) acl: Option<Acl>,
 }
 
-/// What a verdict is made of.
+/// What the cause is judged by.
 pub(super) struct Case<'c> {
     pub(super) name: &'c str,
     pub(super) job: &'c Job,
     pub(super) run: Option<&'c Run>,
     /// The deepest blind spot of the last run that covers the name.
     pub(super) blind: Option<&'c KnownBlindSpot>,
-    pub(super) standing: &'c Standing,
+    pub(super) status: &'c SourceStatus,
     /// What the stages say about its access.
-    pub(super) imposed: Option<&'c Imposed>,
+    pub(super) stage_acl: Option<&'c StageAcl>,
     /// Version of what is there now.
     pub(super) version: Option<Digest>,
     /// The new name of a document that is not there any more.

@@ -2,18 +2,18 @@
 //! stages of a pipeline make of a document.
 
 mod access_change;
-mod asked;
+mod cause;
 pub mod explain;
+mod external_sort;
 mod facts;
-mod imposed;
 mod left;
-mod missing;
+mod names;
 pub mod overlaps;
-mod sorted;
+mod parts;
+mod stage_acl;
 pub mod trial;
-mod verdict;
 pub mod verify;
 pub mod why;
 
-pub use asked::Leads;
 pub use facts::Holder;
+pub use names::Leads;

@@ -9,7 +9,7 @@ use ingather_model::job::{Definition, Stage};
 use ingather_model::limits;
 use ingather_store::jobs::Job;
 
-use super::asked::Target;
+use super::names::Target;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::visit::pipeline::{After, Pipeline};

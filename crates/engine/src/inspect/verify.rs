@@ -32,18 +32,6 @@ pub enum Kind {
     Foreign,
 }
 
-impl Kind {
-    /// The word in answers.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Missing => "missing",
-            Kind::Stale => "stale",
-            Kind::Orphaned => "orphaned",
-            Kind::Foreign => "foreign",
-        }
-    }
-}
-
 /// One difference.
 #[derive(Clone, Debug)]
 pub struct Difference {

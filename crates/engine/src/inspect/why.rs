@@ -12,10 +12,10 @@ use ingather_store::containers::{self, Container};
 use ingather_store::jobs::{self, Job};
 
 use super::access_change::{self, MODE_ENTRIES};
-use super::asked::Asked;
+use super::cause;
 use super::facts::Row;
-use super::imposed::Imposed;
-use super::verdict;
+use super::names::ItemName;
+use super::stage_acl::StageAcl;
 use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -56,9 +56,9 @@ impl Engine {
         let jobs = self.reader.read(jobs::list)?;
         let mut answers = Vec::new();
         for job in &jobs {
-            if let Some(asked) = self.known_by(job, text)? {
-                let Some(row) = self.row(job, &asked)? else { continue };
-                answers.push(self.access(output, user, tokens, job, &asked, &row)?);
+            if let Some(item_name) = self.known_by(job, text)? {
+                let Some(row) = self.row(job, &item_name)? else { continue };
+                answers.push(self.access(output, user, tokens, job, &item_name, &row)?);
             }
         }
         if !answers.is_empty() {
@@ -86,10 +86,10 @@ impl Engine {
         user: &str,
         tokens: Option<&Tokens>,
         job: &Job,
-        asked: &Asked,
+        item_name: &ItemName,
         row: &Row,
     ) -> Result<Access> {
-        let name = &asked.shown();
+        let name = &item_name.shown();
         let connection = self.reader.read(|sql| connections::find(sql, Role::Output, output))?;
         let sent = row.sent.iter().find(|sent| Some(sent.output) == connection.as_ref().map(|c| c.id));
         let held = sent.filter(|sent| sent.state.confirmed.is_some_and(|held| held.is_some()));
@@ -104,12 +104,12 @@ impl Engine {
             sent.address,
             Reference { job: Some(job.id), acl_id: row.known.acl_id, container: row.known.container },
         );
-        let now = self.repository(job)?.look(&self.call(), &asked.named.key).ok();
-        let (_, imposed) = self.shown_to(job, Acl::open());
+        let now = self.repository(job)?.look(&self.call(), &item_name.named.key).ok();
+        let (_, stage_acl) = self.shown_to(job, Acl::open());
         let now = now.map(|now| self.shown_to(job, now.acl).0);
         let since =
-            now.and_then(|now| access_change::changed(name, row.acl.as_ref(), &now, imposed.as_ref()));
-        let layers = self.layers(job, row, judged, imposed.as_ref())?;
+            now.and_then(|now| access_change::changed(name, row.acl.as_ref(), &now, stage_acl.as_ref()));
+        let layers = self.layers(job, row, judged, stage_acl.as_ref())?;
         let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
                 "unknown_user",
@@ -132,14 +132,20 @@ impl Engine {
                 ),
             ),
         };
-        let cause = match verdict::is_confirmed(sent) || !may_see {
+        let cause = match cause::is_confirmed(sent) || !may_see {
             true => cause,
             false => Reason { message: format!("{}; a newer version is on its way", cause.message), ..cause },
         };
         Ok(Access { job: job.name.clone(), document: name.to_owned(), may_see, cause, layers })
     }
 
-    fn layers(&self, job: &Job, row: &Row, tokens: &Tokens, imposed: Option<&Imposed>) -> Result<Vec<Layer>> {
+    fn layers(
+        &self,
+        job: &Job,
+        row: &Row,
+        tokens: &Tokens,
+        stage_acl: Option<&StageAcl>,
+    ) -> Result<Vec<Layer>> {
         let (acls, containers, pending) = self.reader.read(|sql| {
             let containers = containers::list(sql, job.repository)?;
             Ok((containers::acls(sql)?, containers, containers::pending_of(sql, job.id)?))
@@ -148,7 +154,7 @@ impl Engine {
         let containers: HashMap<ContainerId, Container> =
             containers.into_iter().map(|container| (container.id, container)).collect();
         let own = row.known.acl_id.and_then(|acl_id| acls.get(&acl_id));
-        let mut layers = vec![document(own, tokens, imposed)];
+        let mut layers = vec![document(own, tokens, stage_acl)];
         let mut at = row.known.container;
         while let Some(id) = at.filter(|_| layers.len() < limits::LAYERS_MAX) {
             let Some(container) = containers.get(&id) else {
@@ -181,12 +187,13 @@ fn admitted(layers: &[Layer]) -> String {
 }
 
 /// The document's own layer: stages may decide before its source, or in its place.
-fn document(acl: Option<&Acl>, tokens: &Tokens, imposed: Option<&Imposed>) -> Layer {
-    let stages = acl.zip(imposed);
-    if let Some((acl, by)) = stages.and_then(|(acl, imposed)| Some((acl, imposed.decides(acl, tokens)?))) {
+fn document(acl: Option<&Acl>, tokens: &Tokens, stage_acl: Option<&StageAcl>) -> Layer {
+    let stages = acl.zip(stage_acl);
+    if let Some((acl, by)) = stages.and_then(|(acl, stage_acl)| Some((acl, stage_acl.decides(acl, tokens)?)))
+    {
         return Layer { name: "document".to_owned(), admits: acl.admits(tokens), by };
     }
-    let of_source = stages.and_then(|(acl, imposed)| imposed.of_source(acl));
+    let of_source = stages.and_then(|(acl, stage_acl)| stage_acl.of_source(acl));
     layer("document", of_source.as_ref().or(acl), tokens, "read")
 }
 

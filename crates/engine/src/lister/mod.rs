@@ -155,7 +155,7 @@ impl<'r> Lister<'r> {
         if self.listing > 1 {
             return self.unchanged(&page.groups, &whole);
         }
-        self.run.tally(|balance| balance.skipped += page.skipped.len() as u64);
+        self.run.count(|counts| counts.skipped += page.skipped.len() as u64);
         for skipped in &page.skipped {
             tracing::debug!(document = skipped.key, reason = skipped.reason.message, "left out");
         }
@@ -294,8 +294,8 @@ impl<'r> Lister<'r> {
         if noted.request.is_some() {
             return self.changed(item, known, VisitReason::Retry, items);
         }
-        if self.run.reader_changed && noted.is_unreadable() {
-            return self.changed(item, known, VisitReason::Reader, items);
+        if self.run.credentials_changed && noted.is_unreadable() {
+            return self.changed(item, known, VisitReason::Credentials, items);
         }
         if self.run.rereads {
             return self.changed(item, known, VisitReason::Changed, items);
@@ -304,10 +304,10 @@ impl<'r> Lister<'r> {
             return self.changed(item, known, VisitReason::Access, items);
         }
         if self.note_listed(known.id.0) {
-            self.run.tally(|balance| match noted.failure.map(|failure| failure.kind) {
-                Some(FailureKind::Failed) => balance.failed += 1,
-                Some(FailureKind::Skipped) => balance.skipped += 1,
-                Some(FailureKind::Retrying) | None => balance.unchanged += 1,
+            self.run.count(|counts| match noted.failure.map(|failure| failure.kind) {
+                Some(FailureKind::Failed) => counts.failed += 1,
+                Some(FailureKind::Skipped) => counts.skipped += 1,
+                Some(FailureKind::Retrying) | None => counts.unchanged += 1,
             });
         }
     }
@@ -395,7 +395,7 @@ impl<'r> Lister<'r> {
     }
 }
 
-/// For a planted fault: a document that was met as if it had been visited.
+/// For a failpoint: a document that was met as if it had been visited.
 fn as_if_visited(item: &WorkItem) -> Option<documents::DocumentUpdate> {
     let known = item.known.as_ref()?;
     Some(documents::DocumentUpdate {

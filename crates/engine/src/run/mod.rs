@@ -157,10 +157,10 @@ pub(crate) fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T>
 pub(crate) fn tell_end(run: &Run, outcome: RunOutcome) -> Result<()> {
     let (Some(store), Some(lease)) = (&run.store, &run.lease) else { return Ok(()) };
     let desk = Desk { store, lease, call: &run.call };
-    let balance = *lock(&run.balance);
+    let counts = *lock(&run.counts);
     for queue in run.queues().filter(|queue| queue.capabilities.told) {
         if let Some(opened) = queue.opened().as_mut() {
-            let ends = ends(&run.author.job_name, Some(run.number), outcome, balance);
+            let ends = ends(&run.author.job_name, Some(run.number), outcome, counts);
             tell(desk, queue.id, opened, Some(ends))?
                 .map_err(|fault| EngineError::Output { name: queue.name.clone(), fault })?;
         }

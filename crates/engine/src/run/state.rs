@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use ingather_contract::call::Call;
-use ingather_model::balance::Balance;
+use ingather_contract::call::CallContext;
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::job::Definition;
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job;
 use ingather_store::leases::Lease;
 use ingather_store::queue::{Attention, Noted};
@@ -16,7 +16,7 @@ use roaring::RoaringTreemap;
 
 use crate::containers::acls::Acls;
 use crate::containers::pool::SharedContainers;
-use crate::containers::{Containers, Met};
+use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
 use crate::lock::lock;
@@ -29,7 +29,7 @@ pub(crate) struct RunState {
     pub(crate) store: Option<Store>,
     pub(crate) lease: Option<Lease>,
     pub(crate) reader: Reader,
-    pub(crate) call: Call,
+    pub(crate) call: CallContext,
     pub(crate) job: Job,
     pub(crate) definition: Definition,
     pub(crate) number: i64,
@@ -48,7 +48,7 @@ pub(crate) struct RunState {
     pub(crate) progress: Arc<Progress>,
     /// What is asked for with each page of the listing.
     pub(crate) attention: Attention,
-    pub(crate) reader_changed: bool,
+    pub(crate) credentials_changed: bool,
     /// Attempts at what failed in this run, those of earlier runs included.
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
     /// Documents that are tried again.
@@ -61,9 +61,9 @@ pub(crate) struct RunState {
     /// Acls and containers of its connection, which other runs over it share.
     pub(crate) shared: Arc<SharedContainers>,
     /// What it has met of them.
-    pub(crate) met: Mutex<Met>,
+    pub(crate) listed_containers: Mutex<ListedContainers>,
     pub(crate) audiences: Audiences,
-    pub(crate) balance: Mutex<Balance>,
+    pub(crate) counts: Mutex<RunCounts>,
     pub(crate) aborted: Mutex<Option<String>>,
 }
 
@@ -97,11 +97,11 @@ impl RunState {
 
     /// Containers as this run sees them; never taken inside a transaction of the store.
     pub(crate) fn containers(&self) -> Containers<'_> {
-        Containers::new(self.job.id, lock(&self.met), self.shared.tree())
+        Containers::new(self.job.id, lock(&self.listed_containers), self.shared.tree())
     }
 
-    pub(crate) fn tally(&self, change: impl FnOnce(&mut Balance)) {
-        change(&mut lock(&self.balance));
+    pub(crate) fn count(&self, change: impl FnOnce(&mut RunCounts)) {
+        change(&mut lock(&self.counts));
     }
 
     pub(crate) fn had_failure(&self, item: &WorkItem) -> bool {
@@ -168,8 +168,8 @@ impl RunState {
 
     /// Whether new names may still be unconfirmed.
     pub(crate) fn unsettled(&self) -> bool {
-        let balance = lock(&self.balance);
-        balance.waiting + balance.failed > 0
+        let counts = lock(&self.counts);
+        counts.waiting + counts.failed > 0
     }
 
     pub(crate) fn failed_now(&self) -> Vec<i64> {

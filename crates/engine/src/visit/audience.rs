@@ -15,13 +15,13 @@ use ingather_model::limits;
 /// Containers that differ in nothing share them.
 #[derive(Default)]
 pub(crate) struct Audiences {
-    met: RwLock<Met>,
+    listed: RwLock<Listed>,
     /// Another one in each process, so that nobody can look for acls that hash alike.
     hasher: RandomState,
 }
 
 #[derive(Default)]
-struct Met {
+struct Listed {
     above: HashMap<ContainerId, Arc<[u64]>>,
     /// Acls of containers, each hashed once.
     acls: HashMap<AclId, u64>,
@@ -34,8 +34,8 @@ impl Audiences {
         reports: &[ContainerReport],
         known: impl Fn(&str) -> Option<(ContainerId, AclId)>,
     ) {
-        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
-        let Met { above, acls } = &mut *met;
+        let mut listed = self.listed.write().unwrap_or_else(PoisonError::into_inner);
+        let Listed { above, acls } = &mut *listed;
         for report in reports {
             let Some((container, acl_id)) = known(&report.name) else { continue };
             let parent = report.parent.as_deref().and_then(&known).map(|(parent, _)| parent);
@@ -57,8 +57,8 @@ impl Audiences {
 
     /// Who may see a document of this acl there.
     pub(crate) fn of(&self, container: Option<ContainerId>, acl: &Acl) -> Audience {
-        let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
-        let number = match container.map(|container| (container, met.above.get(&container))) {
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let number = match container.map(|container| (container, listed.above.get(&container))) {
             None => self.hasher.hash_one(with(Arc::default(), self.number(acl))),
             Some((_, Some(outer))) => self.hasher.hash_one(with(outer.clone(), self.number(acl))),
             // One that is not known is like no other.

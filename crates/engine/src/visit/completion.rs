@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ingather_model::balance::Balance;
 use ingather_model::fault::Reason;
 use ingather_model::job::Keep;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
+use ingather_model::run_counts::RunCounts;
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts};
 
@@ -120,9 +120,9 @@ impl Completion<'_> {
 
     fn counted(&self) {
         let run = self.run;
-        run.tally(|balance| {
+        run.count(|counts| {
             for completed in &self.completed {
-                count(run, balance, completed);
+                count(run, counts, completed);
             }
         });
         for completed in &self.completed {
@@ -211,28 +211,28 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
     CompletedVisit { visit, outcome, failure, again_at }
 }
 
-fn count(run: &RunState, balance: &mut Balance, completed: &CompletedVisit<'_>) {
+fn count(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>) {
     let id = completed.visit.item.id;
     let waited = run.was_waiting(&completed.visit.item, completed.again_at);
     if waited {
-        balance.waiting -= 1;
+        counts.waiting -= 1;
     }
     // Some outputs may have taken a new document before another one made it wait.
     let first = run.is_fresh(id, completed.again_at.is_some() && completed.visit.item.known.is_none());
     let is_over = !matches!(completed.outcome, Outcome::Failed(_) | Outcome::Again(_) | Outcome::Vanished);
-    balance.partial += u64::from(completed.visit.artifacts.partial && is_over);
+    counts.partial += u64::from(completed.visit.artifacts.partial && is_over);
     match &completed.outcome {
-        Outcome::Updated | Outcome::Access if first => balance.added += 1,
-        Outcome::Unchanged => balance.unchanged += 1,
-        Outcome::Access => balance.access += 1,
-        Outcome::Updated => balance.updated += 1,
-        Outcome::Added => balance.added += 1,
-        Outcome::Skipped(_) => balance.skipped += 1,
+        Outcome::Updated | Outcome::Access if first => counts.added += 1,
+        Outcome::Unchanged => counts.unchanged += 1,
+        Outcome::Access => counts.access += 1,
+        Outcome::Updated => counts.updated += 1,
+        Outcome::Added => counts.added += 1,
+        Outcome::Skipped(_) => counts.skipped += 1,
         Outcome::Failed(_) => {
-            balance.failed += 1;
+            counts.failed += 1;
             run.note_failed(id);
         }
-        Outcome::Again(_) => balance.waiting += 1,
+        Outcome::Again(_) => counts.waiting += 1,
         Outcome::Vanished => run.note_vanished(id),
     }
 }

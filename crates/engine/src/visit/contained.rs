@@ -9,9 +9,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
-    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, Standing,
+    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, SourceStatus,
 };
 use ingather_model::access::Acl;
 use ingather_model::fault::{Fault, Reason};
@@ -49,29 +49,29 @@ fn reason(panic: &(dyn Any + Send)) -> Reason {
 struct Contained(Arc<dyn Repository>);
 
 impl Repository for Contained {
-    fn check(&self, call: &Call) -> Result<String, Fault> {
+    fn check(&self, call: &CallContext) -> Result<String, Fault> {
         run(|| self.0.check(call)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
     }
 
-    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn list(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         let listing = run(|| self.0.list(call)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))?;
         Ok(Box::new(ContainedListing(Some(listing))))
     }
 
-    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
+    fn look(&self, call: &CallContext, key: &str) -> Result<Observed, Fault> {
         run(|| self.0.look(call, key)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
     }
 
-    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+    fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         run(|| self.0.fetch(call, key, read)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
     }
 
-    fn stamps(&self, call: &Call, containers: &[&str]) -> Vec<Stamp> {
+    fn stamps(&self, call: &CallContext, containers: &[&str]) -> Vec<Stamp> {
         // Containers without a stamp did not stand.
         run(|| self.0.stamps(call, containers)).unwrap_or_else(|_| vec![Stamp::NONE; containers.len()])
     }
 
-    fn containers_of(&self, call: &Call, key: &str) -> Result<Vec<ContainerReport>, Fault> {
+    fn containers_of(&self, call: &CallContext, key: &str) -> Result<Vec<ContainerReport>, Fault> {
         run(|| self.0.containers_of(call, key)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
     }
 
@@ -79,11 +79,11 @@ impl Repository for Contained {
         self.0.grain_ms()
     }
 
-    fn probe(&self, call: &Call, key: &str) -> Presence {
+    fn probe(&self, call: &CallContext, key: &str) -> Presence {
         run(|| self.0.probe(call, key)).unwrap_or(Presence::Unknown)
     }
 
-    fn acl_of_left_out(&self, call: &Call, key: &str) -> Option<Acl> {
+    fn acl_of_left_out(&self, call: &CallContext, key: &str) -> Option<Acl> {
         run(|| self.0.acl_of_left_out(call, key)).unwrap_or_default()
     }
 
@@ -95,16 +95,16 @@ impl Repository for Contained {
         self.0.named(text)
     }
 
-    fn explain(&self, call: &Call, key: &str) -> Standing {
-        run(|| self.0.explain(call, key)).unwrap_or_else(Standing::Unknown)
+    fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {
+        run(|| self.0.explain(call, key)).unwrap_or_else(SourceStatus::Unknown)
     }
 
     fn notes(&self) -> Vec<String> {
         self.0.notes()
     }
 
-    fn reader(&self) -> String {
-        self.0.reader()
+    fn credentials_fingerprint(&self) -> String {
+        self.0.credentials_fingerprint()
     }
 }
 

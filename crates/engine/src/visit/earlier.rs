@@ -42,7 +42,7 @@ impl Older {
         Ok(())
     }
 
-    /// Whether a folder opens over what outputs hold of an unchanged document: its visit hides that, so that the folder opens
+    /// Whether a folder opens over what outputs hold of an unchanged document: its visit masks that, so that the folder opens
     /// for all else at the end of this run.
     pub(crate) fn opens_over(
         &self,
@@ -92,8 +92,8 @@ impl<'r> Visitor<'r> {
         let access = self.access_until_read(&observed, acl_id)?.unwrap_or(NOBODY);
         update = self.as_read(update);
         // The row is of what was read before: what is kept of that must not be sent to whom nobody has opened it.
-        let hides = access == NOBODY && !failpoint(Failpoint::KeptTextUnlookedAt);
-        if hides && !failpoint(Failpoint::HiddenRowKeepsAccess) {
+        let is_masked = access == NOBODY && !failpoint(Failpoint::KeptTextUnlookedAt);
+        if is_masked && !failpoint(Failpoint::HiddenRowKeepsAccess) {
             update.acl_id = None;
         }
         let changes = self.access_changes(access, |output, access| {
@@ -158,7 +158,7 @@ impl<'r> Visitor<'r> {
         }
     }
 
-    /// What outputs hold of a document that cannot be read is hidden, since a folder above it opens: so that it opens for all
+    /// What outputs hold of a document that cannot be read is masked, since a folder above it opens: so that it opens for all
     /// others.
     pub(super) fn masks(&self) -> Vec<DecidedChange> {
         let mut changes = Vec::new();

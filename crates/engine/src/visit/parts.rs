@@ -68,7 +68,7 @@ impl Deliveries {
     /// Whether no output ever confirmed anything of it, or all of them have let it go since.
     pub(crate) fn is_first(&self) -> bool {
         let was_delivered = |delivery: &Delivery| {
-            matches!(delivery.outcome, Some(DeliveryOutcome::Overwritten | DeliveryOutcome::Lost))
+            matches!(delivery.outcome, Some(DeliveryOutcome::Superseded | DeliveryOutcome::Lost))
         };
         !self.is_delivered() && !self.all().any(was_delivered)
     }
@@ -133,7 +133,7 @@ impl Finding {
             let Some(state) = deliveries.of(&self.part, output.id) else { return false };
             match decide(Some(&state), &self.found[0]) {
                 Decision::Skip => state.is_confirmed(),
-                // What takes no access alone cannot hide it, and gives it up.
+                // What takes no access alone cannot mask it, and gives it up.
                 Decision::DeliverAccess | Decision::Mask => output.capabilities.access,
                 _ => false,
             }

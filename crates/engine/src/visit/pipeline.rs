@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::registry::Registry;
 use ingather_contract::transform::{Audience, Item, Transform, Verdict};
 use ingather_model::access::Acl;
@@ -80,7 +80,7 @@ impl Pipeline {
     /// Sends one document through, and what is found in it; reads `content` to its end unless the document is declined.
     pub(crate) fn pass(
         &self,
-        call: &Call,
+        call: &CallContext,
         audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
@@ -91,7 +91,7 @@ impl Pipeline {
     /// As [`Pipeline::pass`]; `watch` sees what each stage made of the document and of what is in it.
     pub(crate) fn pass_watched(
         &self,
-        call: &Call,
+        call: &CallContext,
         audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
@@ -151,7 +151,7 @@ pub(crate) struct After<'s> {
 /// Sends what earlier stages found in a document through one stage; what it leaves out, and how it says so.
 fn apply_inside(
     stage: &dyn Transform,
-    (call, audience): (&Call, &dyn Fn() -> Audience),
+    (call, audience): (&CallContext, &dyn Fn() -> Audience),
     document: &Record,
     parts: &mut Parts,
     names: &mut Names,

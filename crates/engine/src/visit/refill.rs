@@ -40,7 +40,7 @@ pub(crate) fn refill(run: &Run, result: &ListingResult) -> Result<()> {
                 let waits = wanted.iter().any(|(of, ..)| *of == known.id.0);
                 // What waits for anything else waits for the source.
                 let unsent = lost(known.id.0) || (!waits && known.settings != run.settings);
-                // Of what was hidden nobody knows to whom that which is kept was open.
+                // Of what was masked nobody knows to whom that which is kept was open.
                 let is_open = known.acl_id.is_some();
                 known.is_settled()
                     && is_open

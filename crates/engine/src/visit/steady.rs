@@ -158,9 +158,9 @@ impl<'r> Visitor<'r> {
         let moved = known.is_some_and(|known| {
             !self.item.access.same(known.access) || self.item.container != known.container
         });
-        let hides = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
+        let must_mask = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
         match self.listed() {
-            Some(update) if hides => {
+            Some(update) if must_mask => {
                 let masks = self.masks();
                 self.hand_over(update, masks, Outcome::Again(fault), VisitArtifacts::default())
             }

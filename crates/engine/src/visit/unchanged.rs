@@ -105,14 +105,14 @@ impl<'r> Visitor<'r> {
         let Some(known) = &self.item.known else { return false };
         let moved = self.has_moved(observed);
         let elsewhere = known.container != self.item.container;
-        // What was hidden has no acl, and that explains nothing.
+        // What was masked has no acl, and that explains nothing.
         let other_acl = known.acl_id.is_some_and(|known| known != acl_id);
         let explained = if moved { self.trusts_times() && (other_acl || elsewhere) } else { elsewhere };
         let version = self.run.author.hasher.version(self.item.key_hash, &observed.content);
         explained && version.same(known.version) && self.holds_all() && self.is_shown_as_known()
     }
 
-    /// Whether who may find what outputs hold of it is known to be what its row says. It is not where that was hidden, or where what was
+    /// Whether who may find what outputs hold of it is known to be what its row says. It is not where that was masked, or where what was
     /// sent last is not confirmed: the row then speaks of what nobody holds yet. What was kept of something in it is judged apart.
     pub(super) fn is_shown_as_known(&self) -> bool {
         let Some(known) = &self.item.known else { return false };

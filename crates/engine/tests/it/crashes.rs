@@ -43,14 +43,14 @@ expect jobs:
 
 /// Dies at the nth meeting of a place, for each n until the run gets through; how often it died.
 fn die_everywhere(kind: Kind, point: &str) -> usize {
-    let deed = "run docs";
+    let step = "run docs";
     for nth in 1..200 {
-        let armed = format!("{BEFORE}crash {point} {nth}\n{deed}\nexpect error:\n");
+        let armed = format!("{BEFORE}crash {point} {nth}\n{step}\nexpect error:\n");
         let mut found = play_on(kind, &format!("{armed}{AFTER}"));
         // The expectation of no error is not met exactly when it died.
         let line = format!("{}: expect error:", armed.lines().count());
         let died = found.iter().position(|told| told.starts_with(&line)).map(|at| found.remove(at)).is_some();
-        assert!(found.is_empty(), "{kind:?}, crash {point} {nth}, {deed}:\n{}", found.join(""));
+        assert!(found.is_empty(), "{kind:?}, crash {point} {nth}, {step}:\n{}", found.join(""));
         if !died {
             return nth - 1;
         }

@@ -5,7 +5,7 @@ use ingather_model::fault::Fault;
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_testkit::database::BOTH;
-use ingather_testkit::memory_output::{self, Effect, Trouble};
+use ingather_testkit::memory_output::{self, Effect, InjectedFault};
 use ingather_testkit::script_repository;
 use ingather_testkit::world::{FULL, World};
 use serde_json::json;
@@ -64,10 +64,10 @@ fn what_stages_outputs_and_sources_say_is_named() {
         };
         script_repository::locked(&world.source).file("later").fault = Some((lasting.clone(), 9));
         let shelf = world.shelves["one"].clone();
-        let troubles = [("no", Fault::refused("mapping", "field `x` is no number")), ("away", lasting)];
-        for (name, fault) in troubles {
-            let trouble = Trouble { name: format!("/{name}"), fault, times: 9, effect: Effect::None };
-            memory_output::locked(&shelf).troubles.push(trouble);
+        let faults = [("no", Fault::refused("mapping", "field `x` is no number")), ("away", lasting)];
+        for (name, fault) in faults {
+            let injected = InjectedFault { name: format!("/{name}"), fault, times: 9, effect: Effect::None };
+            memory_output::locked(&shelf).faults.push(injected);
         }
         world.run("docs", FULL).unwrap();
         names(&world, "good", "current", &["up to date in one"]);

@@ -61,10 +61,10 @@ fn job_in(sql: &mut Sql<'_>, state: job::State) -> Result<JobId> {
     Ok(id)
 }
 
-type JobDeed = fn(&mut Sql<'_>, JobId, i64) -> Result<()>;
+type JobStep = fn(&mut Sql<'_>, JobId, i64) -> Result<()>;
 
 /// What the store can do with a job, and the rows of the table that it takes in one transaction: the first way that fits.
-const JOB_DEEDS: &[(JobDeed, &[&[job::Event]])] = {
+const JOB_STEPS: &[(JobStep, &[&[job::Event]])] = {
     use job::Event::{Begin, Delete, Drain, Forget, Interrupt, Note, PutDown, Start, Stop, Sweep};
     &[
         (|sql, id, _| jobs::begin(sql, id).map(drop), &[&[Start, Begin], &[Interrupt, Start, Begin]]),
@@ -84,7 +84,7 @@ fn jobs_move_along_their_table_and_never_otherwise() {
         let store = Store::open(&database.target).unwrap();
         let mut lived = HashSet::from([job::Event::Create]);
         for from in job::State::ALL.iter().copied().filter(|state| *state != job::State::Starting) {
-            for (n, (deed, ways)) in JOB_DEEDS.iter().enumerate() {
+            for (n, (step, ways)) in JOB_STEPS.iter().enumerate() {
                 let way = |way: &[job::Event]| {
                     way.iter().try_fold(from, |at, on| rules::after(job::MOVES, at, *on))
                 };
@@ -94,13 +94,13 @@ fn jobs_move_along_their_table_and_never_otherwise() {
                         let id = job_in(sql, from)?;
                         let (before, run) = job_state(sql, id)?;
                         assert_eq!(before, from);
-                        deed(sql, id, run)?;
+                        step(sql, id, run)?;
                         // The number of another run moves nothing.
-                        deed_of_another_run(sql, id, from, n)?;
+                        step_of_another_run(sql, id, from, n)?;
                         Ok(job_state(sql, id)?.0)
                     })
                     .unwrap();
-                assert_eq!(after, taken.map_or(from, |(_, to)| to), "{kind:?}: deed {n} from {from}");
+                assert_eq!(after, taken.map_or(from, |(_, to)| to), "{kind:?}: step {n} from {from}");
                 lived.extend(taken.into_iter().flat_map(|(events, _)| events.iter().copied()));
             }
         }
@@ -111,15 +111,15 @@ fn jobs_move_along_their_table_and_never_otherwise() {
 }
 
 /// Moves that name a run refuse every other one.
-fn deed_of_another_run(sql: &mut Sql<'_>, id: JobId, from: job::State, deed: usize) -> Result<()> {
+fn step_of_another_run(sql: &mut Sql<'_>, id: JobId, from: job::State, step: usize) -> Result<()> {
     let named = [1, 2, 3, 4];
-    if !named.contains(&deed) || from == job::State::Gone {
+    if !named.contains(&step) || from == job::State::Gone {
         return Ok(());
     }
     let other = job_in(sql, from)?;
     let (_, run) = job_state(sql, other)?;
-    JOB_DEEDS[deed].0(sql, other, run + 1)?;
-    assert_eq!(job_state(sql, other)?.0, from, "deed {deed} of another run moved job {}", id.0);
+    JOB_STEPS[step].0(sql, other, run + 1)?;
+    assert_eq!(job_state(sql, other)?.0, from, "step {step} of another run moved job {}", id.0);
     Ok(())
 }
 
@@ -282,9 +282,9 @@ fn stands(sql: &mut Sql<'_>, row: &Row) -> Result<(document::State, Option<i64>,
     Ok((state(sql, row)?, due.map(|(_, due)| due), is_known))
 }
 
-type DocumentDeed = fn(&mut Sql<'_>, &Row) -> Result<()>;
+type DocumentStep = fn(&mut Sql<'_>, &Row) -> Result<()>;
 
-const DOCUMENT_DEEDS: &[(&str, DocumentDeed, &[document::Event])] = {
+const DOCUMENT_STEPS: &[(&str, DocumentStep, &[document::Event])] = {
     use document::Event::{Discard, Disown, Forget, GiveUp, MeetAgain, Miss, Retry, Settle, Vanish};
     &[
         ("want", want, &[MeetAgain]),
@@ -310,7 +310,7 @@ fn documents_move_along_their_table_and_never_otherwise() {
             // What waits is taken, and put back, without a write: both have the rows of one that waits.
             let stored = |state| if state == Held { Waiting } else { state };
             let starts: &[document::State] = if stored(from) == Waiting { &[Waiting, Held] } else { &[from] };
-            for (name, deed, events) in DOCUMENT_DEEDS {
+            for (name, step, events) in DOCUMENT_STEPS {
                 let after = |on: &document::Event| {
                     starts.iter().find_map(|at| rules::after(document::MOVES, *at, *on))
                 };
@@ -324,7 +324,7 @@ fn documents_move_along_their_table_and_never_otherwise() {
                     .write(Durability::Relaxed, |sql| {
                         let row = document_in(sql, job, from)?;
                         assert_eq!(state(sql, &row)?, stored(from));
-                        deed(sql, &row)?;
+                        step(sql, &row)?;
                         state(sql, &row)
                     })
                     .unwrap();
@@ -348,18 +348,18 @@ fn what_is_in_hands_moves_alike_whether_outputs_hold_it_or_not() {
         let database = Database::fresh(kind);
         let store = Store::open(&database.target).unwrap();
         let job = store.write(Durability::Relaxed, new_job).unwrap();
-        let deeds: [(&str, DocumentDeed, _); 3] = [
+        let steps: [(&str, DocumentStep, _); 3] = [
             ("tried again at a time", |sql, row| queue::reschedule(sql, &[(row.id, 9)]), (Waiting, Some(9))),
             ("done", settle, (Settled, None)),
             ("given up", give_up, (Troubled, None)),
         ];
         for is_known in [false, true] {
-            for (name, deed, (state, due)) in deeds {
+            for (name, step, (state, due)) in steps {
                 let found = store
                     .write(Durability::Relaxed, |sql| {
                         let row = in_hands(sql, job, is_known)?;
                         assert_eq!(stands(sql, &row)?, (Waiting, Some(0), is_known));
-                        deed(sql, &row)?;
+                        step(sql, &row)?;
                         stands(sql, &row)
                     })
                     .unwrap();

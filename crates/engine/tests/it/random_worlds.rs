@@ -90,7 +90,7 @@ impl Model {
         wanted.map(|(name, _)| *name).filter(|name| !above(&self.closed, name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Writes a deed as lines of a scenario.
+    /// Writes a step as lines of a scenario.
     fn tell(&mut self, text: &mut String, step: &Step) -> std::fmt::Result {
         let who = |open: bool| if open { "open" } else { "anna" };
         match *step {

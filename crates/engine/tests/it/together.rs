@@ -238,7 +238,7 @@ fn an_output_that_hangs_stalls_nothing_but_the_claims_of_its_own_job() {
             let began = Instant::now();
             for (job, report) in run_together(&world, &names) {
                 let report = report.unwrap_or_else(|error| panic!("{kind:?} {job}: {error}"));
-                assert_eq!((report.error, report.balance.seen()), (None, EACH as u64), "{kind:?} {job}");
+                assert_eq!((report.error, report.counts.seen()), (None, EACH as u64), "{kind:?} {job}");
             }
             eprintln!("{kind:?}: ten jobs of {EACH} documents {what}: {:?}", began.elapsed());
         };
@@ -258,7 +258,7 @@ fn an_output_that_hangs_stalls_nothing_but_the_claims_of_its_own_job() {
             assert_eq!(world.entries("hangs").len(), 0);
             gate.open();
             let report = hanging.join().unwrap().unwrap();
-            assert_eq!((report.error, report.balance.added), (None, many as u64), "{kind:?}");
+            assert_eq!((report.error, report.counts.added), (None, many as u64), "{kind:?}");
         });
         assert_eq!([held("hangs"), held("shared")], [many; 2], "{kind:?}");
         all_change("v3");
@@ -294,11 +294,11 @@ fn a_run_that_is_stopped_alone_stops_nothing_else() {
             let stopped = stopped.join().unwrap().unwrap();
             assert_eq!((stopped.stopped, stopped.error), (true, None), "{kind:?}");
             let done = goes_on.join().unwrap().unwrap();
-            assert_eq!((done.stopped, done.error, done.balance.seen()), (false, None, 30), "{kind:?}");
+            assert_eq!((done.stopped, done.error, done.counts.seen()), (false, None, 30), "{kind:?}");
         });
         assert!(!world.engine().cancel.cancelled() && !world.engine().stop(other.id));
         let whole = world.run("whole", FULL).unwrap();
-        assert_eq!((whole.stopped, whole.balance.seen()), (false, 31), "{kind:?}");
+        assert_eq!((whole.stopped, whole.counts.seen()), (false, 31), "{kind:?}");
         assert_eq!(world.entries("one").len(), 31);
         assert_eq!(doctor(&world), [""; 0], "{kind:?}");
     }
@@ -332,7 +332,7 @@ fn a_job_that_is_worked_on_is_refused_a_second_time() {
             assert!(is_busy(world.delete("whole")));
             // A run that writes nothing is in nobody's way.
             let dry = ingather_engine::Options { mode: ingather_engine::Mode::DryRun, ..FULL };
-            assert_eq!(world.run("whole", dry).unwrap().balance.seen(), 1);
+            assert_eq!(world.run("whole", dry).unwrap().counts.seen(), 1);
             gate.open();
             assert_eq!(first.join().unwrap().unwrap().error, None);
         });

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use ingather_model::balance::counted;
+use ingather_model::run_counts::counted;
 
 use super::{Outcome, TextSink};
 

@@ -10,10 +10,10 @@ use super::misdeeds::{extract, pool, pool_in, readers};
 #[test]
 fn a_child_can_open_no_socket_no_file_and_no_process() {
     let pool = pool(1, 100);
-    for deed in ["fork", "thread", "tcp", "udp", "unix", "read", "write", "remove", "list", "kill"] {
-        let found = extract(&pool, deed);
-        assert_eq!(found.reason.as_deref(), Some("PermissionDenied"), "{deed}: {found:?}");
-        assert_eq!(found.text, "", "{deed}");
+    for misdeed in ["fork", "thread", "tcp", "udp", "unix", "read", "write", "remove", "list", "kill"] {
+        let found = extract(&pool, misdeed);
+        assert_eq!(found.reason.as_deref(), Some("PermissionDenied"), "{misdeed}: {found:?}");
+        assert_eq!(found.text, "", "{misdeed}");
     }
     assert_eq!(pool.started(), 1, "being refused costs nobody the child");
     let in_force = pool.in_force().unwrap();
@@ -58,9 +58,9 @@ fn a_child_has_no_file_of_its_callers_and_raises_no_limit() {
     rustix::io::fcntl_setfd(&left_open, rustix::io::FdFlags::empty()).unwrap();
     let pool = pool(1, 100);
     assert_eq!(extract(&pool, "handles").text, "0 open");
-    for deed in ["raise memory", "raise files", "raise time", "lower memory"] {
-        let found = extract(&pool, deed);
-        assert_eq!(found.reason.as_deref(), Some("PermissionDenied"), "{deed}: {found:?}");
+    for misdeed in ["raise memory", "raise files", "raise time", "lower memory"] {
+        let found = extract(&pool, misdeed);
+        assert_eq!(found.reason.as_deref(), Some("PermissionDenied"), "{misdeed}: {found:?}");
     }
     assert_eq!(pool.started(), 1);
 }
@@ -68,7 +68,7 @@ fn a_child_has_no_file_of_its_callers_and_raises_no_limit() {
 #[test]
 fn a_child_that_crashes_loops_or_eats_costs_one_document_with_a_clear_reason() {
     let pool = pool(1, 100);
-    for (deed, reason) in [
+    for (misdeed, reason) in [
         ("abort", "memory"),
         ("exit", "its reader ended"),
         ("loop", "reading it took"),
@@ -79,18 +79,18 @@ fn a_child_that_crashes_loops_or_eats_costs_one_document_with_a_clear_reason() {
         ("long", "too long"),
     ] {
         let before = pool.started();
-        let found = extract(&pool, deed);
+        let found = extract(&pool, misdeed);
         // One that never had the processor may have been kept from it.
-        let by = if deed == "sleep" { Loss::ByOthers } else { Loss::ByItself };
-        assert_eq!(found.lost, Some(by), "{deed}: {found:?}");
+        let by = if misdeed == "sleep" { Loss::ByOthers } else { Loss::ByItself };
+        assert_eq!(found.lost, Some(by), "{misdeed}: {found:?}");
         let said = found.reason.unwrap_or_default();
-        assert!(said.contains(reason), "{deed}: {said}");
-        assert_eq!(found.media_type, "text/plain", "{deed}: the type is told all the same");
-        assert_eq!(extract(&pool, "good").text, "some words", "the next document after {deed}");
+        assert!(said.contains(reason), "{misdeed}: {said}");
+        assert_eq!(found.media_type, "text/plain", "{misdeed}: the type is told all the same");
+        assert_eq!(extract(&pool, "good").text, "some words", "the next document after {misdeed}");
         assert_eq!(
             pool.started() - before,
             if before == 0 { 2 } else { 1 },
-            "{deed}: a new child takes over"
+            "{misdeed}: a new child takes over"
         );
     }
 }

@@ -59,9 +59,9 @@ pub(crate) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// For texts in these tongues.
-    pub(crate) fn new(searcher: &'a Searcher, fields: &'a Fields, tongues: &[Stemming]) -> Builder<'a> {
-        let others = tongues.iter().copied().filter(|tongue| *tongue != Stemming::PLAIN);
+    /// For texts with these stemmings.
+    pub(crate) fn new(searcher: &'a Searcher, fields: &'a Fields, stemmings: &[Stemming]) -> Builder<'a> {
+        let others = stemmings.iter().copied().filter(|stemming| *stemming != Stemming::PLAIN);
         let analyzers = std::iter::once(Stemming::PLAIN).chain(others).map(tokenizers::for_queries).collect();
         Builder { fields, searcher, analyzers, negations: 0, highlights: Highlights::default() }
     }
@@ -189,7 +189,7 @@ impl<'a> Builder<'a> {
         second.chain([first, ending]).collect()
     }
 
-    /// The words of a text with their forms: as they are, and their stem in every tongue.
+    /// The words of a text with their forms: as they are, and their stems.
     pub(crate) fn forms(&mut self, text: &str) -> Vec<Forms> {
         let mut forms: Vec<Forms> = Vec::new();
         let mut plain = self.analyzers[0].token_stream(text);
@@ -208,15 +208,15 @@ impl<'a> Builder<'a> {
         forms
     }
 
-    /// Words in a field: in every tongue of the index when the field has stems, else as they are.
+    /// Words in a field: with every stemming of the index when the field has stems, else as they are.
     fn words(&mut self, base: &Base, stems: bool, text: &str, prefix: bool) -> Option<Box<dyn Query>> {
-        let tongues = if stems { self.analyzers.len() } else { 1 };
-        // Equal terms of several tongues are one part; order by terms keeps queries the same from run to run.
+        let stemmings = if stems { self.analyzers.len() } else { 1 };
+        // Equal terms of several stemmings are one part; order by terms keeps queries the same from run to run.
         let mut variants: BTreeMap<Vec<(usize, String)>, bool> = BTreeMap::new();
         let plain = tokenizers::terms(&mut self.analyzers[0], text);
         let single = plain.len() == 1;
-        for tongue in 0..tongues {
-            let mut terms = tokenizers::terms(&mut self.analyzers[tongue], text);
+        for stemming in 0..stemmings {
+            let mut terms = tokenizers::terms(&mut self.analyzers[stemming], text);
             if prefix && !single {
                 // The last word is unfinished and has no stem.
                 if let (Some(last), Some(plain)) = (terms.last_mut(), plain.last()) {

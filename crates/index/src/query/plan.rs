@@ -70,7 +70,7 @@ impl Plan {
                 format!("the query has more than {most} parts beside its bare words; leave some out");
             return Err(Fault::refused("query", message));
         }
-        let builder = Builder::new(searcher, fields, &visible.tongues);
+        let builder = Builder::new(searcher, fields, &visible.stemmings);
         let mut planner = Planner {
             builder,
             fields: scored(fields),
@@ -78,7 +78,7 @@ impl Plan {
             known: HashMap::new(),
             notes: Vec::new(),
             leaves_out: false,
-            compounds: visible.tongues.iter().filter_map(|tongue| Compounds::of(*tongue)).collect(),
+            compounds: visible.stemmings.iter().filter_map(|stemming| Compounds::of(*stemming)).collect(),
         };
         planner.bare(&bare, visible, reading);
         let has_bare = !planner.leaves.is_empty();
@@ -149,7 +149,7 @@ fn size(node: &Node) -> usize {
 }
 
 /// The scored fields in which a field of the query is looked for; none: it only filters.
-fn containers(field: &TextField) -> Option<[bool; SCORED]> {
+fn scored_in(field: &TextField) -> Option<[bool; SCORED]> {
     match field {
         TextField::Anywhere => Some(EVERYWHERE),
         TextField::Title => Some([true, false, false]),
@@ -199,7 +199,7 @@ impl Planner<'_> {
         }
         let written: Vec<String> = words.iter().map(|word| word.written.clone()).collect();
         let left_out = match beginnings.is_empty() && expanded.is_empty() && !reading.keeps_small_words {
-            true => stop_words::among(&written, &visible.tongues),
+            true => stop_words::among(&written, &visible.stemmings),
             false => vec![false; written.len()],
         };
         self.leaves_out = left_out.contains(&true);
@@ -236,26 +236,26 @@ impl Planner<'_> {
             Node::And(parts) | Node::Or(parts) => parts.iter().for_each(|part| self.strict(part)),
             Node::Must(inner) => self.strict(inner),
             Node::OneOf { field, written, terms, .. } => {
-                if let Some(containers) = containers(field) {
-                    self.one_of(written, terms, containers, false);
+                if let Some(scored_in) = scored_in(field) {
+                    self.one_of(written, terms, scored_in, false);
                 }
             }
             Node::All | Node::Not(_) | Node::Number { .. } | Node::Jobs(_) => {}
             Node::JobName { .. } | Node::Like { .. } => {}
             Node::Text { field, text, prefix, .. } => {
-                let Some(containers) = containers(field) else { return };
+                let Some(scored_in) = scored_in(field) else { return };
                 let mut forms = self.builder.forms(text);
                 let open = (*prefix || is_one_unspaced(text)).then(|| forms.pop()).flatten();
                 if let Some(word) = open.filter(|_| forms.is_empty()) {
-                    self.beginning(field, word.plain, containers, false);
+                    self.beginning(field, word.plain, scored_in, false);
                 }
-                forms.into_iter().for_each(|word| self.word(word, containers, false));
+                forms.into_iter().for_each(|word| self.word(word, scored_in, false));
             }
         }
     }
 
-    fn word(&mut self, word: Forms, containers: [bool; SCORED], is_bare: bool) {
-        if let Some(at) = self.known.get(&(word.plain.clone(), containers, is_bare)) {
+    fn word(&mut self, word: Forms, scored_in: [bool; SCORED], is_bare: bool) {
+        if let Some(at) = self.known.get(&(word.plain.clone(), scored_in, is_bare)) {
             self.leaves[*at].times += 1;
             return;
         }
@@ -263,10 +263,10 @@ impl Planner<'_> {
         let stems = |field| terms_of(field, &word.stems);
         // Names are compared by words, not by stems.
         let mut terms = [stems(title), stems(body), vec![Term::from_field_text(name, &word.plain)]];
-        terms.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
+        terms.iter_mut().zip(scored_in).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
         let source = Source::Terms(terms);
         let parts = if is_bare { self.parts(&word.written) } else { None };
-        self.leaf((word.plain, containers, is_bare), word.written, true, source);
+        self.leaf((word.plain, scored_in, is_bare), word.written, true, source);
         if let Some(leaf) = self.leaves.last_mut() {
             leaf.parts = parts;
         }
@@ -295,19 +295,19 @@ impl Planner<'_> {
     }
 
     /// All terms that one word stands for count as its forms.
-    fn one_of(&mut self, written: &str, terms: &[String], containers: [bool; SCORED], is_bare: bool) {
-        let key = (written.to_owned(), containers, is_bare);
+    fn one_of(&mut self, written: &str, terms: &[String], scored_in: [bool; SCORED], is_bare: bool) {
+        let key = (written.to_owned(), scored_in, is_bare);
         if let Some(at) = self.known.get(&key) {
             self.leaves[*at].times += 1;
             return;
         }
         let mut all = self.fields.map(|field| terms_of(field, terms));
-        all.iter_mut().zip(containers).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
+        all.iter_mut().zip(scored_in).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
         self.leaf(key, written.to_owned(), false, Source::Terms(all));
     }
 
-    fn beginning(&mut self, field: &TextField, plain: String, containers: [bool; SCORED], is_bare: bool) {
-        let key = (format!("{plain}*"), containers, is_bare);
+    fn beginning(&mut self, field: &TextField, plain: String, scored_in: [bool; SCORED], is_bare: bool) {
+        let key = (format!("{plain}*"), scored_in, is_bare);
         if let Some(at) = self.known.get(&key) {
             self.leaves[*at].times += 1;
         } else if let Some(query) = self.builder.text(field, &plain, true) {

@@ -127,7 +127,7 @@ impl Resolver<'_> {
     fn stems(&self, pattern: &Pattern) -> Vec<Pattern> {
         let mut patterns = vec![pattern.clone()];
         let Some(example) = pattern.example() else { return patterns };
-        let mut builder = Builder::new(self.searcher, self.fields, &self.visible.tongues);
+        let mut builder = Builder::new(self.searcher, self.fields, &self.visible.stemmings);
         for word in builder.forms(&example) {
             let cut = word.stems.iter().filter_map(|stem| word.plain.strip_prefix(stem.as_str()));
             let cut: BTreeSet<usize> = cut.map(|rest| rest.chars().count()).filter(|cut| *cut > 0).collect();
@@ -138,7 +138,7 @@ impl Resolver<'_> {
 
     /// Terms within so many slips of a form of the word: those with one first, each by letters.
     fn near(&self, fields: &[Field], word: &str, slips: u8) -> tantivy::Result<Vec<String>> {
-        let mut builder = Builder::new(self.searcher, self.fields, &self.visible.tongues);
+        let mut builder = Builder::new(self.searcher, self.fields, &self.visible.stemmings);
         let forms: BTreeSet<String> = builder.forms(word).into_iter().flat_map(|word| word.stems).collect();
         let mut all: Vec<String> = Vec::new();
         for distance in 1..=slips {

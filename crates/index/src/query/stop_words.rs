@@ -16,19 +16,19 @@ const ENGLISH: &str = "about above after again against all also although am amon
      would yet you your yours s t d ll re ve m";
 
 /// For each word whether it can be left out. The language is the one whose list has most of the words.
-pub(crate) fn among(words: &[String], tongues: &[Stemming]) -> Vec<bool> {
+pub(crate) fn among(words: &[String], stemmings: &[Stemming]) -> Vec<bool> {
     let nothing = vec![false; words.len()];
     if words.len() < WORDS_MIN {
         return nothing;
     }
     let stemmed: Vec<Stemming> =
-        tongues.iter().copied().filter(|tongue| *tongue != Stemming::PLAIN).collect();
+        stemmings.iter().copied().filter(|stemming| *stemming != Stemming::PLAIN).collect();
     let candidates = if stemmed.is_empty() { Stemming::all().collect() } else { stemmed };
     let mut best = (0, nothing);
-    for tongue in candidates {
-        let Some(filter) = tongue.stemmer().and_then(StopWordFilter::new) else { continue };
+    for stemming in candidates {
+        let Some(filter) = stemming.stemmer().and_then(StopWordFilter::new) else { continue };
         let mut list = TextAnalyzer::builder(RawTokenizer::default()).filter(filter).build();
-        let is_english = tongue == Stemming::of_code("en");
+        let is_english = stemming == Stemming::of_code("en");
         let leaves = words.iter().map(|word| {
             let word = word.to_lowercase();
             !list.token_stream(&word).advance() || is_english && ENGLISH.split(' ').any(|other| other == word)
@@ -49,8 +49,8 @@ mod tests {
 
     fn kept(question: &str, codes: &[&str]) -> Vec<String> {
         let words: Vec<String> = question.split(' ').map(str::to_owned).collect();
-        let tongues: Vec<Stemming> = codes.iter().map(|code| Stemming::of_code(code)).collect();
-        let leaves = among(&words, &tongues);
+        let stemmings: Vec<Stemming> = codes.iter().map(|code| Stemming::of_code(code)).collect();
+        let leaves = among(&words, &stemmings);
         words.into_iter().zip(leaves).filter(|(_, leaves)| !leaves).map(|(word, _)| word).collect()
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct Visible {
     /// Mean length of each scored field where it has words, words.
     pub(crate) lengths: [f32; SCORED],
     /// How their texts are stemmed.
-    pub(crate) tongues: Vec<Stemming>,
+    pub(crate) stemmings: Vec<Stemming>,
 }
 
 impl Visible {
@@ -53,10 +53,10 @@ impl Visible {
             columns: Vec::new(),
             count: 0,
             lengths: [0.0; SCORED],
-            tongues: Vec::new(),
+            stemmings: Vec::new(),
         };
         let mut words = [(0u64, 0u64); SCORED];
-        let mut tongues = BTreeSet::new();
+        let mut stemmings = BTreeSet::new();
         for segment in searcher.segment_readers() {
             let seen = seen(segment, &visible.access_filter)?;
             let count = seen.count();
@@ -71,11 +71,11 @@ impl Visible {
                     *with += 1;
                 });
             }
-            add_tongues(segment, fields, &seen, &mut tongues)?;
+            add_stemmings(segment, fields, &seen, &mut stemmings)?;
             visible.segments.push(seen);
         }
         visible.lengths = words.map(|(sum, with)| (sum as f64 / with.max(1) as f64).max(1.0) as f32);
-        visible.tongues = tongues.into_iter().collect();
+        visible.stemmings = stemmings.into_iter().collect();
         Ok(visible)
     }
 
@@ -104,24 +104,24 @@ fn seen(segment: &SegmentReader, access_filter: &Arc<AccessFilter>) -> tantivy::
     Ok(seen)
 }
 
-fn add_tongues(
+fn add_stemmings(
     segment: &SegmentReader,
     fields: &Fields,
     seen: &Bits,
-    tongues: &mut BTreeSet<Stemming>,
+    stemmings: &mut BTreeSet<Stemming>,
 ) -> tantivy::Result<()> {
     let index = segment.inverted_index(fields.lang)?;
     let mut codes = index.terms().stream()?;
     while codes.advance() {
-        let tongue = Stemming::of_code(&String::from_utf8_lossy(codes.key()));
-        if tongues.contains(&tongue) {
+        let stemming = Stemming::of_code(&String::from_utf8_lossy(codes.key()));
+        if stemmings.contains(&stemming) {
             continue;
         }
         let mut postings =
             index.read_block_postings_from_terminfo(codes.value(), IndexRecordOption::Basic)?;
         while !postings.docs().is_empty() {
             if postings.docs().iter().any(|doc| seen.contains(*doc)) {
-                tongues.insert(tongue);
+                stemmings.insert(stemming);
                 break;
             }
             postings.advance();

@@ -11,42 +11,42 @@ use crate::search::rank::Ranked;
 pub(crate) struct Best<K> {
     most: usize,
     folds: bool,
-    sorted: BTreeSet<Container<K>>,
+    sorted: BTreeSet<Position<K>>,
     /// Where those are that have a text, by its digest; empty when copies are wanted.
-    texts: HashMap<i64, Container<K>>,
+    texts: HashMap<i64, Position<K>>,
 }
 
-/// Where a hit stands; larger is better. The address decides between equals, whatever stands where in the index.
+/// The place of a hit in the ranking; larger is better. The address decides between equals, whatever stands where in the index.
 #[derive(Clone)]
-pub(crate) struct Container<K> {
+pub(crate) struct Position<K> {
     pub(crate) key: K,
     pub(crate) address: i64,
     pub(crate) hit: Ranked,
 }
 
-impl<K: Ord> Container<K> {
+impl<K: Ord> Position<K> {
     fn order(&self) -> (bool, &K, Reverse<i64>, Reverse<DocAddress>) {
         // Two entries with one address are as good as impossible; none of them may be lost.
         (self.hit.is_complete, &self.key, Reverse(self.address), Reverse(self.hit.at))
     }
 }
 
-impl<K: Ord> PartialEq for Container<K> {
-    fn eq(&self, other: &Container<K>) -> bool {
+impl<K: Ord> PartialEq for Position<K> {
+    fn eq(&self, other: &Position<K>) -> bool {
         self.order() == other.order()
     }
 }
 
-impl<K: Ord> Eq for Container<K> {}
+impl<K: Ord> Eq for Position<K> {}
 
-impl<K: Ord> PartialOrd for Container<K> {
-    fn partial_cmp(&self, other: &Container<K>) -> Option<std::cmp::Ordering> {
+impl<K: Ord> PartialOrd for Position<K> {
+    fn partial_cmp(&self, other: &Position<K>) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<K: Ord> Ord for Container<K> {
-    fn cmp(&self, other: &Container<K>) -> std::cmp::Ordering {
+impl<K: Ord> Ord for Position<K> {
+    fn cmp(&self, other: &Position<K>) -> std::cmp::Ordering {
         self.order().cmp(&other.order())
     }
 }
@@ -74,23 +74,23 @@ impl<K: Ord + Clone> Best<K> {
     }
 
     /// The hit that the next better one pushes out; none while there is room.
-    pub(crate) fn worst(&self) -> Option<&Container<K>> {
+    pub(crate) fn worst(&self) -> Option<&Position<K>> {
         self.sorted.first().filter(|_| self.sorted.len() >= self.most)
     }
 
     /// Adds a hit that [`Best::takes`]. A text that was pushed out by better ones comes back only with a hit that is better
     /// than they are, so that the best of each text is kept whatever the order in which they come.
-    pub(crate) fn add(&mut self, container: Container<K>) {
-        if let Some(text) = container.hit.text.filter(|_| self.folds) {
+    pub(crate) fn add(&mut self, position: Position<K>) {
+        if let Some(text) = position.hit.text.filter(|_| self.folds) {
             if let Some(known) = self.texts.get(&text) {
-                if *known >= container {
+                if *known >= position {
                     return;
                 }
                 self.sorted.remove(known);
             }
-            self.texts.insert(text, container.clone());
+            self.texts.insert(text, position.clone());
         }
-        self.sorted.insert(container);
+        self.sorted.insert(position);
         if self.sorted.len() > self.most
             && let Some(worst) = self.sorted.pop_first()
             && let Some(text) = worst.hit.text
@@ -100,7 +100,7 @@ impl<K: Ord + Clone> Best<K> {
     }
 
     /// All of them, best first.
-    pub(crate) fn sorted(self) -> impl Iterator<Item = Container<K>> {
+    pub(crate) fn sorted(self) -> impl Iterator<Item = Position<K>> {
         self.sorted.into_iter().rev()
     }
 }
@@ -117,19 +117,19 @@ mod tests {
             made in proptest::collection::vec((0u128..20, 0i64..8, proptest::option::of(0i64..6)), 0..60),
             most in 1usize..8,
         ) {
-            let containers: Vec<Container<u128>> = made.iter().enumerate().map(|(at, (key, address, text))| {
+            let positions: Vec<Position<u128>> = made.iter().enumerate().map(|(at, (key, address, text))| {
                 let at = DocAddress::new(0, at as u32);
                 let hit = Ranked { at, score: 0.0, is_complete: key % 2 == 0, text: *text, copy_of: None };
-                Container { key: *key, address: *address, hit }
+                Position { key: *key, address: *address, hit }
             }).collect();
             for folds in [false, true] {
                 let mut best = Best::new(most, folds);
-                for container in &containers {
-                    if best.takes(container.hit.is_complete, &container.key, container.address) {
-                        best.add(container.clone());
+                for position in &positions {
+                    if best.takes(position.hit.is_complete, &position.key, position.address) {
+                        best.add(position.clone());
                     }
                 }
-                let mut sorted = containers.clone();
+                let mut sorted = positions.clone();
                 sorted.sort_by(|a, b| b.cmp(a));
                 let mut texts = std::collections::HashSet::new();
                 sorted.retain(|one| !folds || one.hit.text.is_none_or(|text| texts.insert(text)));

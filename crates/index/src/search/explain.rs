@@ -17,15 +17,15 @@ pub(crate) fn explain(
     rarity: &Rarity,
     at: DocAddress,
 ) -> tantivy::Result<Vec<WordScore>> {
-    let explained = leaves.iter().enumerate().map(|(container, leaf)| {
-        let (occurrences, weighed) = occurrences(searcher, visible, leaf, rarity, (container, at))?;
+    let explained = leaves.iter().enumerate().map(|(number, leaf)| {
+        let (occurrences, weighed) = occurrences(searcher, visible, leaf, rarity, (number, at))?;
         Ok(WordScore {
             word: leaf.word.clone(),
             times: leaf.times,
-            entries: rarity.entries[container],
+            entries: rarity.entries[number],
             of: visible.count,
             occurrences,
-            score: rarity.weight(container, visible) * leaf.times as f32 * saturated(weighed),
+            score: rarity.weight(number, visible) * leaf.times as f32 * saturated(weighed),
         })
     });
     explained.collect()
@@ -37,12 +37,12 @@ fn occurrences(
     visible: &Visible,
     leaf: &Leaf,
     rarity: &Rarity,
-    (container, at): (usize, DocAddress),
+    (number, at): (usize, DocAddress),
 ) -> tantivy::Result<([u32; SCORED], f32)> {
     let mut found = ([0; SCORED], 0.0);
     let segment = searcher.segment_reader(at.segment_ord);
     let Source::Terms(terms) = &leaf.source else {
-        found.1 = f32::from(u8::from(rarity.has(container, at)));
+        found.1 = f32::from(u8::from(rarity.has(number, at)));
         return Ok(found);
     };
     for (field, terms) in terms.iter().enumerate() {
@@ -63,7 +63,7 @@ fn occurrences(
             }
         }
     }
-    if found.1 == 0.0 && rarity.has_parts(container, at) {
+    if found.1 == 0.0 && rarity.has_parts(number, at) {
         found.1 = OF_PARTS;
     }
     Ok(found)

@@ -11,7 +11,7 @@ use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, Term};
 use crate::query::bits::Bits;
 use crate::query::condition::Condition;
 use crate::query::visible::{SCORED, Visible};
-use crate::search::best::{Best, Container};
+use crate::search::best::{Best, Position};
 use crate::search::copies;
 use crate::search::facets::{self, SegmentCounts};
 use crate::search::keys::{Key, Keys, Order};
@@ -140,15 +140,15 @@ pub(crate) fn rank(
         };
         let mut own = Best::new(most, page.folds);
         one.run(segment.max_doc(), &mut window, &mut own, &mut ranking);
-        for Container { key, address, hit } in own.sorted() {
+        for Position { key, address, hit } in own.sorted() {
             let key = one.keys.across(hit.at.doc_id, key)?;
             if best.takes(hit.is_complete, &key, address) {
-                best.add(Container { key, address, hit });
+                best.add(Position { key, address, hit });
             }
         }
         counted.extend(one.facets);
     }
-    ranking.hits = best.sorted().map(|container| container.hit).collect();
+    ranking.hits = best.sorted().map(|position| position.hit).collect();
     copies::tell(&mut ranking.hits);
     ranking.hits.drain(..page.offset.min(ranking.hits.len()));
     ranking.facets = page.facets.then(|| facets::sum(counted)).transpose()?;
@@ -327,7 +327,7 @@ impl Segment<'_> {
             if best.takes(is_complete, &key, address) {
                 let (at, text) = (DocAddress::new(self.ordinal, doc), self.keys.text(doc));
                 let hit = Ranked { at, score, is_complete, text, copy_of: None };
-                best.add(Container { key, address, hit });
+                best.add(Position { key, address, hit });
                 floor = self::floor(best);
             }
         };
@@ -382,11 +382,11 @@ impl Window {
         for list in &mut word.lists {
             list.read(base, end, |doc, counts| {
                 if is_match(doc) {
-                    let container = &mut occurrences[(doc - base) as usize];
-                    if *container == 0.0 {
+                    let sum = &mut occurrences[(doc - base) as usize];
+                    if *sum == 0.0 {
                         having.push(doc);
                     }
-                    *container += counts;
+                    *sum += counts;
                 }
             });
         }

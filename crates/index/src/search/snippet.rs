@@ -19,15 +19,15 @@ const WINDOW_BYTES: usize = SNIPPET_BYTES * 3 / 4;
 /// Different words whose terms are remembered while a text is read.
 const WORDS_KEPT: usize = 16_384;
 
-/// The snippet of a stored body, which begins with the mark of its tongue; the beginning when nothing in it matched.
+/// The snippet of a stored body, which begins with the mark of its stemming; the beginning when nothing in it matched.
 pub(crate) fn of(stored: &str, wanted: &Highlights) -> Snippet {
-    let tongue = Stemming::of_marked(stored);
-    let body = stored.strip_prefix(tongue.mark()).unwrap_or(stored);
+    let stemming = Stemming::of_marked(stored);
+    let body = stored.strip_prefix(stemming.mark()).unwrap_or(stored);
     let looked = Looked::of(wanted);
-    let window = best(matches(body, tongue, &looked));
+    let window = best(matches(body, stemming, &looked));
     let from = window.as_ref().map_or(0, |window| start(body, window.start));
     let to = end(body, from, window.map_or(from, |window| window.end));
-    let inside = matches(&body[from..to], tongue, &looked);
+    let inside = matches(&body[from..to], stemming, &looked);
     on_one_line(body, from..to, inside.map(|found| from + found.range.start..from + found.range.end))
 }
 
@@ -68,10 +68,14 @@ impl<'a> Looked<'a> {
 }
 
 /// Everything that matches, in order; one after the other, so that memory does not grow with the text.
-fn matches<'a>(text: &'a str, tongue: Stemming, looked: &'a Looked<'_>) -> impl Iterator<Item = Match> + 'a {
+fn matches<'a>(
+    text: &'a str,
+    stemming: Stemming,
+    looked: &'a Looked<'_>,
+) -> impl Iterator<Item = Match> + 'a {
     let mut all: Vec<std::iter::Peekable<Box<dyn Iterator<Item = Match> + 'a>>> = Vec::new();
     if !looked.terms.is_empty() || !looked.prefixes.is_empty() {
-        all.push((Box::new(spaced(text, tongue, looked)) as Box<dyn Iterator<Item = Match>>).peekable());
+        all.push((Box::new(spaced(text, stemming, looked)) as Box<dyn Iterator<Item = Match>>).peekable());
     }
     // Where words have no spaces, what is wanted stands in the text as it is.
     for (term, wanted) in looked.terms.keys().chain(&looked.prefixes).enumerate() {
@@ -91,11 +95,11 @@ fn matches<'a>(text: &'a str, tongue: Stemming, looked: &'a Looked<'_>) -> impl 
 
 /// Words that match. Stems keep the first letter of a word, so that most words need only one look at it; each other one is
 /// reduced once.
-fn spaced<'a>(text: &'a str, tongue: Stemming, looked: &'a Looked<'_>) -> impl Iterator<Item = Match> + 'a {
-    let mut analyzer = tokenizers::for_snippets(tongue);
+fn spaced<'a>(text: &'a str, stemming: Stemming, looked: &'a Looked<'_>) -> impl Iterator<Item = Match> + 'a {
+    let mut analyzer = tokenizers::for_snippets(stemming);
     let mut known: HashMap<&str, Option<usize>> = HashMap::new();
     // What begins with other letters may still be put together from what is wanted; letters have a byte at least.
-    let shortest_compound = if tongue.has_compounds() { compounds::LETTERS_MIN } else { usize::MAX };
+    let shortest_compound = if stemming.has_compounds() { compounds::LETTERS_MIN } else { usize::MAX };
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {

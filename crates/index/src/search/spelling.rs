@@ -144,20 +144,21 @@ impl Speller<'_> {
         let document: TantivyDocument = self.searcher.doc(found.example)?;
         let body = document.get_first(self.fields.body);
         let body = body.as_ref().and_then(|body| body.as_str()).unwrap_or_default();
-        let kept = Stored::of(&document, self.fields.kept_fields()).ok();
-        let (title, name) =
-            kept.as_ref().map_or(("", ""), |stored| (&*stored.kept.title, stored.kept.name()));
-        let tongue = kept
+        let stored = Stored::of(&document, self.fields.stored_schema()).ok();
+        let (title, name) = stored
             .as_ref()
-            .and_then(|stored| stored.kept.language.as_deref())
+            .map_or(("", ""), |stored| (&*stored.stored_fields.title, stored.stored_fields.name()));
+        let stemming = stored
+            .as_ref()
+            .and_then(|stored| stored.stored_fields.language.as_deref())
             .map_or(Stemming::PLAIN, Stemming::of_code);
         let texts = [
-            (title, tongue),
+            (title, stemming),
             (beginning(body, LOOKED_BYTES), Stemming::of_marked(body)),
             (name, Stemming::PLAIN),
         ];
-        Ok(texts.into_iter().find_map(|(text, tongue)| {
-            let mut analyzer = tokenizers::for_queries(tongue);
+        Ok(texts.into_iter().find_map(|(text, stemming)| {
+            let mut analyzer = tokenizers::for_queries(stemming);
             let mut stream = analyzer.token_stream(text);
             while stream.advance() {
                 let token = stream.token();
@@ -175,7 +176,7 @@ pub(crate) fn corrections<'w>(
     speller: &Speller<'_>,
     unknown: impl Iterator<Item = &'w str>,
 ) -> tantivy::Result<Corrections> {
-    let mut builder = Builder::new(speller.searcher, speller.fields, &speller.visible.tongues);
+    let mut builder = Builder::new(speller.searcher, speller.fields, &speller.visible.stemmings);
     let mut corrections = Corrections::new();
     for typed in unknown.take(limits::QUERY_CORRECTIONS_MAX) {
         for forms in builder.forms(typed) {

@@ -15,14 +15,15 @@ use crate::stemming::Stemming;
 
 /// An index as a program of an earlier format left it: fewer fields, an older number, another order of fields.
 fn written_by_an_older_program(data: &Path) -> Generation {
-    let payload = CommitMetadata { format: 1, number: 41, ..CommitMetadata::new("store-1") };
+    let commit_metadata = CommitMetadata { format: 1, number: 41, ..CommitMetadata::new("store-1") };
     let mut builder = tantivy::schema::Schema::builder();
     let kept = builder.add_bytes_field("kept", tantivy::schema::STORED);
     let body = builder.add_text_field("body", tantivy::schema::STORED);
     let id = builder.add_text_field("id", tantivy::schema::STRING);
     let columns = ["address", "class", "place", "version", "seq", "job"]
         .map(|name| builder.add_i64_field(name, tantivy::schema::FAST));
-    let index = IndexDirectory::of(data).create(&data.join("index"), builder.build(), &payload).unwrap();
+    let index =
+        IndexDirectory::of(data).create(&data.join("index"), builder.build(), &commit_metadata).unwrap();
     let mut writer: IndexWriter = directory::writer(&index, 1, 15_000_000, data).unwrap();
     for (seq, name) in ["a", "b", "gone"].into_iter().enumerate() {
         let change = put(&format!("d/{name}"), seq as i64, "");
@@ -40,9 +41,9 @@ fn written_by_an_older_program(data: &Path) -> Generation {
     writer.commit().unwrap();
     writer.delete_term(Term::from_field_text(id, "d/gone"));
     let mut commit = writer.prepare_commit().unwrap();
-    commit.set_payload(&payload.text());
+    commit.set_payload(&commit_metadata.text());
     commit.commit().unwrap();
-    payload.generation()
+    commit_metadata.generation()
 }
 
 #[test]
@@ -55,8 +56,8 @@ fn an_index_of_an_older_format_rebuilds_itself_from_what_it_keeps() {
     assert_eq!(index.generation(), generation, "what was confirmed stays confirmed");
     assert_eq!(found(data.path(), "run title:old"), ["a", "b"]);
     assert_eq!(results(data.path(), &request("run", only(&[1], &[2]))).total, 2);
-    let held = index.list(&call(), None, 9).unwrap();
-    assert_eq!(held.iter().map(|held| held.version).collect::<Vec<_>>(), [Digest(77), Digest(77)]);
+    let entries = index.list(&call(), None, 9).unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.version).collect::<Vec<_>>(), [Digest(77), Digest(77)]);
     apply(&mut index, &[put("d/a", 9, "new")]);
     assert_eq!(index.commit(&call()).unwrap().number, 42);
     assert_eq!(found(data.path(), "run"), ["b"]);
@@ -77,9 +78,10 @@ fn an_index_of_the_format_before_answers_until_it_is_rebuilt() {
     }
     let of_then = builder.build();
     let fields = schema::Fields::of(&of_then).unwrap();
-    let payload = CommitMetadata { format: 2, ..CommitMetadata::new("store-1") };
-    let index =
-        IndexDirectory::of(data.path()).create(&data.path().join("index"), of_then, &payload).unwrap();
+    let commit_metadata = CommitMetadata { format: 2, ..CommitMetadata::new("store-1") };
+    let index = IndexDirectory::of(data.path())
+        .create(&data.path().join("index"), of_then, &commit_metadata)
+        .unwrap();
     let mut writer: IndexWriter<entry::Entry> =
         directory::writer(&index, 1, 15_000_000, data.path()).unwrap();
     for (seq, name) in ["b", "a"].into_iter().enumerate() {
@@ -101,7 +103,7 @@ fn an_index_of_the_format_before_answers_until_it_is_rebuilt() {
         writer.add_document(entry::Entry::new(&fields, &kept, &numbers, Some(&body), None)).unwrap();
     }
     let mut commit = writer.prepare_commit().unwrap();
-    commit.set_payload(&payload.text());
+    commit.set_payload(&commit_metadata.text());
     commit.commit().unwrap();
     drop(writer);
 

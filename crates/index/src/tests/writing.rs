@@ -86,7 +86,7 @@ fn an_access_change_keeps_text_and_fields() {
     assert_eq!(before.len(), 1);
     assert_eq!(unscored(only(&[8], &[1])), before);
     assert_eq!(results(data.path(), &request("haus", only(&[1, 7], &[1]))).total, 0);
-    let held = index.list(&call(), None, 9).unwrap();
+    let entries = index.list(&call(), None, 9).unwrap();
     let address = access("d/a", 3, 8).address;
     let expected = OutputEntry {
         id: "d/a".into(),
@@ -96,7 +96,7 @@ fn an_access_change_keeps_text_and_fields() {
         acl_id: Some(AclId(8)),
         container: Some(ContainerId(1)),
     };
-    assert_eq!(held, [expected]);
+    assert_eq!(entries, [expected]);
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn an_access_change_sees_what_is_not_committed_yet() {
         index.apply(&call(), &[change("d/b", 6, Op::Delete), access("d/b", 7, 1), access("d/x", 8, 1)]);
     assert_eq!(gone, [Ok(()), Err(Fault::Gone), Err(Fault::Gone)]);
     assert_eq!(index.commit(&call()).unwrap().number, 1);
-    let held = index.list(&call(), None, 9).unwrap();
+    let entries = index.list(&call(), None, 9).unwrap();
     assert_eq!(
-        held.iter().map(|held| (held.id.as_str(), held.acl_id)).collect::<Vec<_>>(),
+        entries.iter().map(|entry| (entry.id.as_str(), entry.acl_id)).collect::<Vec<_>>(),
         [("d/a", Some(AclId(7)))]
     );
     assert_eq!(found(data.path(), "one"), ["a"]);
@@ -154,7 +154,7 @@ fn entries_are_listed_in_the_order_of_their_ids() {
         if page.is_empty() {
             break;
         }
-        listed.extend(page.into_iter().map(|held| held.id));
+        listed.extend(page.into_iter().map(|entry| entry.id));
     }
     assert_eq!(listed, ids);
 }
@@ -186,8 +186,10 @@ fn the_directory_is_private() {
 #[test]
 fn an_index_of_a_newer_program_is_left_alone() {
     let data = TempDir::new().unwrap();
-    let payload = CommitMetadata { format: schema::FORMAT + 1, ..CommitMetadata::new("store-1") };
-    IndexDirectory::of(data.path()).create(&data.path().join("index"), schema::schema().0, &payload).unwrap();
+    let commit_metadata = CommitMetadata { format: schema::FORMAT + 1, ..CommitMetadata::new("store-1") };
+    IndexDirectory::of(data.path())
+        .create(&data.path().join("index"), schema::schema().0, &commit_metadata)
+        .unwrap();
     assert_eq!(open(data.path()).err().unwrap().reason().code, "index_newer");
     assert_eq!(Searcher::open(data.path(), "store-1").err().unwrap().reason().code, "index_newer");
 }
@@ -238,8 +240,8 @@ fn apply_to_both(index: &mut Opened, model: &mut Model, batch: &mut Vec<Change>)
                 model.insert(change.id, (change.seq, acl_id.unwrap().0));
                 Ok(())
             }
-            (Op::Access { acl_id, .. }, Some(held)) => {
-                held.1 = acl_id.unwrap().0;
+            (Op::Access { acl_id, .. }, Some(entry)) => {
+                entry.1 = acl_id.unwrap().0;
                 Ok(())
             }
             (Op::Access { .. }, None) => Err(Fault::Gone),
@@ -284,7 +286,7 @@ proptest::proptest! {
             }
         }
         let listed = index.list(&call(), None, 100).unwrap();
-        let listed: Vec<_> = listed.into_iter().map(|held| (held.id, (held.version.0, held.acl_id.unwrap().0))).collect();
+        let listed: Vec<_> = listed.into_iter().map(|entry| (entry.id, (entry.version.0, entry.acl_id.unwrap().0))).collect();
         assert_eq!(listed, model.clone().into_iter().collect::<Vec<_>>());
         for (id, (seq, _)) in &model {
             assert_eq!(found(data.path(), &format!("text{seq}")), [id.trim_start_matches("d/")]);
@@ -377,7 +379,7 @@ fn what_a_killed_process_left_is_removed_before_anything_is_written() {
     }
     assert!(left > 0, "the commit wrote what was deleted");
     // The list of files is written before the file: a kill leaves both.
-    let managed = |container: &std::path::Path| container.join("index/.managed.json");
+    let managed = |folder: &std::path::Path| folder.join("index/.managed.json");
     std::fs::copy(managed(copy.path()), managed(data.path())).unwrap();
     changes(&mut open(data.path()).unwrap()).unwrap();
     assert_eq!(found(data.path(), "*"), ["b"]);

@@ -63,9 +63,9 @@ struct Cut {
 
 impl Compounds {
     /// The list for texts in a language, if there is one. It is unpacked when it is first asked for: 50 ms, and 1.3 MB from then on.
-    pub(crate) fn of(tongue: Stemming) -> Option<&'static Compounds> {
+    pub(crate) fn of(stemming: Stemming) -> Option<&'static Compounds> {
         static LISTS: OnceLock<Compounds> = OnceLock::new();
-        tongue
+        stemming
             .has_compounds()
             .then(|| LISTS.get_or_init(|| Compounds::read(GERMAN).expect("the list is part of the program")))
     }

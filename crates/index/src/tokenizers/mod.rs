@@ -16,7 +16,7 @@ mod parts;
 /// Name of the tokenizer of names, paths and metadata: words as they are, folded.
 pub(crate) const PLAIN: &str = "ingather_plain";
 /// Name of the tokenizer of titles and bodies: the first character of the text tells the language.
-pub(crate) const BY_TONGUE: &str = "ingather_tongue";
+pub(crate) const BY_STEMMING: &str = "ingather_tongue";
 /// Longer words are not text; they are not indexed, bytes.
 const WORD_BYTES_MAX: usize = 128;
 /// Beginning of a text that it is ordered by, bytes.
@@ -25,17 +25,17 @@ const ORDER_BYTES_MAX: usize = 1_024;
 /// Registers our tokenizers under their names.
 pub(crate) fn register(manager: &TokenizerManager) {
     manager.register(PLAIN, analyzer(Stemming::PLAIN, For::Index));
-    manager.register(BY_TONGUE, TextAnalyzer::from(ByTongue::new()));
+    manager.register(BY_STEMMING, TextAnalyzer::from(ByStemming::new()));
 }
 
 /// The analyzer of queries in one language.
-pub(crate) fn for_queries(tongue: Stemming) -> TextAnalyzer {
-    analyzer(tongue, For::Queries)
+pub(crate) fn for_queries(stemming: Stemming) -> TextAnalyzer {
+    analyzer(stemming, For::Queries)
 }
 
 /// The analyzer of texts that are looked through for what a query found.
-pub(crate) fn for_snippets(tongue: Stemming) -> TextAnalyzer {
-    analyzer(tongue, For::Snippets)
+pub(crate) fn for_snippets(stemming: Stemming) -> TextAnalyzer {
+    analyzer(stemming, For::Snippets)
 }
 
 /// What terms are made for.
@@ -49,13 +49,13 @@ enum For {
     Snippets,
 }
 
-fn analyzer(tongue: Stemming, what_for: For) -> TextAnalyzer {
+fn analyzer(stemming: Stemming, what_for: For) -> TextAnalyzer {
     let words = Words { token: Token::default(), run_ends: what_for == For::Index };
-    let has_parts = what_for != For::Queries && Stemming::has_compounds(tongue);
-    match tongue.stemmer() {
+    let has_parts = what_for != For::Queries && Stemming::has_compounds(stemming);
+    match stemming.stemmer() {
         None => TextAnalyzer::builder(words).filter(AsciiFoldingFilter).build(),
         Some(language) if has_parts => {
-            let words = TextAnalyzer::builder(words).filter(WithParts::of(tongue));
+            let words = TextAnalyzer::builder(words).filter(WithParts::of(stemming));
             words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
         }
         Some(language) => {
@@ -88,15 +88,15 @@ pub(crate) fn for_order(text: &str) -> String {
 
 /// Chooses the analyzer by the mark that [`Stemming::mark`] put before the text.
 #[derive(Clone)]
-struct ByTongue(Vec<TextAnalyzer>);
+struct ByStemming(Vec<TextAnalyzer>);
 
-impl ByTongue {
-    fn new() -> ByTongue {
-        ByTongue(Stemming::all().map(|tongue| analyzer(tongue, For::Index)).collect())
+impl ByStemming {
+    fn new() -> ByStemming {
+        ByStemming(Stemming::all().map(|stemming| analyzer(stemming, For::Index)).collect())
     }
 }
 
-impl Tokenizer for ByTongue {
+impl Tokenizer for ByStemming {
     type TokenStream<'a> = BoxTokenStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> BoxTokenStream<'a> {

@@ -15,8 +15,8 @@ const WORDS_KEPT: usize = 16_384;
 pub(super) struct WithParts(Stemming);
 
 impl WithParts {
-    pub(super) fn of(tongue: Stemming) -> WithParts {
-        WithParts(tongue)
+    pub(super) fn of(stemming: Stemming) -> WithParts {
+        WithParts(stemming)
     }
 }
 
@@ -24,14 +24,14 @@ impl TokenFilter for WithParts {
     type Tokenizer<T: Tokenizer> = PartsTokenizer<T>;
 
     fn transform<T: Tokenizer>(self, words: T) -> PartsTokenizer<T> {
-        PartsTokenizer { words, tongue: self.0, known: HashMap::new(), waiting: Vec::new() }
+        PartsTokenizer { words, stemming: self.0, known: HashMap::new(), waiting: Vec::new() }
     }
 }
 
 #[derive(Clone)]
 pub(super) struct PartsTokenizer<T> {
     words: T,
-    tongue: Stemming,
+    stemming: Stemming,
     known: HashMap<Box<str>, Box<[String]>>,
     /// Parts of the word before that were not told yet, the last one first.
     waiting: Vec<String>,
@@ -41,15 +41,15 @@ impl<T: Tokenizer> Tokenizer for PartsTokenizer<T> {
     type TokenStream<'a> = PartsStream<'a, T::TokenStream<'a>>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
-        let PartsTokenizer { words, tongue, known, waiting } = self;
+        let PartsTokenizer { words, stemming, known, waiting } = self;
         waiting.clear();
-        PartsStream { words: words.token_stream(text), tongue: *tongue, known, waiting }
+        PartsStream { words: words.token_stream(text), stemming: *stemming, known, waiting }
     }
 }
 
 pub(super) struct PartsStream<'a, S> {
     words: S,
-    tongue: Stemming,
+    stemming: Stemming,
     known: &'a mut HashMap<Box<str>, Box<[String]>>,
     waiting: &'a mut Vec<String>,
 }
@@ -71,7 +71,7 @@ impl<S: TokenStream> TokenStream for PartsStream<'_, S> {
             if self.known.len() >= WORDS_KEPT {
                 self.known.clear();
             }
-            let parts = Compounds::of(self.tongue).map(|compounds| compounds.parts(word));
+            let parts = Compounds::of(self.stemming).map(|compounds| compounds.parts(word));
             self.known.insert(word.into(), parts.unwrap_or_default().into());
         }
         if let Some(parts) = self.known.get(word) {

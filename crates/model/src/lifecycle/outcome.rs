@@ -34,7 +34,7 @@ words! {
         /// The output does not take it.
         Refused = "refused",
         /// Another owner of the address sent its own since.
-        Overwritten = "overwritten",
+        Superseded = "overwritten",
         /// The output lost what it held.
         Lost = "lost",
         /// Nothing was sent: the entry of another owner is equal.
@@ -77,8 +77,8 @@ words! {
         Settings = "settings",
         /// An attempt failed before.
         Retry = "retry",
-        /// It could not be read before, and another reader asks now.
-        Reader = "reader",
+        /// It could not be read before, and the source is read with other credentials now.
+        Credentials = "reader",
         /// An output lost it, or somebody else's entry there went away.
         Resend = "resend",
     }

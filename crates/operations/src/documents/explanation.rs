@@ -93,7 +93,8 @@ pub struct ExplainedKnown {
     #[schemars(schema_with = "schema::visit_reason")]
     pub work: Option<VisitReason>,
     /// What is wrong with it.
-    pub trouble: Option<ExplainedFailure>,
+    #[serde(rename = "trouble")]
+    pub failure: Option<ExplainedFailure>,
 }
 
 /// Why the last visit of a document did not end well.
@@ -144,7 +145,7 @@ fn explained(job: String, told: Explanation, file: Option<String>) -> Explained 
     let known = told.known.map(|known| ExplainedKnown {
         changed_run: known.changed_run,
         work: known.work.map(|(reason, _)| reason),
-        trouble: known.failure.map(|failure| ExplainedFailure {
+        failure: known.failure.map(|failure| ExplainedFailure {
             kind: failure.kind,
             code: failure.reason.code,
             message: failure.reason.message,

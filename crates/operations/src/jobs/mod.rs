@@ -7,11 +7,11 @@ pub mod sync;
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use removal::{CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals};
 
-use ingather_model::balance::Balance;
 use ingather_model::job::{Definition, Keep, RunKind};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job as Stored;
 use ingather_store::runs::{self, KnownBlindSpot};
 use ingather_store::{Reader, documents, jobs};
@@ -204,8 +204,8 @@ pub struct Run {
     #[schemars(schema_with = "schema::guard_state")]
     pub guard: Option<GuardState>,
     /// Its counters.
-    #[schemars(schema_with = "schema::balance")]
-    pub counts: Balance,
+    #[schemars(schema_with = "schema::run_counts")]
+    pub counts: RunCounts,
     /// Why it ended early.
     pub error: Option<String>,
 }
@@ -321,7 +321,7 @@ pub fn resends_in_words(job: &Stored, waits: u64) -> Option<String> {
         format!(
             "job {}: {more}{} {} still to be sent again, and may not be found before",
             job.name,
-            ingather_model::balance::counted(waits, "document"),
+            ingather_model::run_counts::counted(waits, "document"),
             in_words::are(waits)
         )
     })

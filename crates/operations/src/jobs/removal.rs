@@ -79,7 +79,7 @@ pub struct Removals {
     pub kept: u64,
     /// Of those that stay: nobody knows their names any more.
     #[serde(skip)]
-    pub nameless: u64,
+    pub unaddressable: u64,
     /// It was asked to stop before its end.
     #[serde(skip)]
     pub stopped: bool,
@@ -87,8 +87,8 @@ pub struct Removals {
 
 impl Removals {
     fn of(job: &str, removed: Removed, stopped: bool) -> Removals {
-        let Removed { deleted, kept, nameless, .. } = removed;
-        Removals { job: job.to_owned(), deleted, kept, nameless, stopped }
+        let Removed { deleted, kept, unaddressable, .. } = removed;
+        Removals { job: job.to_owned(), deleted, kept, unaddressable, stopped }
     }
 }
 

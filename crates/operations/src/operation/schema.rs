@@ -1,8 +1,8 @@
 //! Schemas of answers whose types are words of the model, which knows no schemas.
 
-use ingather_model::balance::Balance;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome, VisitReason};
+use ingather_model::run_counts::RunCounts;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 fn words(words: &[&str]) -> Schema {
@@ -35,8 +35,8 @@ pub(crate) fn guard_state(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Counters of a run: each is a whole number.
-pub(crate) fn balance(_: &mut SchemaGenerator) -> Schema {
-    let counters = serde_json::to_value(Balance::default()).unwrap_or_default();
+pub(crate) fn run_counts(_: &mut SchemaGenerator) -> Schema {
+    let counters = serde_json::to_value(RunCounts::default()).unwrap_or_default();
     let properties: serde_json::Map<String, serde_json::Value> = counters
         .as_object()
         .into_iter()

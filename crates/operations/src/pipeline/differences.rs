@@ -1,7 +1,7 @@
 //! What differs between two pipelines, in few words: a person who changed one setting wants to read that one.
 
-use ingather_model::balance::counted;
 use ingather_model::job::Stage;
+use ingather_model::run_counts::counted;
 use serde_json::{Map, Value};
 
 use crate::secrets;

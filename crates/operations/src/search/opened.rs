@@ -36,9 +36,9 @@ pub(super) fn open(
         .output(INDEX)
         .and_then(|kind| kind.search)
         .ok_or_else(|| Problem::unable("this program was built without the search index"))?;
-    let place = OutputContext { data: data.to_owned(), store: reader.id().to_owned(), session: 0 };
+    let output_context = OutputContext { data: data.to_owned(), store: reader.id().to_owned(), session: 0 };
     for _ in 0..ATTEMPTS_MAX {
-        let opened = open(&place)?;
+        let opened = open(&output_context)?;
         let (output, access_filter) = reader.read(|sql| {
             let output = connections::find(sql, Role::Output, INDEX)?;
             let access_filter = match tokens {

@@ -2,9 +2,9 @@
 
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps;
-use ingather_model::balance::{Balance, counted};
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
+use ingather_model::run_counts::{RunCounts, counted};
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::runs::{self, Run};
@@ -118,7 +118,7 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run, now: i64) -> Res
         let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
         Ok((failed, queue::count_due(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
     })?;
-    let counts: Balance =
+    let counts: RunCounts =
         run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let look = |check, bad: bool, good: &str, sentence: String, advice: String| match bad {
         true => Look::bad(check, format!("job {name}: {sentence}"), advice),

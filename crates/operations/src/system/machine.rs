@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ingather_model::balance::counted;
+use ingather_model::run_counts::counted;
 use ingather_store::{Reader, containers, doctor};
 use rustix::process::Resource;
 
@@ -43,11 +43,11 @@ pub(super) fn of_machine(host: &dyn Host, repair: bool) -> Vec<Look> {
 }
 
 /// Files of the data directory that are not as the program left them, with what to do.
-pub(super) fn of_own_files(troubles: Vec<(String, String)>) -> Vec<Look> {
-    if troubles.is_empty() {
+pub(super) fn of_own_files(damaged: Vec<(String, String)>) -> Vec<Look> {
+    if damaged.is_empty() {
         return vec![Look::good("own_files", "the data directory's own files can be used")];
     }
-    troubles.into_iter().map(|(sentence, advice)| Look::bad("own_files", sentence, advice)).collect()
+    damaged.into_iter().map(|(sentence, advice)| Look::bad("own_files", sentence, advice)).collect()
 }
 
 fn room(data: &Path) -> Vec<Look> {

@@ -17,7 +17,7 @@ const ATTEMPTS_MAX: usize = 5;
 const JOBS_MAX: usize = 3;
 
 /// What is wrong with an output, and what to do.
-type Trouble = (String, String);
+type ErrorAndAdvice = (String, String);
 
 /// Every output of a job; and every other one that is there, since a store of an earlier day may not know who filled it.
 pub(super) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
@@ -37,10 +37,10 @@ pub(super) fn of_outputs(engine: &Engine, jobs: &[Job]) -> Result<Vec<Look>> {
     for name in others {
         // One that is not there is in nobody's way; one that is there is met by searches, whether a job uses it or not.
         let Ok(connection) = connection(engine, &name) else { continue };
-        let (error, advice) = match standing(engine, &connection) {
-            Ok(Standing::Misfit(sentence)) => (sentence, advice(&name, jobs)),
-            Ok(Standing::Damaged(damage)) => (damage, anew(&name)),
-            Ok(Standing::Nothing | Standing::Absent | Standing::Good) => continue,
+        let (error, advice) = match status(engine, &connection) {
+            Ok(OutputStatus::Misfit(sentence)) => (sentence, advice(&name, jobs)),
+            Ok(OutputStatus::Damaged(damage)) => (damage, anew(&name)),
+            Ok(OutputStatus::Nothing | OutputStatus::Absent | OutputStatus::Good) => continue,
             Err(error) => stops(&name, error),
         };
         looks.push(bad(&name, &error, advice));
@@ -53,7 +53,7 @@ fn bad(name: &str, error: &str, advice: String) -> Look {
 }
 
 /// How an output was found.
-enum Standing {
+enum OutputStatus {
     /// It cannot be looked at, for there is nothing in it.
     Nothing,
     Absent,
@@ -72,26 +72,26 @@ fn connection(engine: &Engine, name: &str) -> std::result::Result<Connection, St
 }
 
 /// Looks at an output without a right to write to it, and compares it with the inventory.
-fn standing(engine: &Engine, connection: &Connection) -> std::result::Result<Standing, String> {
+fn status(engine: &Engine, connection: &Connection) -> std::result::Result<OutputStatus, String> {
     let kind = engine.registry.output(&connection.kind);
     if kind.is_none_or(|kind| kind.look.is_none()) {
-        return Ok(Standing::Nothing);
+        return Ok(OutputStatus::Nothing);
     }
     let mut attempts = 1..=ATTEMPTS_MAX;
     loop {
         let last = attempts.next().is_none_or(|attempt| attempt == ATTEMPTS_MAX);
         let (looking, damage) = engine.look_at(connection, false).map_err(|error| error.to_string())?;
         if let Some(first) = damage.into_iter().next() {
-            return Ok(Standing::Damaged(first));
+            return Ok(OutputStatus::Damaged(first));
         }
-        let Some(looking) = looking else { return Ok(Standing::Absent) };
+        let Some(looking) = looking else { return Ok(OutputStatus::Absent) };
         let stands = looking.generation();
         // Asked after the output was opened: what it noted before a change was sent, it knows by now.
         let known = self::connection(engine, &connection.name)?;
         match misfit(&known, &stands) {
-            None => return Ok(Standing::Good),
+            None => return Ok(OutputStatus::Good),
             Some(misfit) if misfit == Misfit::Newer || last => {
-                return Ok(Standing::Misfit(misfit.sentence(&known, &stands)));
+                return Ok(OutputStatus::Misfit(misfit.sentence(&known, &stands)));
             }
             // A writer may have gone on in between.
             Some(_) => {}
@@ -120,7 +120,7 @@ fn anew(name: &str) -> String {
 }
 
 /// What is wrong with an output says itself what to do: once is enough, and so is its name.
-fn stops(name: &str, error: String) -> Trouble {
+fn stops(name: &str, error: String) -> ErrorAndAdvice {
     let error = error.strip_prefix(&format!("output {name}: ")).unwrap_or(&error);
     match error.split_once("; ") {
         Some((what, advice)) => (what.to_owned(), format!("{advice}; before that, a run would stop there")),
@@ -129,21 +129,21 @@ fn stops(name: &str, error: String) -> Trouble {
 }
 
 /// Looks at an output that a job uses: what is good about it, or what is wrong and what to do.
-fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<String, Trouble> {
+fn output(engine: &Engine, jobs: &[Job], name: &str) -> std::result::Result<String, ErrorAndAdvice> {
     let stops = |error: String| stops(name, error);
     let connection = connection(engine, name).map_err(stops)?;
-    match standing(engine, &connection).map_err(stops)? {
-        Standing::Nothing => match check_output(engine, &connection) {
+    match status(engine, &connection).map_err(stops)? {
+        OutputStatus::Nothing => match check_output(engine, &connection) {
             Ok(()) => Ok("it can be written".to_owned()),
             Err(fault) => Err(stops(fault.to_string())),
         },
-        Standing::Absent if connection.identity.is_none() => Ok("it is made by the first run".to_owned()),
-        Standing::Absent => Err((
+        OutputStatus::Absent if connection.identity.is_none() => Ok("it is made by the first run".to_owned()),
+        OutputStatus::Absent => Err((
             "it is not there".to_owned(),
             "the next run makes a new one and sends everything again".to_owned(),
         )),
-        Standing::Damaged(damage) => Err((damage, anew(name))),
-        Standing::Misfit(sentence) => Err((sentence, advice(name, jobs))),
-        Standing::Good => Ok("it is whole and can be searched".to_owned()),
+        OutputStatus::Damaged(damage) => Err((damage, anew(name))),
+        OutputStatus::Misfit(sentence) => Err((sentence, advice(name, jobs))),
+        OutputStatus::Good => Ok("it is whole and can be searched".to_owned()),
     }
 }

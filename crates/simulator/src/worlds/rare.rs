@@ -1,4 +1,4 @@
-//! What is rare in worlds by chance and has found most: several deeds that belong together.
+//! What is rare in worlds by chance and has found most: several steps that belong together.
 
 use super::{CONTENTS, FOLDERS, PEOPLE, World};
 

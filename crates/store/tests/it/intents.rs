@@ -46,7 +46,7 @@ fn of_two_intents_for_one_document_in_one_batch_the_later_one_stands() {
         write(false, &[intent(1, 1, 50, 60), intent(2, 2, 51, 60)]);
         confirm(Confirmed::Record, &[(1, 1), (2, 2)]);
         assert_eq!(access(&store), [(1, 60, Some(60)), (2, 60, Some(60))]);
-        // Hidden, and shown to others once it was read; enough rows that no plan keeps their order by chance.
+        // Masked, and shown to others once it was read; enough rows that no plan keeps their order by chance.
         let twice: Vec<Intent> = (3..=40).map(|n| intent(1 + n % 2, n, 0, 100 + n)).collect();
         write(true, &twice);
         assert_eq!(access(&store), [(40, 140, Some(-1)), (39, 139, Some(-1))]);

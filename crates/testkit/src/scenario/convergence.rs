@@ -56,7 +56,7 @@ impl Play {
             self.line(&line)?;
             still &= match &self.answer {
                 Answer::Ran(report) => {
-                    let b = report.balance;
+                    let b = report.counts;
                     let quiet =
                         b.seen() == b.unchanged + b.skipped + b.failed && b.deleted + b.kept + b.held == 0;
                     quiet && report.error.is_none() && report.blind.is_empty()
@@ -71,13 +71,13 @@ impl Play {
     fn narrow(&self) -> Vec<String> {
         let rows = self.world.engine().reader.read(containers::all_pending).expect("the store answers");
         // What failed stays as it was, and is not shown to whom its folder opens.
-        let troubled: Vec<i64> = self
+        let unsettled: Vec<i64> = self
             .live_jobs()
             .iter()
             .filter(|job| self.world.documents(&job.name).iter().any(|(_, state)| state != "settled"))
             .map(|job| job.id.0)
             .collect();
-        let rows = rows.iter().filter(|row| row.job != 0 && !troubled.contains(&row.job));
+        let rows = rows.iter().filter(|row| row.job != 0 && !unsettled.contains(&row.job));
         rows.map(|row| format!("at rest, {row:?} is kept")).collect()
     }
 
@@ -104,7 +104,7 @@ impl Play {
                             None => drop(unsure.insert(name)),
                         }
                     }
-                    if oracle::hides(job, file) {
+                    if oracle::is_incomplete(job, file) {
                         let inside = |entry: &&String| oracle::file_of(entry) == name && *entry != name;
                         unsure.extend(self.world.entries(output).keys().filter(inside).cloned());
                     }

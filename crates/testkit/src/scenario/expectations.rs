@@ -1,7 +1,7 @@
 //! What a scenario can ask about: answers of the engine, what the store knows, what outputs hold and were told.
 
-use ingather_model::balance::Balance;
 use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::run_counts::RunCounts;
 use ingather_store::runs;
 
 use super::{Answer, Play};
@@ -17,8 +17,8 @@ fn counted(counts: &[(&str, u64)]) -> String {
     list(counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {n}")))
 }
 
-/// A balance without its zeros.
-pub(crate) fn balance(b: &Balance) -> String {
+/// Counts without their zeros.
+pub(crate) fn run_counts(b: &RunCounts) -> String {
     counted(&[
         ("added", b.added),
         ("updated", b.updated),
@@ -39,15 +39,15 @@ impl Play {
         let words: Vec<&str> = what.split_whitespace().collect();
         Ok(match words[..] {
             ["balance"] => match &self.answer {
-                Answer::Ran(report) => balance(&report.balance),
+                Answer::Ran(report) => run_counts(&report.counts),
                 other => format!("no report: {other:?}"),
             },
             ["seen"] => match &self.answer {
-                Answer::Ran(report) => report.balance.seen().to_string(),
+                Answer::Ran(report) => report.counts.seen().to_string(),
                 other => format!("no report: {other:?}"),
             },
             ["partial"] => match &self.answer {
-                Answer::Ran(report) => report.balance.partial.to_string(),
+                Answer::Ran(report) => report.counts.partial.to_string(),
                 other => format!("no report: {other:?}"),
             },
             ["blind"] => match &self.answer {
@@ -103,7 +103,7 @@ impl Play {
     fn exit(&self) -> u8 {
         match &self.answer {
             Answer::Ran(report) if report.error.is_some() => 3,
-            Answer::Ran(report) => u8::from(report.balance.has_failures() || !report.blind.is_empty()),
+            Answer::Ran(report) => u8::from(report.counts.has_failures() || !report.blind.is_empty()),
             Answer::Failed(_) => 3,
             Answer::Removed(removed) => u8::from(removed.kept > 0),
             Answer::Nothing => 0,

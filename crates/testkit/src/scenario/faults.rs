@@ -5,7 +5,7 @@ use ingather_model::fault::{Exhausted, Fault, Reason};
 use super::Play;
 use super::steps::number;
 use crate::crash::POINTS;
-use crate::memory_output::{Effect, Shelf, Trouble, locked};
+use crate::memory_output::{Effect, InjectedFault, Shelf, locked};
 
 impl Play {
     /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one busy:SECONDS`, `fault one short | double | commit | forgets | forgets:N |
@@ -35,7 +35,7 @@ impl Play {
                 return Ok(());
             }
             "fine" => {
-                shelf.troubles.clear();
+                shelf.faults.clear();
                 return Ok(());
             }
             "timeout" | "late" => {
@@ -70,7 +70,7 @@ impl Play {
         };
         let name = words.get(2).copied().filter(|name| *name != "*").unwrap_or_default().to_owned();
         let times = words.get(3).map_or(Ok(u32::MAX), |times| number(times))?;
-        shelf.troubles.push(Trouble { name, fault, times, effect });
+        shelf.faults.push(InjectedFault { name, fault, times, effect });
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What must hold after every deed of a world, whatever went wrong: nothing is deleted wrongly or shown to the wrong
+//! What must hold after every step of a world, whatever went wrong: nothing is deleted wrongly or shown to the wrong
 //! people, the inventory is sound, and a run that says it went well was exact.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -36,7 +36,7 @@ pub(super) struct Invariants {
     restored: BTreeSet<String>,
 }
 
-/// The world before a deed.
+/// The world before a step.
 pub(super) struct Before {
     entries: Entries,
     cleared: BTreeMap<String, u32>,
@@ -95,7 +95,7 @@ impl Play {
         }
     }
 
-    /// Judges the world after a deed.
+    /// Judges the world after a step.
     pub(super) fn judge(&mut self, before: Option<&Before>, word: &str, rest: &str) {
         let mut found = self.breaches();
         let name = rest.split_whitespace().next().unwrap_or_default();
@@ -117,7 +117,7 @@ impl Play {
                     && !report.stopped
                     && report.blind.is_empty()
                     && !self.changed_meanwhile;
-                if quiet && !report.balance.has_failures() && report.balance.kept == 0 && is_plain {
+                if quiet && !report.counts.has_failures() && report.counts.kept == 0 && is_plain {
                     self.exact(job, &mut found);
                 }
             }
@@ -177,7 +177,7 @@ impl Play {
                     let why = wrongly(&source, job, name, acts, word, rest);
                     // What cannot be read now stays only where it is known to be held.
                     let stays = |why: &String| {
-                        if takes_access { confirmed || why != HIDDEN } else { acts && why != HIDDEN }
+                        if takes_access { confirmed || why != INCOMPLETE } else { acts && why != INCOMPLETE }
                     };
                     if let Some(why) = why.filter(stays) {
                         found.push(format!("{output} lost {name}, {why}"));
@@ -253,7 +253,7 @@ impl Play {
         }
     }
 
-    /// A run without any trouble leaves its outputs exact for what its job includes.
+    /// A run without any failure leaves its outputs exact for what its job includes.
     fn exact(&self, job: &Job, found: &mut Vec<String>) {
         let source = script_repository::locked(&self.world.source);
         let claims = self.claims();
@@ -325,14 +325,14 @@ fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
         Wanted::Declined => false,
         Wanted::Broken => true,
         Wanted::Entries(entries) => {
-            let hidden = !suffix.is_empty() && oracle::hides(job, file);
-            hidden || file.unreadable || entries.iter().any(|entry| entry.suffix == suffix)
+            let incomplete = !suffix.is_empty() && oracle::is_incomplete(job, file);
+            incomplete || file.unreadable || entries.iter().any(|entry| entry.suffix == suffix)
         }
     }
 }
 
 /// Why a component stays that may still be there.
-const HIDDEN: &str = "which was not found only because not everything could be read";
+const INCOMPLETE: &str = "which was not found only because not everything could be read";
 
 /// Why a document of a job had to stay, if it had to.
 fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
@@ -350,9 +350,9 @@ fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest:
             Wanted::Entries(entries)
                 if acts
                     && !suffix.is_empty()
-                    && (oracle::hides(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
+                    && (oracle::is_incomplete(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
             {
-                Some(HIDDEN.to_owned())
+                Some(INCOMPLETE.to_owned())
             }
             _ if !acts => Some(format!("which {} still owns", job.name)),
             _ => None,

@@ -32,7 +32,7 @@ pub(super) struct Claim {
 }
 
 impl Play {
-    /// What the doctor finds, a sentence for each check; nothing may be found between any two deeds, crashes included.
+    /// What the doctor finds, a sentence for each check; nothing may be found between any two steps, crashes included.
     pub(super) fn breaches(&self) -> Vec<String> {
         let reader = &self.world.engine().reader;
         let faults = reader.read(|sql| doctor::examine(sql, NAMED_MAX)).expect("the store answers");

@@ -38,7 +38,7 @@ impl Wanted {
 }
 
 /// Whether a job takes a file apart and cannot find all that is in it now: what it found before stays.
-pub(super) fn hides(job: &Job, file: &File) -> bool {
+pub(super) fn is_incomplete(job: &Job, file: &File) -> bool {
     let takes_apart = job.definition.stages.iter().any(|stage| stage.settings["parts"].is_string());
     takes_apart && parted(&file.content).incomplete
 }
@@ -80,7 +80,7 @@ pub(super) fn wanted(job: &Job, file: &File) -> Wanted {
         entries = next;
     }
     // What cannot be taken apart now may still hold what was found in it before.
-    if entries.is_empty() && !hides(job, file) { Wanted::Declined } else { Wanted::Entries(entries) }
+    if entries.is_empty() && !is_incomplete(job, file) { Wanted::Declined } else { Wanted::Entries(entries) }
 }
 
 /// What a stage makes of one entry that it takes.

@@ -37,7 +37,7 @@ impl Play {
             "meanwhile" => self.meanwhile(rest),
             "listing" => self.listing(rest),
             "reader" => {
-                script_repository::locked(&self.world.source).reader = rest.to_owned();
+                script_repository::locked(&self.world.source).credentials = rest.to_owned();
                 Ok(())
             }
             "fault" => self.fault(rest),
@@ -59,7 +59,7 @@ impl Play {
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),
             "together" => self.run_together(rest),
-            _ => Err(format!("there is no deed `{word}`")),
+            _ => Err(format!("there is no step `{word}`")),
         }
     }
 
@@ -233,7 +233,7 @@ impl Play {
         if self.world.crash.dead() || self.world.crash.was_taken_over() || stopped {
             self.world.reopen();
         }
-        // What was not met in this deed is not armed for the next one.
+        // What was not met in this step is not armed for the next one.
         self.world.crash.revive();
         let states = script_repository::locked(&self.world.source).over();
         self.changed_meanwhile = !states.is_empty();

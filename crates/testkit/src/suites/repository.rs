@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     HostContext, Item, Observed, Page, Presence, Repository, RepositoryKind,
 };
@@ -91,7 +91,12 @@ pub fn repository_breaches(kind: &RepositoryKind, sample: &RepositorySample<'_>)
 }
 
 /// Takes the document away, makes it anew, and takes it away again: a source may do so at any time.
-fn removed(repository: &dyn Repository, call: &Call, sample: &RepositorySample<'_>, found: &mut Breaches) {
+fn removed(
+    repository: &dyn Repository,
+    call: &CallContext,
+    sample: &RepositorySample<'_>,
+    found: &mut Breaches,
+) {
     let key = sample.present.0;
     for _ in 0..2 {
         (sample.remove)();
@@ -112,7 +117,7 @@ fn removed(repository: &dyn Repository, call: &Call, sample: &RepositorySample<'
 }
 
 /// A listing that nobody asks any further, as when the process is killed, leaves nothing behind for the next one.
-fn torn(repository: &dyn Repository, call: &Call, whole: &Told, found: &mut Breaches) {
+fn torn(repository: &dyn Repository, call: &CallContext, whole: &Told, found: &mut Breaches) {
     if let Ok(mut listing) = repository.list(call) {
         while listing.next().is_some_and(|page| page.is_ok_and(|page| page.groups.is_empty())) {}
     }
@@ -123,12 +128,17 @@ fn torn(repository: &dyn Repository, call: &Call, whole: &Told, found: &mut Brea
     });
 }
 
-fn listing(repository: &dyn Repository, call: &Call, found: &mut Breaches) -> Told {
+fn listing(repository: &dyn Repository, call: &CallContext, found: &mut Breaches) -> Told {
     listing_while(repository, call, &|| (), found)
 }
 
-/// A listing to its end; `deed` is done after the first page.
-fn listing_while(repository: &dyn Repository, call: &Call, deed: &dyn Fn(), found: &mut Breaches) -> Told {
+/// A listing to its end; `step` is done after the first page.
+fn listing_while(
+    repository: &dyn Repository,
+    call: &CallContext,
+    step: &dyn Fn(),
+    found: &mut Breaches,
+) -> Told {
     let mut told = Told::default();
     let mut containers = HashSet::new();
     let mut proven = HashSet::new();
@@ -148,7 +158,7 @@ fn listing_while(repository: &dyn Repository, call: &Call, deed: &dyn Fn(), foun
         };
         take(&page, &mut told, &mut containers, &mut proven, found);
         if pages == 0 {
-            deed();
+            step();
         }
         pages += 1;
     }
@@ -217,7 +227,13 @@ fn quiet(first: &Told, second: &Told, found: &mut Breaches) {
     }
 }
 
-fn items(kind: &RepositoryKind, repository: &dyn Repository, call: &Call, told: &Told, found: &mut Breaches) {
+fn items(
+    kind: &RepositoryKind,
+    repository: &dyn Repository,
+    call: &CallContext,
+    told: &Told,
+    found: &mut Breaches,
+) {
     let mut uris: BTreeMap<String, &str> = BTreeMap::new();
     for (key, item) in &told.items {
         let uri = repository.uri(key);
@@ -249,7 +265,7 @@ fn cancelled(repository: &dyn Repository, whole: &Told, found: &mut Breaches) {
     }
 }
 
-fn fetch(repository: &dyn Repository, call: &Call, key: &str) -> Result<(Observed, Vec<u8>), Fault> {
+fn fetch(repository: &dyn Repository, call: &CallContext, key: &str) -> Result<(Observed, Vec<u8>), Fault> {
     let mut bytes = Vec::new();
     let observed = repository.fetch(call, key, &mut |_, _, content| {
         bytes.clear();
@@ -261,7 +277,7 @@ fn fetch(repository: &dyn Repository, call: &Call, key: &str) -> Result<(Observe
 
 fn present(
     repository: &dyn Repository,
-    call: &Call,
+    call: &CallContext,
     key: &str,
     bytes: &[u8],
     told: &Told,
@@ -287,7 +303,7 @@ fn present(
     found.unless(passed.err() == Some(told), || "an error of the reader is not passed on".to_owned());
 }
 
-fn absent(repository: &dyn Repository, call: &Call, key: &str, found: &mut Breaches) {
+fn absent(repository: &dyn Repository, call: &CallContext, key: &str, found: &mut Breaches) {
     let looked = repository.look(call, key).err();
     found.unless(looked == Some(Fault::Gone), || format!("{key} is not there, and a look says {looked:?}"));
     let read = fetch(repository, call, key).err();
@@ -298,7 +314,7 @@ fn absent(repository: &dyn Repository, call: &Call, key: &str, found: &mut Breac
 
 fn changed(
     repository: &dyn Repository,
-    call: &Call,
+    call: &CallContext,
     sample: &RepositorySample<'_>,
     before: &Told,
     found: &mut Breaches,
@@ -326,7 +342,7 @@ fn changed(
     }
 }
 
-fn obstructed(repository: &dyn Repository, call: &Call, key: &str, found: &mut Breaches) {
+fn obstructed(repository: &dyn Repository, call: &CallContext, key: &str, found: &mut Breaches) {
     let told = listing(repository, call, found);
     let kept = told.items.contains_key(key) || told.coverage.judge(key) != Absence::Proven;
     found.unless(kept, || format!("a place was proven that could not be read: {key} would be removed"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ingather_contract::authority::{Answer, Authority, AuthorityKind};
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::fault::Fault;
@@ -26,7 +26,7 @@ enum Plant {
 struct Stage(Plant, AtomicU64);
 
 impl Transform for Stage {
-    fn apply(&self, _call: &Call, item: &mut Item<'_>) -> Result<Verdict, Fault> {
+    fn apply(&self, _call: &CallContext, item: &mut Item<'_>) -> Result<Verdict, Fault> {
         let Item { record, content, .. } = item;
         let failed = |error: std::io::Error| Fault::passing("read", error.to_string());
         let mut bytes = Vec::new();
@@ -100,7 +100,7 @@ struct Keeper(Door);
 static DOWN: AtomicBool = AtomicBool::new(false);
 
 impl Authority for Keeper {
-    fn tokens(&self, _call: &Call, user: &str) -> Result<Answer, Fault> {
+    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         let down = self.0 == Door::OpenWhenDown && DOWN.load(Ordering::Relaxed);
         let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
         Ok(match name {

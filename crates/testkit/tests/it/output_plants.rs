@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::output::{
     AsOpened, Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
 };
@@ -31,7 +31,7 @@ enum Plant {
 struct Bad(Box<dyn Output>, Plant, String, i64);
 
 impl Output for Bad {
-    fn apply(&mut self, call: &Call, batch: &[Change]) -> Vec<Result<(), Fault>> {
+    fn apply(&mut self, call: &CallContext, batch: &[Change]) -> Vec<Result<(), Fault>> {
         let mut answers = self.0.apply(call, batch);
         for (answer, change) in answers.iter_mut().zip(batch) {
             match self.1 {
@@ -49,7 +49,7 @@ impl Output for Bad {
         }
         answers
     }
-    fn commit(&mut self, call: &Call) -> Result<Generation, Fault> {
+    fn commit(&mut self, call: &CallContext) -> Result<Generation, Fault> {
         if self.1 == Plant::CountsByTwo {
             self.0.commit(call)?;
         }
@@ -58,10 +58,15 @@ impl Output for Bad {
     fn generation(&self) -> Generation {
         self.0.generation()
     }
-    fn clear(&mut self, call: &Call) -> Result<Generation, Fault> {
+    fn clear(&mut self, call: &CallContext) -> Result<Generation, Fault> {
         if self.1 == Plant::ClearsNothing { Ok(self.generation()) } else { self.0.clear(call) }
     }
-    fn list(&mut self, call: &Call, after: Option<&str>, most: usize) -> Result<Vec<OutputEntry>, Fault> {
+    fn list(
+        &mut self,
+        call: &CallContext,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<OutputEntry>, Fault> {
         let mut page = self.0.list(call, after, most)?;
         if self.1 == Plant::ListsBackwards {
             page.reverse();

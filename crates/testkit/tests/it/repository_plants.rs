@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     HostContext, Listing, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities,
     RepositoryKind,
@@ -60,12 +60,12 @@ impl Listing for Continued {
 }
 
 impl Bad {
-    fn pages(&self, call: &Call) -> Result<VecDeque<Page>, Fault> {
+    fn pages(&self, call: &CallContext) -> Result<VecDeque<Page>, Fault> {
         let mut listing = self.0.list(call)?;
         std::iter::from_fn(|| listing.next()).collect()
     }
 
-    fn continued(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn continued(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         let mut memory = recall(&self.2);
         if memory.left.is_empty() {
             memory.left = self.pages(call)?;
@@ -74,7 +74,7 @@ impl Bad {
     }
 
     /// Tells of each item the version that it told first.
-    fn with_old_versions(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn with_old_versions(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         let mut memory = recall(&self.2);
         let mut pages = self.pages(call)?;
         for group in pages.iter_mut().flat_map(|page| &mut page.groups) {
@@ -118,17 +118,17 @@ impl Listing for BadListing {
 }
 
 impl Repository for Bad {
-    fn check(&self, call: &Call) -> Result<String, Fault> {
+    fn check(&self, call: &CallContext) -> Result<String, Fault> {
         self.0.check(call)
     }
-    fn list(&self, call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn list(&self, call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         match self.1 {
             Plant::GoesOnAfterATear => self.continued(call),
             Plant::OldVersions => self.with_old_versions(call),
             _ => Ok(Box::new(BadListing(self.0.list(call)?, self.1, Vec::new()))),
         }
     }
-    fn look(&self, call: &Call, key: &str) -> Result<Observed, Fault> {
+    fn look(&self, call: &CallContext, key: &str) -> Result<Observed, Fault> {
         let mut memory = recall(&self.2);
         if self.1 == Plant::RemembersTheGone && memory.gone.contains(key) {
             return Err(Fault::Gone);
@@ -139,7 +139,7 @@ impl Repository for Bad {
         }
         looked
     }
-    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+    fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         match self.1 {
             Plant::OldBytes => {
                 let mut observed = self.0.look(call, key)?;
@@ -161,7 +161,7 @@ impl Repository for Bad {
             _ => self.0.fetch(call, key, read),
         }
     }
-    fn probe(&self, call: &Call, key: &str) -> Presence {
+    fn probe(&self, call: &CallContext, key: &str) -> Presence {
         match self.0.probe(call, key) {
             Presence::Unknown if self.1 == Plant::AbsentOnError => Presence::Absent,
             answer => answer,
@@ -221,12 +221,12 @@ fn check(kind: &RepositoryKind) -> Vec<String> {
     let world = format!("suite {}", MADE.fetch_add(1, Ordering::Relaxed));
     let source = script_repository::shared(&world);
     script_repository::locked(&source).page_items = 2;
-    let change = |name: &str, deed: &dyn Fn(&mut File)| {
+    let change = |name: &str, step: &dyn Fn(&mut File)| {
         let mut source = script_repository::locked(&source);
         let time = source.next_change();
         let file = source.file(name);
         (file.mtime, file.ctime) = (time, time);
-        deed(file);
+        step(file);
     };
     for name in ["a", "b", "c", "d", "sub/e", "sub/f"] {
         change(name, &|file| file.content = "v1".to_owned());

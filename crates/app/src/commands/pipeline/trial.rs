@@ -29,7 +29,7 @@ pub(super) fn run(global: &Global, job: String, typed: &OsStr, file: Option<&Pat
     } else {
         tell(&trial);
     }
-    Ok(if trial.failed.is_some() { exit::TROUBLED } else { exit::DONE })
+    Ok(if trial.failed.is_some() { exit::HAS_FAILURES } else { exit::DONE })
 }
 
 /// What there is to see of a document, by name: what differs between two stages is what the later one changed.

@@ -1,6 +1,6 @@
 //! What a run did, as people and programs are told it.
 
-use ingather_model::balance::Balance;
+use ingather_model::run_counts::RunCounts;
 use ingather_operations::jobs::sync::Synced;
 
 use crate::arguments::Global;
@@ -10,38 +10,38 @@ use crate::{exit, interrupt, show, wiring};
 const BLIND_MAX: usize = 20;
 
 pub(super) fn code(synced: &Synced, confirmed: bool) -> u8 {
-    let balance = Balance { held: if confirmed { 0 } else { synced.held }, ..synced.balance() };
+    let counts = RunCounts { held: if confirmed { 0 } else { synced.held }, ..synced.counts() };
     // Also when it was stopped behind the run, amid removals that were confirmed.
     if let Some(code) = interrupt::stopped() {
         return code;
     }
-    if synced.error.is_some() || balance.has_failures() || !synced.blind.is_empty() {
-        exit::TROUBLED
+    if synced.error.is_some() || counts.has_failures() || !synced.blind.is_empty() {
+        exit::HAS_FAILURES
     } else {
         exit::DONE
     }
 }
 
-pub(super) fn sentence(balance: &Balance) -> String {
+pub(super) fn sentence(counts: &RunCounts) -> String {
     let parts = [
-        (balance.added, "added"),
-        (balance.updated, "updated"),
-        (balance.access, "with new access"),
-        (balance.unchanged, "unchanged"),
-        (balance.skipped, "skipped"),
-        (balance.failed, "failed"),
-        (balance.waiting, "waiting"),
-        (balance.deleted, "deleted"),
-        (balance.kept, "not checked, kept"),
-        (balance.held, "held"),
+        (counts.added, "added"),
+        (counts.updated, "updated"),
+        (counts.access, "with new access"),
+        (counts.unchanged, "unchanged"),
+        (counts.skipped, "skipped"),
+        (counts.failed, "failed"),
+        (counts.waiting, "waiting"),
+        (counts.deleted, "deleted"),
+        (counts.kept, "not checked, kept"),
+        (counts.held, "held"),
     ];
     let told: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{} {word}", show::number(*n)))
         .collect();
-    let seen = show::number(balance.seen());
-    let partial = match balance.partial {
+    let seen = show::number(counts.seen());
+    let partial = match counts.partial {
         0 => String::new(),
         n => format!("; {} not read in full", show::number(n)),
     };
@@ -55,7 +55,7 @@ pub(super) fn tell(global: &Global, synced: &Synced) {
         show::answer(synced);
     } else if !global.quiet {
         let dry = if synced.run.is_none() { " (dry run, nothing was written)" } else { "" };
-        show::line(&format!("{name}: {} in {:.1} s{dry}", sentence(&synced.balance()), synced.seconds));
+        show::line(&format!("{name}: {} in {:.1} s{dry}", sentence(&synced.counts()), synced.seconds));
     }
     for spot in synced.blind.iter().take(BLIND_MAX) {
         show::stderr(&match (spot.cause.as_str(), spot.is_root) {

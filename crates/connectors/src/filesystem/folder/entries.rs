@@ -26,7 +26,7 @@ pub(super) struct Found {
     /// Hashes of the names that were sent already; only for folders larger than a page.
     pub(super) sent: Vec<u64>,
     /// Something could not be looked at.
-    pub(super) trouble: Option<Errno>,
+    pub(super) failure: Option<Errno>,
     /// Something was not there any more.
     pub(super) moving: bool,
 }
@@ -122,7 +122,7 @@ impl Lister<'_> {
         match Facts::of_entry((above, folder.as_fd()), name, exact) {
             Ok(facts) => return Some(facts),
             Err(Errno::NOENT) => found.moving = true,
-            Err(errno) => found.trouble = Some(errno),
+            Err(errno) => found.failure = Some(errno),
         }
         None
     }

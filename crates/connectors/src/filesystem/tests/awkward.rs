@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-use ingather_contract::repository::{Presence, Standing};
+use ingather_contract::repository::{Presence, SourceStatus};
 use ingather_model::key::Stamp;
 use ingather_model::{limits, names};
 use rustix::fs::{Mode, OFlags};
@@ -206,14 +206,14 @@ fn rules_leave_out_the_same_in_every_call() {
         assert_eq!(fetch(&*source, key).unwrap_err().reason().code, code, "{key}");
         assert_eq!(source.probe(&call(), key), Presence::Excluded, "{key}");
         match source.explain(&call(), key) {
-            Standing::Left(reason) => assert_eq!(reason.code, code, "{key}"),
+            SourceStatus::Left(reason) => assert_eq!(reason.code, code, "{key}"),
             other => panic!("{key}: {other:?}"),
         }
     }
     for key in listed.keys() {
-        assert!(matches!(source.explain(&call(), key), Standing::Taken(_)), "{key}");
+        assert!(matches!(source.explain(&call(), key), SourceStatus::Taken(_)), "{key}");
     }
-    assert!(matches!(source.explain(&call(), "build/gone.md"), Standing::Absent(_)));
+    assert!(matches!(source.explain(&call(), "build/gone.md"), SourceStatus::Absent(_)));
     assert_eq!(
         source.probe(&call(), "build/gone.md"),
         Presence::Absent,

@@ -26,8 +26,8 @@ impl Clock for Hook {
 }
 
 /// A call whose clock does `act` with the number of the question; question 0 is that of `list` itself.
-fn hooked(act: impl Fn(usize) + Send + Sync + 'static) -> Call {
-    Call {
+fn hooked(act: impl Fn(usize) + Send + Sync + 'static) -> CallContext {
+    CallContext {
         clock: Arc::new(Hook { asked: AtomicUsize::new(0), act: Box::new(act) }),
         cancel: Cancel::default(),
     }

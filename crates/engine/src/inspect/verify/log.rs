@@ -8,7 +8,7 @@ use ingather_store::deliveries::{self, LogRow};
 
 use crate::delivery::change::access_digest;
 use crate::error::Result;
-use crate::inspect::sorted::Entry;
+use crate::inspect::external_sort::Entry;
 
 /// The delivery log of an output by address, all owners of one address at a time.
 pub(super) struct DeliveryLog {

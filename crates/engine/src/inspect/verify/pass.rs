@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ingather_contract::output::{Change, Generation, Op, OutputSnapshot};
 use ingather_contract::repository::Repository;
-use ingather_model::balance::Balance;
 use ingather_model::document::{INSIDE, component_uri};
 use ingather_model::fault::Fault;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use ingather_store::connections::{self, Connection};
 use ingather_store::deliveries::{self, LogRow};
 use ingather_store::jobs::{self, Job};
@@ -27,7 +27,7 @@ use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Desk;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
-use crate::inspect::sorted::{Entry, Sorted};
+use crate::inspect::external_sort::{Entry, ExternalSort};
 use crate::outputs::{Misfit, UNDER_REPAIR, misfit};
 use crate::run::id_set;
 
@@ -163,8 +163,8 @@ impl<'e, 't> Pass<'e, 't> {
         matches!(misfit, Some(Misfit::Newer | Misfit::Parted)) && stands.seq <= limits::SEQ_MAX
     }
 
-    fn list(&mut self) -> Result<Sorted> {
-        let mut sorted = Sorted::new(&self.engine.data);
+    fn list(&mut self) -> Result<ExternalSort> {
+        let mut sorted = ExternalSort::new(&self.engine.data);
         let hasher = self.engine.reader.hasher();
         let mut after: Option<String> = None;
         loop {
@@ -200,7 +200,7 @@ impl<'e, 't> Pass<'e, 't> {
     }
 
     /// Merges the delivery log, in its order, with the entries in the same order.
-    fn compare(&mut self, sql: &mut Sql<'_>, sorted: &mut Sorted) -> Result<()> {
+    fn compare(&mut self, sql: &mut Sql<'_>, sorted: &mut ExternalSort) -> Result<()> {
         let mut log = DeliveryLog::default();
         let mut group = log.next(sql, self.id())?;
         for part in 0..sorted.parts()? {
@@ -455,7 +455,7 @@ impl<'e, 't> Pass<'e, 't> {
             return Ok(());
         };
         let call = self.engine.call();
-        let removed = Balance { deleted: self.found.removed, ..Balance::default() };
+        let removed = RunCounts { deleted: self.found.removed, ..RunCounts::default() };
         let over = ends(&AUTHOR.into(), None, RunOutcome::Done, removed);
         tell(Desk { store, lease, call: &call }, id, opened, Some(over))?.map_err(failed)?;
         let done = opened.commit(&call).map_err(failed)?;

@@ -68,7 +68,7 @@ fn pretended(wanted: &Wanted) -> Job {
         run: 0,
         definition: wanted.definition.clone(),
         revision: 0,
-        reader: None,
+        credentials: None,
         error: None,
     });
     Job { definition: wanted.definition.clone(), ..job }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Mode, Options, Report, outputs};
-use ingather_model::balance::Balance;
 use ingather_model::job::{ContentBy, RunKind};
 use ingather_model::names;
+use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
@@ -140,8 +140,8 @@ pub struct Changing {
     /// What changes, a clause each.
     pub changes: Vec<String>,
     /// What the run will do, as far as it can be counted before.
-    #[schemars(schema_with = "schema::balance")]
-    pub leads_to: Balance,
+    #[schemars(schema_with = "schema::run_counts")]
+    pub leads_to: RunCounts,
 }
 
 /// What a run did, or would do.
@@ -219,7 +219,7 @@ pub struct Blind {
 
 impl Synced {
     fn of(job: &Job, report: Report) -> Synced {
-        let b = report.balance;
+        let b = report.counts;
         let blind = |spot: ingather_model::scope::BlindSpot| Blind {
             scope: spot.scope.label(),
             is_root: matches!(&spot.scope, Scope::Folder(folder) if folder.is_empty()),
@@ -254,8 +254,8 @@ impl Synced {
     }
 
     /// Its counters.
-    pub fn balance(&self) -> Balance {
-        Balance {
+    pub fn counts(&self) -> RunCounts {
+        RunCounts {
             added: self.added,
             updated: self.updated,
             access: self.access,
@@ -315,7 +315,7 @@ fn sync(
     let reader = writing.store.reader().clone();
     if !changes.is_empty() && request.advise {
         let report = dry_run::report(context, reader.clone(), &wanted, &request)?;
-        each(Changing { job: wanted.definition.name.clone(), changes, leads_to: report.balance });
+        each(Changing { job: wanted.definition.name.clone(), changes, leads_to: report.counts });
     }
     let before = wanted.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
     for name in wanted.definition.outputs.iter().filter(|name| !before.contains(name)) {
@@ -362,7 +362,7 @@ fn refuse_machine(request: &SyncSource, root: &Path) -> Result<()> {
 /// to decide which is wanted.
 pub fn overlap_in_words(found: &Overlap) -> String {
     let Overlap { job, other, output, documents } = found;
-    let count = ingather_model::balance::counted(*documents, "document");
+    let count = ingather_model::run_counts::counted(*documents, "document");
     format!(
         "jobs {job} and {other} send the same {count} to {output} in different forms, and {output} holds those of \
          {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"

@@ -1,10 +1,10 @@
 //! The job that a run is asked for: found or new, as it is stored and as it is wanted.
 
 use ingather_engine::outputs;
-use ingather_model::balance::number;
 use ingather_model::fault::Fault;
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
+use ingather_model::run_counts::number;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Store, deliveries, documents};

@@ -1,11 +1,11 @@
 //! The sentences of an explanation: which fact decides, and how it is said.
 
-use ingather_contract::repository::Standing;
-use ingather_model::balance::counted;
+use ingather_contract::repository::SourceStatus;
 use ingather_model::document::EXTRACTION;
 use ingather_model::fault::Reason;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{DeliveryOutcome, FailureKind, VisitReason};
+use ingather_model::run_counts::counted;
 use ingather_store::explain::{Failure, Sent};
 use ingather_store::jobs::Job;
 use ingather_store::queue;
@@ -16,7 +16,7 @@ use super::facts::{Case, Holder, Row};
 use super::trial::Seen;
 
 /// The cause: the first fact that decides.
-pub(super) fn cause(case: &Case<'_>, row: Option<&Row>) -> Reason {
+pub(super) fn decisive(case: &Case<'_>, row: Option<&Row>) -> Reason {
     if case.job.state == State::Deleting {
         let sentence =
             format!("job {0} is being deleted; `ingather job delete {0}` goes on with it", case.job.name);
@@ -33,9 +33,9 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     let name = case.name;
     let number = case.job.run;
     if row.is_held_back {
-        let why = match case.standing {
-            Standing::Left(reason) => reason.message.clone(),
-            Standing::Absent(_) => format!("`{name}` is gone from the source"),
+        let why = match case.status {
+            SourceStatus::Left(reason) => reason.message.clone(),
+            SourceStatus::Absent(_) => format!("`{name}` is gone from the source"),
             // There again, or nobody can tell now.
             _ => format!("`{name}` was gone from the source, or left out"),
         };
@@ -54,7 +54,7 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
         return Some(Reason::new("leaving", sentence));
     }
     if let Some(failure) = &row.facts.failure {
-        return Some(troubled(case, row, failure));
+        return Some(failed(case, row, failure));
     }
     if let Some((cause, _)) = &row.facts.work {
         let why = match cause {
@@ -62,7 +62,7 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
             VisitReason::Changed => "its content changed",
             VisitReason::Access => "its access changed",
             VisitReason::Settings => "the settings of the job changed",
-            VisitReason::Reader => "another user reads the source now",
+            VisitReason::Credentials => "another user reads the source now",
             VisitReason::Resend => "an output has to be sent it again",
             VisitReason::Retry => "an attempt failed before",
         };
@@ -74,7 +74,7 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
         };
         return Some(Reason::new("waiting", sentence));
     }
-    let at = row.sent.iter().position(|sent| sent.outcome == Some(DeliveryOutcome::Overwritten))?;
+    let at = row.sent.iter().position(|sent| sent.outcome == Some(DeliveryOutcome::Superseded))?;
     let output = &row.sent[at].name;
     let whose = row.held_for[at].as_deref().map_or("another job".to_owned(), |job| format!("job {job}"));
     Some(Reason::new(
@@ -86,7 +86,7 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
     ))
 }
 
-fn troubled(case: &Case<'_>, row: &Row, failure: &Failure) -> Reason {
+fn failed(case: &Case<'_>, row: &Row, failure: &Failure) -> Reason {
     let name = case.name;
     let Reason { code, message } = &failure.reason;
     let refused = row.sent.iter().find(|sent| sent.outcome == Some(DeliveryOutcome::Refused));
@@ -116,7 +116,7 @@ fn settled(case: &Case<'_>, row: &Row) -> Reason {
     let name = case.name;
     let blind = case.blind.filter(|_| row.seen == Some(false));
     if let (Some(KnownBlindSpot { scope, cause, message }), false) =
-        (blind, matches!(case.standing, Standing::Absent(_)))
+        (blind, matches!(case.status, SourceStatus::Absent(_)))
     {
         return Reason::new(
             "blind",
@@ -127,22 +127,22 @@ fn settled(case: &Case<'_>, row: &Row) -> Reason {
             ),
         );
     }
-    match case.standing {
-        Standing::Absent(_) => absent(case),
-        Standing::Left(reason) => {
+    match case.status {
+        SourceStatus::Absent(_) => absent(case),
+        SourceStatus::Left(reason) => {
             let sentence =
                 format!("{}; it was taken before, and the next full run removes it", reason.message);
             Reason { message: sentence, ..reason.clone() }
         }
-        Standing::Closed(reason) => {
+        SourceStatus::Closed(reason) => {
             Reason { message: format!("{}; what outputs hold is kept", reason.message), ..reason.clone() }
         }
-        Standing::Unknown(reason) => {
+        SourceStatus::Unknown(reason) => {
             Reason { message: format!("{}; what is known is kept", reason.message), ..reason.clone() }
         }
-        Standing::Taken(observed) => {
+        SourceStatus::Taken(observed) => {
             if let Some(sentence) =
-                access_change::changed(name, row.acl.as_ref(), &observed.acl, case.imposed)
+                access_change::changed(name, row.acl.as_ref(), &observed.acl, case.stage_acl)
             {
                 return Reason::new("access_changed", format!("{sentence}; the next run tells the outputs"));
             }
@@ -239,20 +239,20 @@ pub(super) fn kept_unread(name: &str, reason: &Reason) -> Reason {
 /// The store has no row.
 fn unknown(case: &Case<'_>) -> Reason {
     let name = case.name;
-    match case.standing {
-        Standing::Left(reason) | Standing::Unknown(reason) => reason.clone(),
-        Standing::Closed(reason) => {
+    match case.status {
+        SourceStatus::Left(reason) | SourceStatus::Unknown(reason) => reason.clone(),
+        SourceStatus::Closed(reason) => {
             let sentence = format!("{}; it was never indexed", reason.message);
             Reason { message: sentence, ..reason.clone() }
         }
-        Standing::Absent(reason) => {
+        SourceStatus::Absent(reason) => {
             let sentence = format!(
                 "{} (deleted at the source, or never was), and nothing is known of it",
                 reason.message
             );
             Reason { message: sentence, ..reason.clone() }
         }
-        Standing::Taken(_) => {
+        SourceStatus::Taken(_) => {
             let blind = case.blind.map(|KnownBlindSpot { scope, cause, message }| {
                 let sentence = format!(
                     "`{name}` was not listed: run {} could not read `{scope}` ({cause}): {message}",
@@ -285,12 +285,14 @@ fn not_listed(case: &Case<'_>) -> String {
 pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Option<i64>, String) {
     let with_next = format!("with the next run of job {}", case.job.name);
     let Some(row) = row else {
-        return match case.standing {
-            Standing::Taken(_) => (Some("a listing".to_owned()), None, with_next),
-            Standing::Closed(_) | Standing::Unknown(_) => {
+        return match case.status {
+            SourceStatus::Taken(_) => (Some("a listing".to_owned()), None, with_next),
+            SourceStatus::Closed(_) | SourceStatus::Unknown(_) => {
                 (Some("the source to be readable".to_owned()), None, with_next)
             }
-            Standing::Left(_) | Standing::Absent(_) => (None, None, "none until a sync lists it".to_owned()),
+            SourceStatus::Left(_) | SourceStatus::Absent(_) => {
+                (None, None, "none until a sync lists it".to_owned())
+            }
         };
     };
     // Work that is put off without a date waits for the next run.
@@ -308,13 +310,13 @@ pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Optio
 }
 
 /// How it stands at the source now.
-pub(super) fn source(standing: &Standing) -> String {
-    match standing {
-        Standing::Taken(_) => "it is there and can be read".to_owned(),
-        Standing::Left(reason)
-        | Standing::Closed(reason)
-        | Standing::Absent(reason)
-        | Standing::Unknown(reason) => reason.message.clone(),
+pub(super) fn source(status: &SourceStatus) -> String {
+    match status {
+        SourceStatus::Taken(_) => "it is there and can be read".to_owned(),
+        SourceStatus::Left(reason)
+        | SourceStatus::Closed(reason)
+        | SourceStatus::Absent(reason)
+        | SourceStatus::Unknown(reason) => reason.message.clone(),
     }
 }
 
@@ -351,7 +353,7 @@ fn holder(sent: &Sent, other: Option<&str>) -> Holder {
     let also = other.map_or(String::new(), |job| format!(", as job {job} does"));
     let (state, sentence) = match sent.outcome {
         Some(DeliveryOutcome::Refused) => ("refused", "answered with no".to_owned()),
-        Some(DeliveryOutcome::Overwritten) => (
+        Some(DeliveryOutcome::Superseded) => (
             "overwritten",
             format!("holds what {} sent", other.map_or("another job".to_owned(), |job| format!("job {job}"))),
         ),

@@ -1,4 +1,4 @@
-//! The balance of a run: every document seen is counted once (design 5.1).
+//! The counts of a run: every document seen is counted once (design 5.1).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// and `partial` counts some of it once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Balance {
+pub struct RunCounts {
     /// Delivered for the first time.
     pub added: u64,
     /// Delivered again with other content or fields.
@@ -31,7 +31,7 @@ pub struct Balance {
     pub partial: u64,
 }
 
-impl Balance {
+impl RunCounts {
     /// Documents that the source named in this run.
     pub fn seen(&self) -> u64 {
         self.added + self.updated + self.access + self.unchanged + self.skipped + self.failed + self.waiting

@@ -1,4 +1,4 @@
-//! Runs of jobs whose documents are made up, in a process of their own, which says what each step took.
+//! Runs of jobs whose documents are synthetic, in a process of their own, which says what each step took.
 
 pub(crate) mod repository;
 
@@ -32,10 +32,10 @@ impl Clock for SystemClock {
     }
 }
 
-/// Does one deed: `run`, `stop` or `delete`; the words after it: data directory, store or `-`, output, source as JSON.
+/// Does one step: `run`, `stop` or `delete`; the words after it: data directory, store or `-`, output, source as JSON.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let &[deed, data, store, output, source] = words else {
-        return Err("made-up takes a deed, a data directory, a store, an output and a source".into());
+    let &[step, data, store, output, source] = words else {
+        return Err("synthetic takes a step, a data directory, a store, an output and a source".into());
     };
     let target = match store {
         "-" => Target::Sqlite(Path::new(data).join("store.db")),
@@ -46,14 +46,14 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let store = Store::open(&target)?;
     let opened = milliseconds(begun);
     let job = job(&store, output, &serde_json::from_str(source)?)?;
-    let mut told = match deed {
+    let mut told = match step {
         "run" => timed(|| work(&engine(&store, data)?, &job).map(|_| json!({})))?,
         "stop" => stop(&store, data, &job)?,
         "delete" => timed(|| {
             let removed = engine(&store, data)?.delete(&job, Arc::default())?;
             Ok(json!({ "deleted": removed.deleted }))
         })?,
-        _ => return Err(format!("there is no deed {deed}").into()),
+        _ => return Err(format!("there is no step {step}").into()),
     };
     told["opened_ms"] = json!(opened);
     println!("{told}");
@@ -80,7 +80,7 @@ fn timed(work: impl FnOnce() -> Result<Value>) -> Result<Value> {
 }
 
 fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
-    const NAME: &str = "made-up";
+    const NAME: &str = "synthetic";
     if let Some(job) = store.reader().read(|sql| jobs::by_name(sql, NAME))? {
         return Ok(job);
     }

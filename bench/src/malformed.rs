@@ -1,4 +1,4 @@
-//! Files that are made to hurt: archives that unpack to far more than they are, and documents of extraordinary size.
+//! Malformed files: archives that unpack to far more than they are, and documents of extraordinary size.
 
 mod packings;
 

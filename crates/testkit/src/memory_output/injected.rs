@@ -4,7 +4,7 @@ use ingather_model::fault::Fault;
 
 /// What goes wrong with changes whose id contains `name`.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct InjectedFault {
     /// Part of the id; empty for every one.
     pub name: String,
     /// The answer.

@@ -57,19 +57,19 @@ impl Entry {
 }
 
 /// Takes entries in any order and gives them back in that of the delivery log.
-pub(super) struct Sorted {
+pub(super) struct ExternalSort {
     folder: PathBuf,
     waiting: Vec<Entry>,
     files: Vec<BufWriter<File>>,
     most: usize,
 }
 
-impl Sorted {
+impl ExternalSort {
     /// Files, where they are needed, go into a folder of their own below `data`, or into the system's for temporary files.
-    pub(super) fn new(data: &Path) -> Sorted {
+    pub(super) fn new(data: &Path) -> ExternalSort {
         // Of this process alone: several may verify at the same time.
         let folder = data.join(format!("verify-{}", std::process::id()));
-        Sorted { folder, waiting: Vec::new(), files: Vec::new(), most: limits::VERIFY_ENTRIES_MAX }
+        ExternalSort { folder, waiting: Vec::new(), files: Vec::new(), most: limits::VERIFY_ENTRIES_MAX }
     }
 
     pub(super) fn add(&mut self, entry: Entry) -> Result<()> {
@@ -145,7 +145,7 @@ impl Sorted {
     }
 }
 
-impl Drop for Sorted {
+impl Drop for ExternalSort {
     fn drop(&mut self) {
         if !self.files.is_empty() {
             // Hashes only; the next verify removes what stays behind.
@@ -166,7 +166,7 @@ mod tests {
             most in 1usize..300,
         ) {
             let folder = std::env::temp_dir().join(format!("ingather-sorted-{}", std::process::id()));
-            let mut sorted = Sorted::new(&folder);
+            let mut sorted = ExternalSort::new(&folder);
             sorted.most = most;
             let mut expected = Vec::new();
             for (parent, own, version, ours) in words {

@@ -21,14 +21,14 @@ pub enum Leads {
     Known,
 }
 
-/// A document, or something in one, that outputs may hold.
-pub(super) struct Asked {
+/// A document, or something in one, that outputs may hold, by the name that a person asked with.
+pub(super) struct ItemName {
     pub(super) named: Named,
     /// Its number and name inside the document.
     pub(super) component: Option<(i64, String)>,
 }
 
-impl Asked {
+impl ItemName {
     /// Its name as it is shown to people.
     pub(super) fn shown(&self) -> String {
         match &self.component {
@@ -70,23 +70,28 @@ fn within(text: &str) -> Vec<(&str, String)> {
 
 impl Engine {
     /// What `text` names among all that is known; a document goes before something in another one of the same name.
-    pub(super) fn asked(&self, job: &Job, source: &dyn Repository, text: &str) -> Result<Option<Asked>> {
+    pub(super) fn known_item(
+        &self,
+        job: &Job,
+        source: &dyn Repository,
+        text: &str,
+    ) -> Result<Option<ItemName>> {
         if let Ok(named) = source.named(text)
             && self.find(job, &named)?.is_some()
         {
-            return Ok(Some(Asked { named, component: None }));
+            return Ok(Some(ItemName { named, component: None }));
         }
         self.inside(job, source, text)
     }
 
     /// What `text` names inside a document that is known.
-    pub(super) fn inside(&self, job: &Job, source: &dyn Repository, text: &str) -> Result<Option<Asked>> {
+    pub(super) fn inside(&self, job: &Job, source: &dyn Repository, text: &str) -> Result<Option<ItemName>> {
         for (document, component) in within(text) {
             let Ok(named) = source.named(document) else { continue };
             let Some(known) = self.find(job, &named)? else { continue };
             let id = self.reader.read(|sql| deliveries::component(sql, known.id.0, &component))?;
             if let Some(id) = id {
-                return Ok(Some(Asked { named, component: Some((id, component)) }));
+                return Ok(Some(ItemName { named, component: Some((id, component)) }));
             }
         }
         Ok(None)
@@ -94,7 +99,7 @@ impl Engine {
 
     /// What `text` names that is not known: a document, or something in one, at the source; else something in a document
     /// that is known.
-    pub(super) fn missing(
+    pub(super) fn target(
         &self,
         job: &Job,
         source: &dyn Repository,
@@ -132,11 +137,11 @@ impl Engine {
     }
 
     /// What `text` names of a job, when the store knows it.
-    pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<Asked>> {
+    pub(super) fn known_by(&self, job: &Job, text: &str) -> Result<Option<ItemName>> {
         match self.repository(job) {
             // A job whose source cannot even be named knows nothing by any name.
             Err(_) => Ok(None),
-            Ok(source) => self.asked(job, source.as_ref(), text),
+            Ok(source) => self.known_item(job, source.as_ref(), text),
         }
     }
 
@@ -146,7 +151,7 @@ impl Engine {
     /// What the store says.
     pub fn leads(&self, job: &Job, text: &str) -> Result<Leads> {
         let Ok(source) = self.repository(job) else { return Ok(Leads::Nowhere) };
-        if self.asked(job, source.as_ref(), text)?.is_some() {
+        if self.known_item(job, source.as_ref(), text)?.is_some() {
             return Ok(Leads::Known);
         }
         Ok(self.at_source(source.as_ref(), text).map_or(Leads::Nowhere, |_| Leads::AtSource))

@@ -1,4 +1,4 @@
-//! Crash points and planted faults are for tests: nothing that a program is built from switches them on.
+//! Crash points and failpoints are for tests: nothing that a program is built from switches them on.
 
 use super::{Finding, World, finding};
 
@@ -39,7 +39,7 @@ mod tests {
     use super::features;
 
     #[test]
-    fn a_program_has_no_planted_faults() {
+    fn a_program_has_no_failpoints() {
         for asks in [
             "[dependencies]\nstore = { workspace = true, features = [\"failpoints\"] }\n",
             "[features]\ndefault = [\"store/crash-points\"]\n",

@@ -9,7 +9,7 @@ use crate::visit::pipeline::Pipeline;
 const TOKENS_SHOWN: usize = 5;
 
 /// What stages say about access, whatever a source tells.
-pub(super) struct Imposed {
+pub(super) struct StageAcl {
     /// The stages, as the beginning of a sentence.
     who: String,
     says: Says,
@@ -22,9 +22,9 @@ enum Says {
     Before(Vec<Entry>),
 }
 
-impl Imposed {
+impl StageAcl {
     /// What a pipeline imposes; none when it leaves access as it is.
-    pub(super) fn by(pipeline: &Pipeline, stages: &[Stage]) -> Option<Imposed> {
+    pub(super) fn by(pipeline: &Pipeline, stages: &[Stage]) -> Option<StageAcl> {
         // Of a source that admits nobody, what is said afterwards is of the stages alone.
         let (acl, positions) = pipeline.access_by(Acl::Ordered(Vec::new()));
         let named = |at: &usize| format!("stage {} of the pipeline, `{}`", at + 1, stages[*at].transform);
@@ -33,7 +33,7 @@ impl Imposed {
             Acl::Flat { allow, deny } => Says::Instead { allow, deny },
             Acl::Ordered(entries) => Says::Before(entries),
         };
-        (!positions.is_empty()).then_some(Imposed { who, says })
+        (!positions.is_empty()).then_some(StageAcl { who, says })
     }
 
     /// What an acl has of its source; none when the stages leave nothing of that, or said something else when it was made.

@@ -1,8 +1,8 @@
 //! Why a job does not work right now, in one sentence (design 4.13).
 
-use crate::balance::counted;
 use crate::lifecycle::facts::JobFacts;
 use crate::lifecycle::job::State;
+use crate::run_counts::counted;
 
 /// What surrounds a job, beyond its facts; times are milliseconds since 1970 UTC.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct JobEnvironment<'a> {
 
 /// The reason why a job does not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum BlockedReason {
     /// Another process writes to the store.
     StoreLocked {
         /// Who.
@@ -55,78 +55,80 @@ pub enum Hold {
 /// Whether the job may take documents, list, sweep or delete now; otherwise the first reason that a person should act on.
 ///
 /// # Errors
-/// The hold: what another process, a person, a missing connector, the window or the job's own state says.
-pub fn may_work(facts: &JobFacts, around: &JobEnvironment<'_>) -> Result<(), Hold> {
+/// The reason: what another process, a person, a missing connector, the window or the job's own state says.
+pub fn may_work(facts: &JobFacts, environment: &JobEnvironment<'_>) -> Result<(), BlockedReason> {
     match facts.state {
-        State::Gone => return Err(Hold::Gone),
-        State::Resting if !facts.paused => return Err(Hold::Resting { starts_at: around.starts_at }),
-        State::Ending => return Err(Hold::Ending),
-        State::Stopping => return Err(Hold::Stopping),
+        State::Gone => return Err(BlockedReason::Gone),
+        State::Resting if !facts.paused => {
+            return Err(BlockedReason::Resting { starts_at: environment.starts_at });
+        }
+        State::Ending => return Err(BlockedReason::Ending),
+        State::Stopping => return Err(BlockedReason::Stopping),
         State::Resting | State::Starting | State::Working | State::Sweeping | State::Deleting => {}
     }
-    if let Some(by) = around.store_held_by {
-        return Err(Hold::StoreLocked { by: by.to_owned() });
+    if let Some(by) = environment.store_held_by {
+        return Err(BlockedReason::StoreLocked { by: by.to_owned() });
     }
     // A deletion cannot be taken back: neither pause nor window stops it, and it needs the outputs alone (S3.81, S3.223).
     let deleting = facts.state == State::Deleting;
     if facts.paused && !deleting {
-        return Err(Hold::Paused);
+        return Err(BlockedReason::Paused);
     }
     if facts.output_missing || (facts.repository_missing && !deleting) {
-        return Err(Hold::ConnectorMissing { names: around.missing.to_vec() });
+        return Err(BlockedReason::ConnectorMissing { names: environment.missing.to_vec() });
     }
     if !facts.window_open && !deleting {
-        let opens_at = around.opens_at.filter(|at| *at > around.now);
-        return Err(Hold::WindowClosed { opens_at });
+        let opens_at = environment.opens_at.filter(|at| *at > environment.now);
+        return Err(BlockedReason::WindowClosed { opens_at });
     }
     Ok(())
 }
 
-impl Hold {
+impl BlockedReason {
     /// Stable word for filters and the API.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Hold::StoreLocked { .. } => "store_locked",
-            Hold::Paused => "paused",
-            Hold::ConnectorMissing { .. } => "connector_missing",
-            Hold::WindowClosed { .. } => "window_closed",
-            Hold::Resting { .. } => "resting",
-            Hold::Ending => "ending",
-            Hold::Stopping => "stopping",
-            Hold::Gone => "gone",
+            BlockedReason::StoreLocked { .. } => "store_locked",
+            BlockedReason::Paused => "paused",
+            BlockedReason::ConnectorMissing { .. } => "connector_missing",
+            BlockedReason::WindowClosed { .. } => "window_closed",
+            BlockedReason::Resting { .. } => "resting",
+            BlockedReason::Ending => "ending",
+            BlockedReason::Stopping => "stopping",
+            BlockedReason::Gone => "gone",
         }
     }
 
     /// The sentence that answers "why is nothing happening?", with what to do; `clock` writes a time as its reader would.
     pub fn sentence(&self, clock: &dyn Fn(i64) -> String) -> String {
         match self {
-            Hold::StoreLocked { by } => {
+            BlockedReason::StoreLocked { by } => {
                 format!("{by} writes to this store; only one process may, so this one waits")
             }
-            Hold::Paused => "a person paused it; resume it to go on".to_owned(),
-            Hold::ConnectorMissing { names } if names.is_empty() => {
+            BlockedReason::Paused => "a person paused it; resume it to go on".to_owned(),
+            BlockedReason::ConnectorMissing { names } if names.is_empty() => {
                 "a connector that it needs is not installed; it goes on by itself when it is".to_owned()
             }
-            Hold::ConnectorMissing { names } => {
+            BlockedReason::ConnectorMissing { names } => {
                 let names = names.join("`, `");
                 format!("the connector `{names}` is not installed; it goes on by itself when it is")
             }
-            Hold::WindowClosed { opens_at: Some(at) } => {
+            BlockedReason::WindowClosed { opens_at: Some(at) } => {
                 format!("it is outside its window, which opens {}", clock(*at))
             }
-            Hold::WindowClosed { opens_at: None } => {
+            BlockedReason::WindowClosed { opens_at: None } => {
                 "it is outside its window, and its schedule has no other; change the schedule to go on"
                     .to_owned()
             }
-            Hold::Resting { starts_at: Some(at) } => {
+            BlockedReason::Resting { starts_at: Some(at) } => {
                 format!("no run was asked for; its schedule starts it {}", clock(*at))
             }
-            Hold::Resting { starts_at: None } => {
+            BlockedReason::Resting { starts_at: None } => {
                 "no run was asked for, and it has no schedule; start it".to_owned()
             }
-            Hold::Ending => "its run is over; those who asked are being told".to_owned(),
-            Hold::Stopping => "it is being stopped; what is in hands is put down first".to_owned(),
-            Hold::Gone => "there is no such job".to_owned(),
+            BlockedReason::Ending => "its run is over; those who asked are being told".to_owned(),
+            BlockedReason::Stopping => "it is being stopped; what is in hands is put down first".to_owned(),
+            BlockedReason::Gone => "there is no such job".to_owned(),
         }
     }
 }
@@ -193,30 +195,30 @@ mod tests {
     fn the_first_thing_that_a_person_can_do_is_named() {
         let working = JobFacts::new(State::Working);
         let missing = vec!["wiki".to_owned()];
-        let around =
+        let environment =
             JobEnvironment { now: 5, opens_at: Some(9), missing: &missing, ..JobEnvironment::default() };
-        assert_eq!(may_work(&working, &around), Ok(()));
+        assert_eq!(may_work(&working, &environment), Ok(()));
 
         let mut facts = JobFacts { window_open: false, ..working };
-        let hold = may_work(&facts, &around).unwrap_err();
-        assert_eq!(hold.sentence(&clock), "it is outside its window, which opens at 9");
+        let reason = may_work(&facts, &environment).unwrap_err();
+        assert_eq!(reason.sentence(&clock), "it is outside its window, which opens at 9");
         facts.repository_missing = true;
-        let hold = may_work(&facts, &around).unwrap_err();
+        let reason = may_work(&facts, &environment).unwrap_err();
         assert_eq!(
-            hold.sentence(&clock),
+            reason.sentence(&clock),
             "the connector `wiki` is not installed; it goes on by itself when it is"
         );
         facts.paused = true;
-        assert_eq!(may_work(&facts, &around), Err(Hold::Paused));
-        let locked = JobEnvironment { store_held_by: Some("process 7 (sync docs)"), ..around };
-        assert_eq!(may_work(&facts, &locked).unwrap_err().word(), "store_locked");
+        assert_eq!(may_work(&facts, &environment), Err(BlockedReason::Paused));
+        let locked = JobEnvironment { store_held_by: Some("process 7 (sync docs)"), ..environment };
+        assert_eq!(may_work(&facts, &locked).unwrap_err().as_str(), "store_locked");
     }
 
     #[test]
     fn an_opening_that_has_passed_is_not_promised() {
         let facts = JobFacts { window_open: false, ..JobFacts::new(State::Working) };
-        let around = JobEnvironment { now: 9, opens_at: Some(9), ..JobEnvironment::default() };
-        assert_eq!(may_work(&facts, &around), Err(Hold::WindowClosed { opens_at: None }));
+        let environment = JobEnvironment { now: 9, opens_at: Some(9), ..JobEnvironment::default() };
+        assert_eq!(may_work(&facts, &environment), Err(BlockedReason::WindowClosed { opens_at: None }));
     }
 
     #[test]
@@ -229,10 +231,13 @@ mod tests {
         };
         assert_eq!(may_work(&facts, &JobEnvironment::default()), Ok(()));
         let facts = JobFacts { output_missing: true, ..facts };
-        assert!(matches!(may_work(&facts, &JobEnvironment::default()), Err(Hold::ConnectorMissing { .. })));
+        assert!(matches!(
+            may_work(&facts, &JobEnvironment::default()),
+            Err(BlockedReason::ConnectorMissing { .. })
+        ));
     }
 
-    /// The lifecycle and the hold agree: workers take documents exactly when nothing holds the job.
+    /// The lifecycle and the reason agree: workers take documents exactly when nothing holds the job.
     #[test]
     fn documents_are_taken_only_when_nothing_holds_the_job() {
         let mut met = std::collections::HashSet::from([JobFacts::new(State::Gone)]);
@@ -246,9 +251,9 @@ mod tests {
                     assert_eq!(job_after(facts, take).is_some(), ready, "{facts:?}");
                     taken += usize::from(ready);
                 }
-                Err(hold) => {
-                    assert_eq!(job_after(facts, take), None, "{hold:?} in {facts:?}");
-                    assert!(hold.sentence(&clock).len() > 10);
+                Err(reason) => {
+                    assert_eq!(job_after(facts, take), None, "{reason:?} in {facts:?}");
+                    assert!(reason.sentence(&clock).len() > 10);
                     held += 1;
                 }
             }
@@ -263,9 +268,13 @@ mod tests {
     fn a_resting_job_says_when_it_starts_and_a_held_removal_how_to_confirm() {
         let resting = JobFacts::new(State::Resting);
         let scheduled = JobEnvironment { starts_at: Some(3), ..JobEnvironment::default() };
-        assert_eq!(may_work(&resting, &scheduled), Err(Hold::Resting { starts_at: Some(3) }));
+        assert_eq!(may_work(&resting, &scheduled), Err(BlockedReason::Resting { starts_at: Some(3) }));
         let paused = JobFacts { paused: true, ..resting };
-        assert_eq!(may_work(&paused, &scheduled), Err(Hold::Paused), "its schedule will not start it");
+        assert_eq!(
+            may_work(&paused, &scheduled),
+            Err(BlockedReason::Paused),
+            "its schedule will not start it"
+        );
         let remark = Remark::RemovalsHeld { job: "docs".into(), run: 4, documents: 30 };
         assert!(remark.sentence(&clock).contains("job confirm docs --run 4"));
     }

@@ -1,8 +1,8 @@
 //! Why outputs hold nothing of something in a document: the stage that left it out, or what else became of it.
 
-use ingather_model::balance::counted;
 use ingather_model::document::{EXTRACTION, INSIDE};
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::run_counts::counted;
 
 use super::trial::{Course, Fate, Step};
 

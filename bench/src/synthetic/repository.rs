@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingather_contract::call::Call;
+use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Observed, Page, Presence, ReadContent, Repository,
     RepositoryCapabilities, RepositoryKind,
@@ -20,7 +20,7 @@ use crate::trees;
 /// Groups that acls name; a user of the query bench is in half of them.
 pub(crate) const GROUPS: u32 = 2_000;
 
-/// What is made up.
+/// What is in it.
 #[derive(Clone, Copy, Debug)]
 struct MadeUp {
     documents: u64,
@@ -34,7 +34,7 @@ struct MadeUp {
 
 /// The kind; settings: `documents`, `each`, `acls`, `bytes`.
 pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
-    name: "made-up",
+    name: "synthetic",
     about: "Makes its documents up.",
     capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
     source_schema: schema_of::<NoSettings>,
@@ -83,15 +83,15 @@ impl MadeUp {
 }
 
 impl Repository for MadeUp {
-    fn check(&self, _call: &Call) -> Result<String, Fault> {
-        Ok("made up".to_owned())
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        Ok("synthetic".to_owned())
     }
 
-    fn list(&self, _call: &Call) -> Result<Box<dyn Listing>, Fault> {
+    fn list(&self, _call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
         Ok(Box::new(Pages { source: *self, folder: 0, root_told: false }))
     }
 
-    fn look(&self, _call: &Call, key: &str) -> Result<Observed, Fault> {
+    fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
         let number = self.number(key).ok_or(Fault::Gone)?;
         let item = MadeUp::item(number);
         let record = Record {
@@ -110,7 +110,7 @@ impl Repository for MadeUp {
         })
     }
 
-    fn fetch(&self, call: &Call, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+    fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let mut observed = self.look(call, key)?;
         let number = self.number(key).ok_or(Fault::Gone)?;
         let text = trees::text(number, self.bytes);
@@ -118,12 +118,12 @@ impl Repository for MadeUp {
         Ok(observed)
     }
 
-    fn probe(&self, _call: &Call, key: &str) -> Presence {
+    fn probe(&self, _call: &CallContext, key: &str) -> Presence {
         if self.number(key).is_some() { Presence::Present } else { Presence::Absent }
     }
 
     fn uri(&self, key: &str) -> String {
-        format!("made-up:///{key}")
+        format!("synthetic:///{key}")
     }
 }
 
