@@ -44,6 +44,7 @@ pub enum Failpoint {
     MovedPlaceStays,
     BrokenListingProves,
     PlaceOpenForAllJobs,
+    ReplacedFolderCarriesNothing,
     SilentJobKeepsClosed,
     OldTextOpens,
     KeptNotLookedAtBelowAnOpening,
@@ -112,6 +113,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::MovedPlaceStays, "a folder that is below another folder now stays below the one that was there"),
     (Failpoint::BrokenListingProves, "a listing that broke off proves folders that it did not come to"),
     (Failpoint::PlaceOpenForAllJobs, "a folder that one job has looked at opens for the documents of all jobs"),
+    (
+        Failpoint::ReplacedFolderCarriesNothing,
+        "what opens above a replaced folder above the root opens for what outputs hold below that one",
+    ),
     (Failpoint::SilentJobKeepsClosed, "a job that is not run any more keeps entries closed that another job has looked at"),
     (Failpoint::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),
     (Failpoint::KeptNotLookedAtBelowAnOpening, "an unchanged document with a part that could not be read keeps its folder from opening"),

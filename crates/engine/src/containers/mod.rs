@@ -206,11 +206,18 @@ impl<'r> Containers<'r> {
         let names = containers::names(sql, self.tree.connection)?;
         let above: HashMap<ContainerId, Option<ContainerId>> =
             names.iter().map(|(id, p, _)| (*id, *p)).collect();
-        for (id, parent, _) in
-            names.iter().filter(|(id, _, name)| !is_proven(*id) && self.is_below_root(name))
-        {
-            let mut at = *parent;
-            while let Some(container) = at.filter(|container| is_proven(*container)) {
+        let unproven_below: HashSet<ContainerId> = names
+            .iter()
+            .filter(|(id, _, name)| !is_proven(*id) && self.is_below_root(name))
+            .map(|(id, ..)| *id)
+            .collect();
+        for id in &unproven_below {
+            let mut at = above.get(id).copied().flatten();
+            // Up to the next one that carries it on itself. A folder above the root may have been replaced, and proves nothing.
+            while let Some(container) = at.filter(|container| !unproven_below.contains(container)) {
+                if failpoint(Failpoint::ReplacedFolderCarriesNothing) && !is_proven(container) {
+                    break;
+                }
                 for acl_id in opening.get(&container).into_iter().flatten() {
                     containers::add_pending(
                         sql,
