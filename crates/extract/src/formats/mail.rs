@@ -8,7 +8,7 @@ use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, Par
 
 use crate::formats::html;
 use crate::page::{Outcome, Stated, TextSink};
-use crate::{Input, dates};
+use crate::{Input, dates, decode};
 
 /// Boundaries of one mail that are looked for at its end, and mails inside each other in which they are.
 const BOUNDARIES_MAX: usize = 1_000;
@@ -16,7 +16,11 @@ const BOUNDARIES_DEPTH_MAX: usize = 16;
 
 /// Reads one mail.
 pub(crate) fn read(input: Input, sink: &mut TextSink<'_>) -> Outcome {
-    let bytes = input.into_bytes()?;
+    let mut bytes = input.into_bytes()?;
+    // Some programs save a mail like any other text, in sixteen bits.
+    if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+        bytes = decode::whole(&bytes, None).into_bytes();
+    }
     let start = if bytes.starts_with(b"From ") {
         bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
     } else {
@@ -240,6 +244,15 @@ mod tests {
         assert_eq!(extracted.fields["to"].len(), 2);
         assert_eq!((extracted.parts[0].name.as_str(), extracted.parts[0].text.as_str()), ("t.csv", "a,b"));
         assert_eq!(extracted.parts[1].text, "From: c@example.org\ninner words");
+    }
+
+    #[test]
+    fn a_mail_in_sixteen_bits_is_read() {
+        let wide: Vec<u8> =
+            [0xfeff].into_iter().chain(MAIL.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        let (wide, narrow) = (extract("a.eml", &wide), extract("a.eml", MAIL.as_bytes()));
+        assert_eq!((&wide.text, &wide.fields), (&narrow.text, &narrow.fields));
+        assert_eq!(wide.media_type, "message/rfc822");
     }
 
     #[test]

@@ -62,7 +62,7 @@ struct Cut {
 }
 
 impl Compounds {
-    /// The list for texts in a language, if there is one. It is unpacked when it is first asked for: 50 ms, and 1.3 MB from then on.
+    /// The list for texts in a language, if there is one. It is unpacked when it is first asked for.
     pub(crate) fn of(stemming: Stemming) -> Option<&'static Compounds> {
         static LISTS: OnceLock<Compounds> = OnceLock::new();
         stemming

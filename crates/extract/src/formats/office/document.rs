@@ -107,6 +107,14 @@ impl Walk<'_> {
                     page.line(&words);
                 }
             }
+            // What people say of a picture for those who do not see it.
+            "docPr" if shown => {
+                if let Some(words) = tag.attribute("descr").filter(|words| !words.trim().is_empty()) {
+                    page.space();
+                    self.text(words.trim(), page);
+                    page.space();
+                }
+            }
             "comment" => {
                 if let Some(author) = tag.attribute("author") {
                     page.line(&author);
@@ -230,7 +238,7 @@ mod tests {
     #[test]
     fn body_notes_comments_headers_and_text_boxes_are_read_once() {
         let document = "<w:document><w:body><w:p><w:pPr><w:tabs><w:tab/></w:tabs></w:pPr><w:r><w:t>one</w:t><w:tab/><w:t>t</w:t></w:r>\
-            <w:r><w:instrText>HYPERLINK x</w:instrText></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>\
+            <w:r><w:drawing><wp:docPr name='p.png' descr='red square'/></w:drawing><w:instrText>HYPERLINK x</w:instrText></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>\
             <mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:t>box</w:t></w:p></w:txbxContent></mc:Choice>\
             <mc:Fallback><w:p><w:t>box</w:t></w:p></mc:Fallback></mc:AlternateContent>\
             <w:tbl><w:tr><w:tc><w:p><w:t>c1</w:t></w:p></w:tc><w:tc><w:p><w:t>c2</w:t></w:p></w:tc></w:tr></w:tbl></w:body></w:document>";
@@ -261,7 +269,10 @@ mod tests {
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
         );
         let words: Vec<&str> = page.text.split_whitespace().collect();
-        assert_eq!(words, ["one", "t", "box", "c1", "c2", "drawn", "note", "Bob", "remark", "top"]);
-        assert!(page.text.starts_with("one\tt\nbox\nc1\n"), "{}", page.text);
+        assert_eq!(
+            words,
+            ["one", "t", "red", "square", "box", "c1", "c2", "drawn", "note", "Bob", "remark", "top"]
+        );
+        assert!(page.text.starts_with("one\tt red square \nbox\nc1\n"), "{}", page.text);
     }
 }

@@ -136,7 +136,7 @@ fn master(zip: &mut Zip, part: &str, sink: &mut TextSink<'_>, met: &mut HashSet<
 /// is wanted: a hidden one may not be.
 fn shapes(bytes: &[u8], sink: &mut TextSink<'_>, of_master: bool) -> bool {
     let (mut words, mut fallback, mut wanted, mut placeholder) = (0, 0, true, false);
-    let mut title = false;
+    let (mut title, mut picture) = (false, false);
     let hidden = sink.options().hidden;
     // A broken part gives what comes before the damage.
     let _ = xml::walk(bytes, |met| {
@@ -152,6 +152,11 @@ fn shapes(bytes: &[u8], sink: &mut TextSink<'_>, of_master: bool) -> bool {
                 "ph" if of_master => placeholder = true,
                 "ph" => {
                     title = tag.attribute("type").is_some_and(|kind| kind == "title" || kind == "ctrTitle");
+                }
+                // What people say of a picture for those who do not see it.
+                "pic" => picture = true,
+                "cNvPr" if std::mem::take(&mut picture) && !of_master && fallback == 0 => {
+                    sink.line(&tag.attribute("descr").unwrap_or_default());
                 }
                 "tbl" => sink.table_begin(),
                 // Paragraphs of a title are one heading.
@@ -195,8 +200,8 @@ mod tests {
 
     #[test]
     fn titles_tables_and_slides_are_marked() {
-        let slide = "<p:sld><p:sp><p:nvPr><p:ph type='title'/></p:nvPr><a:p><a:t>Title</a:t></a:p></p:sp><p:sp><a:p><a:t>words</a:t></a:p></p:sp>\
-            <a:tbl><a:tr><a:tc><a:p><a:t>x</a:t></a:p></a:tc><a:tc><a:p/></a:tc></a:tr></a:tbl></p:sld>";
+        let slide = "<p:sld><p:sp><p:nvPr><p:ph type='title'/></p:nvPr><a:p><a:t>Title</a:t></a:p></p:sp><p:sp><p:cNvPr descr='a shape'/><a:p><a:t>words</a:t></a:p></p:sp>\
+            <p:pic><p:cNvPr name='p.png' descr='red square'/></p:pic><a:tbl><a:tr><a:tc><a:p><a:t>x</a:t></a:p></a:tc><a:tc><a:p/></a:tc></a:tr></a:tbl></p:sld>";
         let bytes = package(
             "ppt/presentation.xml",
             "application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml",
@@ -206,7 +211,7 @@ mod tests {
                 ("ppt/s1.xml", slide),
             ],
         );
-        let one = "## Title\nwords\n\n| x | |\n| --- | --- |";
+        let one = "## Title\nwords\nred square\n\n| x | |\n| --- | --- |";
         assert_eq!(
             crate::formats::tests::marked("a.pptx", &bytes),
             format!("<!-- page 1 -->\n\n{one}\n\n<!-- page 2 -->\n\n{one}")
