@@ -158,6 +158,7 @@ impl Remover {
             acl_id: None,
             container: None,
             first: false,
+            was_held: true,
         };
         queue.push(queued);
         Ok(())

@@ -422,8 +422,9 @@ impl<'r> Visitor<'r> {
         change: DecidedChange,
         update: &DocumentUpdate,
     ) -> QueuedChange {
-        let DecidedChange { part, record, kind, .. } = change;
+        let DecidedChange { output_index, part, record, kind } = change;
         let is_masked = matches!(kind, ChangeKind::Access { access: NOBODY });
+        let state = self.deliveries.of(&part, self.run.outputs[output_index].id);
         QueuedChange {
             origin: Origin::Visit(visit.clone()),
             uri: part.uri(match &record {
@@ -436,6 +437,7 @@ impl<'r> Visitor<'r> {
             acl_id: update.acl_id.filter(|_| !is_masked),
             container: update.container,
             first: self.deliveries.is_first(),
+            was_held: state.is_some_and(|state| state.is_confirmed()),
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{Change, Op, OutputCapabilities};
 use ingather_model::fault::Fault;
-use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::ids::ConnectionId;
 use ingather_model::job::Keep;
 use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::definitions::Defined;
@@ -135,19 +135,18 @@ impl Batch {
         }
         let mut states = deliveries::states(sql, &ids)?;
         states.retain(|one| one.output == self.to.id);
-        let is_another_owners = |one: &&Delivery| one.outcome == Some(DeliveryOutcome::Superseded);
-        let again: BTreeSet<i64> = states.iter().filter(is_another_owners).map(|one| one.document).collect();
-        let again: Vec<VisitRequest> = again
-            .into_iter()
-            .map(|document| VisitRequest { document, due: now, reason: VisitReason::Resend })
-            .collect();
-        queue::enqueue(sql, self.author.job, 0, &again)?;
-        let known: HashMap<(i64, i64), Option<Digest>> =
-            states.iter().map(|one| ((one.document, one.component), one.state.known())).collect();
+        let states: HashMap<(i64, i64), Delivery> =
+            states.into_iter().map(|one| ((one.document, one.component), one)).collect();
+        let mut overtaken = BTreeSet::new();
         for entry in self.in_flight.iter_mut().filter(|entry| is_access(entry)) {
-            entry.speaks_of = known.get(&(entry.intent.document, entry.intent.component)).copied().flatten();
+            let Some(one) = states.get(&(entry.intent.document, entry.intent.component)) else { continue };
+            entry.speaks_of = one.state.known();
+            if entry.queued.was_held && one.outcome == Some(DeliveryOutcome::Superseded) {
+                overtaken.insert(one.document);
+            }
         }
-        Ok(())
+        let again = |document| VisitRequest { document, due: now, reason: VisitReason::Resend };
+        queue::enqueue(sql, self.author.job, 0, &overtaken.into_iter().map(again).collect::<Vec<_>>())
     }
 
     /// Tells what is to be told, then sends what is to be sent, and keeps the answers. What was told, if it was.

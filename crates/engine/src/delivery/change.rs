@@ -150,6 +150,8 @@ pub(crate) struct QueuedChange {
     pub(crate) acl_id: Option<AclId>,
     pub(crate) container: Option<ContainerId>,
     pub(crate) first: bool,
+    /// The output held this owner's record when this was decided.
+    pub(crate) was_held: bool,
 }
 
 impl QueuedChange {
