@@ -45,6 +45,7 @@ pub enum Failpoint {
     BrokenListingProves,
     PlaceOpenForAllJobs,
     ReplacedFolderCarriesNothing,
+    KeptTextOverAnotherOwners,
     SilentJobKeepsClosed,
     OldTextOpens,
     KeptNotLookedAtBelowAnOpening,
@@ -116,6 +117,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (
         Failpoint::ReplacedFolderCarriesNothing,
         "what opens above a replaced folder above the root opens for what outputs hold below that one",
+    ),
+    (
+        Failpoint::KeptTextOverAnotherOwners,
+        "an output is filled from what is kept of an earlier look over what another owner has sent since",
     ),
     (Failpoint::SilentJobKeepsClosed, "a job that is not run any more keeps entries closed that another job has looked at"),
     (Failpoint::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),

@@ -62,7 +62,7 @@ impl Batch {
         let (to, in_flight) = (self.to, &mut self.in_flight);
         for entry in in_flight.iter_mut() {
             // The database may have taken an earlier attempt back, and others may own its address since.
-            (entry.nothing_to_send, entry.next_owner) = (false, None);
+            (entry.unsent, entry.next_owner) = (None, None);
         }
         if shared {
             // One after the other: what an earlier change of this batch does to other owners, the later one has to see.
@@ -114,12 +114,16 @@ impl Batch {
             .map(|entry| (entry.intent.document, entry.queued.uri.as_str()))
             .collect();
         deliveries::remember_uris(sql, id, &uris)?;
-        let is_put =
-            |entry: &&InFlight| entry.nothing_to_send && matches!(entry.queued.kind, ChangeKind::Put { .. });
-        let nothing_to_send: Vec<Answered> =
-            in_flight.iter().filter(is_put).map(|entry| Answered::from(&entry.intent)).collect();
-        deliveries::confirm(sql, id, now, Confirmed::Record, &nothing_to_send)?;
-        deliveries::end_as(sql, id, DeliveryOutcome::Shared, &nothing_to_send)
+        let ended = |outcome: DeliveryOutcome| -> Vec<Answered> {
+            let puts = in_flight.iter().filter(|entry| matches!(entry.queued.kind, ChangeKind::Put { .. }));
+            puts.filter(|entry| entry.unsent == Some(outcome))
+                .map(|entry| Answered::from(&entry.intent))
+                .collect()
+        };
+        let shared = ended(DeliveryOutcome::Shared);
+        deliveries::confirm(sql, id, now, Confirmed::Record, &shared)?;
+        deliveries::end_as(sql, id, DeliveryOutcome::Shared, &shared)?;
+        deliveries::end_as(sql, id, DeliveryOutcome::Superseded, &ended(DeliveryOutcome::Superseded))
     }
 
     /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.
@@ -163,7 +167,7 @@ impl Batch {
         };
         let missing = Fault::passing("output", "the output gave no answer for this change");
         let mut answers = answers.into_iter();
-        for entry in self.in_flight.iter_mut().filter(|entry| !entry.nothing_to_send) {
+        for entry in self.in_flight.iter_mut().filter(|entry| entry.unsent.is_none()) {
             entry.answer = answers.next().unwrap_or_else(|| Err(missing.clone()));
             if let Some(next_owner) = &mut entry.next_owner {
                 entry.answer = next_owner.answered(std::mem::replace(&mut entry.answer, Ok(())));
@@ -173,7 +177,7 @@ impl Batch {
     }
 
     fn changes(&self) -> Vec<Change> {
-        self.in_flight.iter().filter(|entry| !entry.nothing_to_send).map(|entry| self.change(entry)).collect()
+        self.in_flight.iter().filter(|entry| entry.unsent.is_none()).map(|entry| self.change(entry)).collect()
     }
 
     fn change(&self, entry: &InFlight) -> Change {

@@ -21,8 +21,8 @@ pub(crate) struct InFlight {
     pub(crate) intent: Intent,
     /// The record whose access is sent, for outputs that judge by what they are told.
     pub(super) speaks_of: Option<Digest>,
-    /// The entry of another owner is already what this change would make it, or has to stay.
-    pub(super) nothing_to_send: bool,
+    /// How it ends without being sent: the entry of another owner serves for it, or has to stay.
+    pub(super) unsent: Option<DeliveryOutcome>,
     /// Who owns the entry once this owner has left it.
     pub(super) next_owner: Option<NextOwner>,
     pub(crate) answer: Result<(), Fault>,
@@ -39,7 +39,14 @@ impl InFlight {
         };
         let (document, component) = (queued.origin.document(), queued.part.id);
         let intent = Intent { document, component, address_parent, address, seq: 0, intended, intended_acl };
-        InFlight { queued, intent, speaks_of: None, nothing_to_send: false, next_owner: None, answer: Ok(()) }
+        InFlight { queued, intent, speaks_of: None, unsent: None, next_owner: None, answer: Ok(()) }
+    }
+}
+
+impl InFlight {
+    /// Whether it is made of what is kept of the document, whose source cannot be looked at.
+    pub(super) fn is_fill(&self) -> bool {
+        self.queued.origin.visit().is_some_and(|visit| visit.run.was_refilled(visit.item.id))
     }
 }
 
@@ -59,7 +66,7 @@ pub(crate) fn write_answers(
         output,
         now,
         Confirmed::Record,
-        &rows(|e| e.answer.is_ok() && !e.nothing_to_send && matches!(e.queued.kind, ChangeKind::Put { .. })),
+        &rows(|e| e.answer.is_ok() && e.unsent.is_none() && matches!(e.queued.kind, ChangeKind::Put { .. })),
     )?;
     deliveries::confirm(
         sql,
@@ -144,7 +151,7 @@ pub(super) fn by_removal(in_flight: &[InFlight]) -> Vec<(&PendingRemoval, usize)
 
 /// Counts what outputs have taken, for those who watch.
 pub(super) fn count_delivered(in_flight: &[InFlight]) {
-    for entry in in_flight.iter().filter(|entry| entry.answer.is_ok() && !entry.nothing_to_send) {
+    for entry in in_flight.iter().filter(|entry| entry.answer.is_ok() && entry.unsent.is_none()) {
         if let Some(visit) = entry.queued.origin.visit() {
             visit.run.progress.delivered(1);
         }

@@ -2,6 +2,7 @@
 
 use ingather_contract::output::OutputCapabilities;
 use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::lifecycle::outcome::DeliveryOutcome;
 use ingather_store::connections::{self, Role};
 use ingather_store::deliveries::{self, Intent, Owner};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -46,19 +47,27 @@ pub(super) fn resolve(
                     && owner.state.confirmed == Some(version)
                     && owner.state.confirmed_acl == Some(Digest::UNKNOWN)
             });
-            let mut equal = others.filter(|_| !takes_over);
-            entry.nothing_to_send = equal.any(|owner| {
+            let is_equal = |owner: &&Owner| {
                 owner.state.confirmed == Some(version)
                     && owner.state.intended == version
                     && (owner.state.confirmed_acl == Some(access) && owner.state.intended_acl == access
                         || failpoint(Failpoint::SecondOwnerOnContentAlone))
-            });
+            };
+            entry.unsent = if !takes_over && others.clone().any(|owner| is_equal(&owner)) {
+                Some(DeliveryOutcome::Shared)
+            } else if entry.is_fill() && others.clone().any(|owner| owner.state.is_confirmed()) {
+                // What is kept is of an earlier look at the source than what another owner has sent may be.
+                Some(DeliveryOutcome::Superseded).filter(|_| !failpoint(Failpoint::KeptTextOverAnotherOwners))
+            } else {
+                None
+            };
         }
         ChangeKind::Access { .. } => {}
         // What one owner does not want any more belongs to the others still.
         ChangeKind::Delete => {
             entry.next_owner = NextOwner::of(sql, capabilities, owners, entry.intent.document)?;
-            entry.nothing_to_send = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
+            let stays = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
+            entry.unsent = stays.then_some(DeliveryOutcome::Shared);
         }
     }
     Ok(())
@@ -71,7 +80,7 @@ pub(super) fn supersede(
     entry: &InFlight,
 ) -> std::result::Result<(), StoreError> {
     match entry.queued.kind {
-        _ if entry.nothing_to_send => 0,
+        _ if entry.unsent.is_some() => 0,
         ChangeKind::Put { .. } => deliveries::supersede(sql, output, false, &entry.intent)?,
         ChangeKind::Access { .. } if failpoint(Failpoint::AccessLeavesOtherOwners) => 0,
         ChangeKind::Access { .. } => deliveries::supersede(sql, output, true, &entry.intent)?,
