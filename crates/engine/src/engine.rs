@@ -424,6 +424,7 @@ impl Engine {
             })?;
         }
         if let Some(judged) = judged {
+            visit::left_out::settle(run, &judged)?;
             let mut remover = self.remover(run)?;
             result.blind.extend(sweep::sweep(run, &result, judged, remover.as_mut())?);
         }

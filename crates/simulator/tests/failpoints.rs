@@ -52,6 +52,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::PlaceOpenForAllJobs, Check::Scenario("openings_by_job")),
     (Failpoint::ReplacedFolderCarriesNothing, Check::Scenario("replaced_above_the_root")),
     (Failpoint::KeptTextOverAnotherOwners, Check::Scenario("kept_text_of_another_owner")),
+    (Failpoint::NarrowingWithoutRow, Check::Scenario("held_by_a_rule_and_unconfirmed")),
     (Failpoint::SilentJobKeepsClosed, Check::Scenario("openings_of_silent_jobs")),
     (Failpoint::OldTextOpens, Check::Scenario("old_text_opens")),
     (Failpoint::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),

@@ -46,6 +46,7 @@ pub enum Failpoint {
     PlaceOpenForAllJobs,
     ReplacedFolderCarriesNothing,
     KeptTextOverAnotherOwners,
+    NarrowingWithoutRow,
     SilentJobKeepsClosed,
     OldTextOpens,
     KeptNotLookedAtBelowAnOpening,
@@ -121,6 +122,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (
         Failpoint::KeptTextOverAnotherOwners,
         "an output is filled from what is kept of an earlier look over what another owner has sent since",
+    ),
+    (
+        Failpoint::NarrowingWithoutRow,
+        "no row says that what a rule leaves out and the guard holds is to be closed, until an output has confirmed it",
     ),
     (Failpoint::SilentJobKeepsClosed, "a job that is not run any more keeps entries closed that another job has looked at"),
     (Failpoint::OldTextOpens, "a folder opens over what an output still holds of an earlier reading"),

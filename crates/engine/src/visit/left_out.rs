@@ -9,17 +9,17 @@ use ingather_model::access::Acl;
 use ingather_model::decision::NOBODY;
 use ingather_model::ids::{ContainerId, Digest, DocumentId};
 use ingather_model::limits;
+use ingather_store::Durability;
 use ingather_store::documents::{self, DocumentUpdate, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::queue::{Noted, VisitReason};
+use ingather_store::queue::{self, Noted, VisitReason, VisitRequest};
 
 use super::Visitor;
 use super::outcome::PendingVisit;
 use super::parts::{self, Deliveries};
 use super::unchanged::Audience;
 use crate::containers::looks;
-use crate::delivery::change::ChangeKind;
-use crate::delivery::change::access_digest;
+use crate::delivery::change::{ChangeKind, DecidedChange, access_digest};
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
@@ -35,6 +35,7 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
     let ids: Vec<i64> = held.iter().map(|id| id as i64).collect();
     for ids in ids.chunks(limits::CLAIM_MAX) {
         let mut by_document = parts::read(&run.reader, ids)?;
+        let mut narrowings = Vec::new();
         for stored in run.reader.read(|sql| documents::get(sql, ids))? {
             run.wait_while_full();
             if run.stops() {
@@ -44,8 +45,59 @@ pub(crate) fn narrow(run: &Run, judged: &Judged) -> Result<()> {
             let Some(acl) = run.author.repository.acl_of_left_out(&run.call, &stored.name) else { continue };
             let deliveries = by_document.remove(&stored.known.id.0).unwrap_or_default();
             let is_elsewhere = stored.known.container.is_some_and(|container| replaced.contains(&container));
-            Visitor::of_held(run, stored, deliveries).narrow(&acl, is_elsewhere)?;
+            let visitor = Visitor::of_held(run, stored, deliveries);
+            if let Some(narrowing) = visitor.narrowing(&acl, is_elsewhere)? {
+                narrowings.push((visitor, narrowing));
+            }
         }
+        send(run, narrowings)?;
+    }
+    Ok(())
+}
+
+/// Hands changes of access to outputs once rows say that they are to come: one that an output does not confirm waits for the next run.
+fn send(run: &Run, narrowings: Vec<(Visitor<'_>, Narrowing)>) -> Result<()> {
+    let Some(store) = run.store.as_ref().filter(|_| !narrowings.is_empty()) else { return Ok(()) };
+    let request = |document| VisitRequest { document, due: queue::DUE_NEXT_RUN, reason: VisitReason::Access };
+    let requests: Vec<VisitRequest> =
+        narrowings.iter().map(|(visitor, _)| request(visitor.item.id)).collect();
+    if !failpoint(Failpoint::NarrowingWithoutRow) {
+        store.write(Durability::Relaxed, |sql| {
+            run.fence(sql)?;
+            queue::enqueue(sql, run.job.id, run.number, &requests)
+        })?;
+    }
+    for (visitor, Narrowing { changes, update }) in narrowings {
+        // It settles nothing: the run counts it among what is held.
+        let visit = Arc::new(PendingVisit::ahead(&run.state, visitor.item.clone()));
+        for change in changes {
+            run.push(change.output_index, visitor.queued(&visit, change, &update));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the rows of those away whose access all outputs have confirmed; after the last answer.
+pub(crate) fn settle(run: &Run, judged: &Judged) -> Result<()> {
+    let Some(store) = &run.store else { return Ok(()) };
+    let ids: Vec<i64> = judged.held_by_rule().iter().map(|id| id as i64).collect();
+    for ids in ids.chunks(limits::CLAIM_MAX) {
+        let requested = run.reader.read(|sql| queue::request_counts(sql, ids))?;
+        if requested.is_empty() {
+            continue;
+        }
+        let by_document = parts::read(&run.reader, ids)?;
+        let settled: Vec<(i64, i64)> = requested
+            .into_iter()
+            .filter(|(id, _, reason)| {
+                *reason == VisitReason::Access && by_document.get(id).is_none_or(Deliveries::is_settled)
+            })
+            .map(|(id, requests, _)| (id, requests))
+            .collect();
+        store.write(Durability::Relaxed, |sql| {
+            run.fence(sql)?;
+            queue::complete(sql, &settled)
+        })?;
     }
     Ok(())
 }
@@ -86,13 +138,13 @@ impl<'r> Visitor<'r> {
         Visitor { run, item, deliveries, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
     }
 
-    /// Sends access that admits nobody who might not find it before. Nothing of it was read: its row keeps the versions of what was.
-    fn narrow(self, acl: &Acl, is_elsewhere: bool) -> Result<()> {
+    /// Access that admits nobody who might not find it before. Nothing of it was read: its row keeps the versions of what was.
+    fn narrowing(&self, acl: &Acl, is_elsewhere: bool) -> Result<Option<Narrowing>> {
         let acl_id = self.acl_id_of(acl)?;
         let now = access_digest(Some(acl_id), self.item.container);
         let access = match self.audience(acl_id)? {
             _ if is_elsewhere => NOBODY,
-            Audience::Same | Audience::More => return Ok(()),
+            Audience::Same | Audience::More => return Ok(None),
             Audience::Fewer if self.is_shown_as_known() => now,
             Audience::Fewer | Audience::Others => NOBODY,
         };
@@ -110,11 +162,12 @@ impl<'r> Visitor<'r> {
         let changes = self.access_changes(access, |output, access| {
             output.capabilities.access.then_some(ChangeKind::Access { access })
         });
-        // It settles nothing: the run counts it among what is held.
-        let visit = Arc::new(PendingVisit::ahead(&self.run.state, self.item.clone()));
-        for change in changes {
-            self.run.push(change.output_index, self.queued(&visit, change, &update));
-        }
-        Ok(())
+        Ok((!changes.is_empty()).then_some(Narrowing { changes, update }))
     }
+}
+
+/// What outputs are to be told of one document.
+struct Narrowing {
+    changes: Vec<DecidedChange>,
+    update: DocumentUpdate,
 }

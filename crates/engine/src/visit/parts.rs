@@ -79,6 +79,14 @@ impl Deliveries {
         sent.peek().is_some() && sent.all(|delivery| delivery.state.is_confirmed())
     }
 
+    /// Whether all outputs have answered what they were sent last, access included.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.all().all(|Delivery { state, outcome, .. }| {
+            let is_answered = state.is_confirmed() && state.confirmed_acl == Some(state.intended_acl);
+            is_answered || !state.intended.is_some() || outcome.is_some_and(|o| o != DeliveryOutcome::Lost)
+        })
+    }
+
     /// What there is of it by now: the document itself, and what it was last seen to hold. What has no name any more is
     /// left to `doctor`: nobody knows its address.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Part> + '_ {
