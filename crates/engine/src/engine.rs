@@ -9,6 +9,7 @@ use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
 use ingather_model::ids::JobId;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Connection, Role};
@@ -17,6 +18,7 @@ use ingather_store::leases::Lease;
 use ingather_store::queue::Attention;
 use ingather_store::{Durability, Reader, Store, documents, runs};
 
+use crate::containers::ListedContainers;
 use crate::containers::pool::ContainersUse;
 use crate::delivery::author::Author;
 use crate::delivery::job_output::JobOutput;
@@ -227,7 +229,7 @@ impl Engine {
         let attention = self.reader.read(|sql| Attention::of(sql, job.id))?;
         let containers = match writer {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
-            None => ContainersUse::alone(&self.reader, job.repository, job.id)?,
+            None => ContainersUse::alone(&self.process.containers, &self.reader, job.repository, job.id)?,
         };
         let capabilities = self.repository_kind(job)?.capabilities;
         let author = self.author(job, repository)?;
@@ -263,8 +265,8 @@ impl Engine {
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
             shared: containers.shared(),
-            listed_containers: Mutex::default(),
-            audiences: Audiences::default(),
+            listed_containers: Mutex::new(ListedContainers::new(limits::CONTAINERS_KEPT_MAX)),
+            audiences: Audiences::new(containers.shared().most),
             counts: Mutex::default(),
             aborted: Mutex::default(),
         };

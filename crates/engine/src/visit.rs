@@ -306,7 +306,7 @@ impl<'r> Visitor<'r> {
         }
         let extract = extracts::of(self.run, update.version, &record, &passed).map(Box::new);
         let partial = is_partial(&record, &passed.parts);
-        let (mut findings, kept) = self.inside(passed.parts, access);
+        let (mut findings, kept) = self.inside(passed.parts, access)?;
         let is_entry = |finding: &Finding| finding.record.is_some() || kept.contains(&finding.part.id);
         findings.push(match passed.verdict {
             Verdict::Pass => self.finding(Part::whole(), Arc::new(record), passed.content, access),
@@ -331,7 +331,7 @@ impl<'r> Visitor<'r> {
 
     /// What was found in a document, and what became of that which was in it before (design parts CMP-2): what could not
     /// be read this time stays where it is known to be held, and is told beside; what is not there any more goes.
-    fn inside(&self, parts: Parts, access: Digest) -> (Vec<Finding>, Vec<i64>) {
+    fn inside(&self, parts: Parts, access: Digest) -> Result<(Vec<Finding>, Vec<i64>)> {
         let mut kept = Vec::new();
         let mut findings = Vec::with_capacity(parts.list.len() + 1);
         let (mut made, mut unread) = (HashSet::with_capacity(parts.list.len()), HashSet::new());
@@ -351,7 +351,7 @@ impl<'r> Visitor<'r> {
             if (unread && !failpoint(Failpoint::UnreadComponentGoes))
                 || failpoint(Failpoint::VanishedComponentStays)
             {
-                let kept_access = self.access_of_kept(access);
+                let kept_access = self.access_of_kept(access)?;
                 let finding = Finding::looked(Part { kept: true, ..part }, access, kept_access);
                 if finding.stays(&self.deliveries, &self.run.outputs) {
                     kept.push(finding.part.id);
@@ -361,7 +361,7 @@ impl<'r> Visitor<'r> {
                 findings.push(Finding::same(part, Found::Absent));
             }
         }
-        (findings, kept)
+        Ok((findings, kept))
     }
 
     fn fault(self, fault: Fault, update: Option<DocumentUpdate>) -> Result<Done<'r>> {
@@ -375,7 +375,7 @@ impl<'r> Visitor<'r> {
         // What failed is tried again when it changes: the versions that were listed are the ones that failed.
         let update = update.or_else(|| self.listed());
         match update {
-            Some(update) if outcome != Outcome::Vanished && self.may_open() => {
+            Some(update) if outcome != Outcome::Vanished && self.may_open()? => {
                 let masks = self.masks();
                 // What is masked has no access in its row either: what is kept of it was read while the folder was closed.
                 let acl_id = update.acl_id.filter(|_| failpoint(Failpoint::HiddenRowKeepsAccess));

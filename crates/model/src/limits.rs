@@ -43,6 +43,9 @@ pub const DRAIN_LOOK_MS: u64 = 200;
 pub const LEASE_LOOK_MS: u64 = 250;
 /// Age at which a lease is renewed, milliseconds: two renewals may fail before it is over.
 pub const LEASE_RENEW_MS: i64 = LEASE_MS / 3;
+/// Containers of a repository connection that are kept in memory (about 250 bytes each), and as many looks at them of each run; others are
+/// read when they are met. Several times what waits for a worker, when each document has a folder of its own.
+pub const CONTAINERS_KEPT_MAX: usize = 65_536;
 /// Candidates that are judged at once.
 pub const JUDGED_MAX: usize = 1_024;
 /// Acls kept by value, so that a document costs one look-up; beyond, they are found by digest.

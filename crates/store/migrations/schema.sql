@@ -41,6 +41,7 @@ CREATE UNIQUE INDEX acl_digest ON acl (connection, digest);
 CREATE TABLE container (id BIGINT PRIMARY KEY, connection BIGINT NOT NULL, parent BIGINT, name TEXT NOT NULL,
   identity TEXT NOT NULL, acl BIGINT NOT NULL, gone_at BIGINT) /*table*/;
 CREATE INDEX container_connection ON container (connection, id);
+CREATE INDEX container_name ON container /*hash*/ (name) WHERE gone_at IS NULL;
 -- acl: as the container was before it was listed last, by whatever job. It rules on for the documents of each job until a run of that
 -- job has looked at all of them below the container (design 4.20); job 0: for entries of jobs that are gone
 CREATE TABLE container_pending (container BIGINT NOT NULL, job BIGINT NOT NULL, acl BIGINT NOT NULL,

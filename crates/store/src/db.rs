@@ -235,6 +235,8 @@ pub enum Value<'a> {
     OptBytes(Option<&'a [u8]>),
     /// A list of numbers, for `any_of($n)`.
     Ints(&'a [i64]),
+    /// A list of texts, for `any_of($n)`.
+    Texts(&'a [&'a str]),
 }
 
 /// One parameter of a statement that runs once per row.

@@ -15,6 +15,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (5, "definitions", include_str!("../migrations/0005_definitions.sql")),
     (6, "unread", include_str!("../migrations/0006_unread.sql")),
     (7, "words", include_str!("../migrations/0007_words.sql")),
+    (8, "container_names", include_str!("../migrations/0008_container_names.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times
@@ -93,7 +94,8 @@ fn translate(text: &str, sql: &Sql<'_>) -> String {
             .replace("/*table*/", "STRICT")
             .replace("/*clustered*/", "STRICT, WITHOUT ROWID")
     } else {
-        text.to_owned()
+        // Names may be longer than what an ordered index of PostgreSQL takes.
+        text.replace("/*hash*/", "USING hash")
     }
 }
 

@@ -163,6 +163,8 @@ queries! {
     shared DEFINITION_DROP = "definition/drop";
     shared DEFINITION_IN_USE = "definition/in_use";
     shared CONTAINER_LIST = "container/list";
+    split CONTAINER_NAMED = "container/named";
+    shared CONTAINER_SOME = "container/some";
     shared CONTAINER_ALL = "container/all";
     shared CONTAINER_ABOVE = "container/above";
     shared CONTAINER_ADD = "container/add";

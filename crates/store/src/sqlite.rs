@@ -240,7 +240,7 @@ pub struct Session<'c> {
     connection: &'c Connection,
 }
 
-/// One parameter: a list of numbers goes in as JSON text.
+/// One parameter: a list goes in as JSON text.
 enum Bound<'a> {
     Ref(ValueRef<'a>),
     Json(String),
@@ -267,6 +267,7 @@ fn bind<'a>(value: &Value<'a>) -> Bound<'a> {
         Value::OptText(value) => value.map_or(ValueRef::Null, text),
         Value::OptBytes(bytes) => bytes.map_or(ValueRef::Null, ValueRef::Blob),
         Value::Ints(numbers) => return Bound::Json(serde_json::to_string(numbers).unwrap_or_default()),
+        Value::Texts(texts) => return Bound::Json(serde_json::to_string(texts).unwrap_or_default()),
     })
 }
 

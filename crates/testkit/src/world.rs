@@ -151,7 +151,8 @@ impl World {
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
             host: HostContext { own: Vec::new(), threads: self.threads },
-            process: Process::default(),
+            // Each second process reads nearly every container when it is met.
+            process: if self.processes.is_multiple_of(2) { Process::keeping(2) } else { Process::default() },
         });
         died
     }

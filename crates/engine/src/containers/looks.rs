@@ -25,10 +25,12 @@ pub(crate) fn record<'p>(
 ) -> Result<Vec<&'p ContainerReport>> {
     let mut acls = run.acls();
     let mut containers = run.containers();
+    let named = |report: &'p ContainerReport| std::iter::once(&report.name).chain(&report.parent);
+    containers.read_named(reports.iter().flat_map(named).map(String::as_str))?;
     let mut changed = Vec::new();
     for report in reports {
         let acl = acls.find(&report.acl);
-        if !changed.is_empty() || !containers.stands(report, acl, listing) {
+        if !changed.is_empty() || !containers.stands(report, acl, listing)? {
             changed.push(report);
         }
     }
@@ -54,7 +56,7 @@ pub(crate) fn record<'p>(
             if containers.tree.record(sql.as_deref_mut(), report, acl, accept, now)? {
                 foreign.push(*report);
             }
-            containers.note(report, Some(acl), listing);
+            containers.note(report, Some(acl), listing)?;
         }
         Ok(())
     };
@@ -73,12 +75,16 @@ pub(crate) fn record<'p>(
             return Err(error.into());
         }
     }
-    run.audiences.note(reports, |name| containers.acl(name));
+    run.audiences.note(reports, |name| containers.acl(name))?;
     Ok(foreign)
 }
 
 /// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now.
-pub(crate) fn standing(run: &Run, containers: &HashSet<ContainerId>, since: u64) -> HashSet<ContainerId> {
+pub(crate) fn standing(
+    run: &Run,
+    containers: &HashSet<ContainerId>,
+    since: u64,
+) -> Result<HashSet<ContainerId>> {
     stood(run, containers, |look| look.number <= since || failpoint(Failpoint::JudgedAfterReading))
 }
 
@@ -87,28 +93,41 @@ pub(crate) fn standing_since(
     run: &Run,
     containers: &HashSet<ContainerId>,
     listing: u32,
-) -> HashSet<ContainerId> {
+) -> Result<HashSet<ContainerId>> {
     stood(run, containers, |look| look.listing == listing || failpoint(Failpoint::JudgedAfterListing))
 }
 
-fn stood(run: &Run, asked: &HashSet<ContainerId>, counts: impl Fn(&Look) -> bool) -> HashSet<ContainerId> {
+fn stood(
+    run: &Run,
+    asked: &HashSet<ContainerId>,
+    counts: impl Fn(&Look) -> bool,
+) -> Result<HashSet<ContainerId>> {
     if failpoint(Failpoint::OneLook) {
-        return asked.clone();
+        return Ok(asked.clone());
     }
     // In their order, so that those below one container are looked at together; some at once, for there may be as many as the source has.
     let mut sorted: Vec<ContainerId> = asked.iter().copied().collect();
     sorted.sort_unstable();
-    sorted.chunks(limits::LOOKS_AT_ONCE).flat_map(|some| stood_at_once(run, some, &counts)).collect()
+    let mut stood = HashSet::new();
+    for some in sorted.chunks(limits::LOOKS_AT_ONCE) {
+        stood.extend(stood_at_once(run, some, &counts)?);
+    }
+    Ok(stood)
 }
 
-fn stood_at_once(run: &Run, asked: &[ContainerId], counts: impl Fn(&Look) -> bool) -> Vec<ContainerId> {
+fn stood_at_once(
+    run: &Run,
+    asked: &[ContainerId],
+    counts: impl Fn(&Look) -> bool,
+) -> Result<Vec<ContainerId>> {
     let mut looked: HashMap<ContainerId, (Arc<str>, Stamp)> = HashMap::new();
     let mut chains: Vec<(ContainerId, Vec<ContainerId>)> = Vec::with_capacity(asked.len());
-    let containers = run.containers();
+    let mut containers = run.containers();
+    containers.read_some(asked)?;
     for container in asked {
-        let Some(chain) = containers.chain(*container) else { continue };
+        let Some(chain) = containers.chain(*container)? else { continue };
         for id in &chain {
-            if let Some((name, look)) = containers.look(*id)
+            if let Some((name, look)) = containers.look(*id)?
                 && counts(&look)
                 && look.stamp != Stamp::NONE
             {
@@ -126,11 +145,8 @@ fn stood_at_once(run: &Run, asked: &[ContainerId], counts: impl Fn(&Look) -> boo
         let same = some.iter().zip(stamps).filter(|((_, (_, before)), now)| before == now);
         stood.extend(same.map(|((id, _), _)| *id));
     }
-    chains
-        .into_iter()
-        .filter(|(_, chain)| chain.iter().all(|id| stood.contains(id)))
-        .map(|(id, _)| id)
-        .collect()
+    let all = chains.into_iter().filter(|(_, chain)| chain.iter().all(|id| stood.contains(id)));
+    Ok(all.map(|(id, _)| id).collect())
 }
 
 /// Looks again at all containers above a document: the container that it is in now.
@@ -140,5 +156,8 @@ pub(crate) fn again(run: &Run, key: &str) -> Result<std::result::Result<Option<C
         Err(fault) => return Ok(Err(fault)),
     };
     record(run, &reports, 0)?;
-    Ok(Ok(reports.last().and_then(|report| run.containers().id(&report.name))))
+    match reports.last() {
+        Some(report) => Ok(Ok(run.containers().id(&report.name)?)),
+        None => Ok(Ok(None)),
+    }
 }

@@ -2,6 +2,7 @@
 //! one run has met of it.
 
 pub(crate) mod acls;
+pub(crate) mod lately;
 pub(crate) mod looks;
 pub(crate) mod openings;
 pub(crate) mod pool;
@@ -13,22 +14,52 @@ use std::sync::{Arc, MutexGuard};
 use ingather_contract::repository::ContainerReport;
 use ingather_model::ids::{AclId, ContainerId, JobId};
 use ingather_model::key::Stamp;
+use ingather_model::limits;
 use ingather_model::scope::Coverage;
 use ingather_store::containers::{self, PendingAcl};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Sql, StoreError, documents};
+use roaring::RoaringTreemap;
 
+use self::lately::Lately;
 use self::tree::Tree;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// What one run has met of the containers of its connection. Other runs do not change it: what they find shows by the tree alone, and by
 /// the next look of this run.
-#[derive(Default)]
 pub(crate) struct ListedContainers {
-    by_id: HashMap<ContainerId, ListedContainer>,
+    /// Those that may open: their looks are what proves that they do.
+    opening: HashMap<ContainerId, ListedContainer>,
+    /// Others, which count only while documents in them are visited. One whose look is gone has to be looked at again.
+    lately: Lately<ContainerId, ListedContainer>,
+    met: RoaringTreemap,
+    /// The one that rules the root of the job.
+    root: Option<ContainerId>,
     /// Numbers of the looks that found something else than the one before.
     looks: u64,
+}
+
+impl ListedContainers {
+    /// Keeps about `most` of those that do not open.
+    pub(crate) fn new(most: usize) -> ListedContainers {
+        ListedContainers {
+            opening: HashMap::new(),
+            lately: Lately::new(most),
+            met: RoaringTreemap::new(),
+            root: None,
+            looks: 0,
+        }
+    }
+
+    fn get(&self, id: ContainerId) -> Option<&ListedContainer> {
+        self.opening.get(&id).or_else(|| self.lately.peek(&id))
+    }
+
+    fn take(&mut self, id: ContainerId) -> ListedContainer {
+        let listed = self.opening.remove(&id).or_else(|| self.lately.remove(&id));
+        listed.unwrap_or(ListedContainer { folder: None, look: Look::NONE })
+    }
 }
 
 struct ListedContainer {
@@ -68,7 +99,25 @@ impl<'r> Containers<'r> {
         listed: MutexGuard<'r, ListedContainers>,
         tree: MutexGuard<'r, Tree>,
     ) -> Containers<'r> {
-        Containers { job, listed, tree }
+        let mut containers = Containers { job, listed, tree };
+        containers.turn();
+        containers
+    }
+
+    /// Lets go of what was not used lately: never between the begin and the end of a transaction that records.
+    pub(crate) fn turn(&mut self) {
+        self.listed.lately.turn();
+        self.tree.turn();
+    }
+
+    /// Reads containers that are asked for next, at once.
+    pub(crate) fn read_named<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
+        self.tree.read_named(names)
+    }
+
+    /// The same by their ids.
+    pub(crate) fn read_some(&mut self, ids: &[ContainerId]) -> Result<()> {
+        self.tree.read_some(ids)
     }
 
     /// The number of the last look.
@@ -77,90 +126,114 @@ impl<'r> Containers<'r> {
     }
 
     /// The container itself and those above it, to the top; none when one of them was replaced.
-    pub(crate) fn chain(&self, container: ContainerId) -> Option<Vec<ContainerId>> {
+    pub(crate) fn chain(&mut self, container: ContainerId) -> Result<Option<Vec<ContainerId>>> {
         let mut chain = Vec::new();
         let mut at = Some(container);
         while let Some(id) = at {
             chain.push(id);
-            at = self.tree.get(id)?.parent;
+            let Some(container) = self.tree.get(id)? else { return Ok(None) };
+            at = container.parent;
         }
-        Some(chain)
+        Ok(Some(chain))
     }
 
     /// Name and last look of a container that was not replaced.
-    pub(crate) fn look(&self, container: ContainerId) -> Option<(Arc<str>, Look)> {
-        let name = self.tree.name(container)?;
-        let look = self.listed.by_id.get(&container).map_or(Look::NONE, |listed| listed.look);
-        Some((name.clone(), look))
+    pub(crate) fn look(&mut self, container: ContainerId) -> Result<Option<(Arc<str>, Look)>> {
+        let look = self.listed.get(container).map_or(Look::NONE, |listed| listed.look);
+        Ok(self.tree.name(container)?.map(|name| (name, look)))
     }
 
     /// Containers that a listing has proven, and that open for this job or are below one that does.
-    pub(crate) fn opening(&self, coverage: &Coverage) -> HashSet<ContainerId> {
+    pub(crate) fn opening(&mut self, coverage: &Coverage) -> Result<HashSet<ContainerId>> {
+        let mut opening = HashSet::new();
         if !self.some_may_open() {
-            return HashSet::new();
+            return Ok(opening);
         }
-        let listed = self
-            .listed
-            .by_id
-            .iter()
-            .filter(|(_, listed)| coverage.folder_proven(listed.folder.as_deref().unwrap_or_default()));
-        listed
-            .map(|(id, _)| *id)
-            .filter(|id| self.tree.name(*id).is_some() && self.may_open(Some(*id)))
-            .collect()
+        let listed = self.listed.opening.iter().chain(self.listed.lately.iter());
+        let proven = listed
+            .filter(|(_, listed)| coverage.folder_proven(listed.folder.as_deref().unwrap_or_default()))
+            .map(|(id, _)| *id);
+        let mut proven: Vec<ContainerId> = proven.collect();
+        proven.sort_unstable();
+        for some in proven.chunks(limits::LOOKS_AT_ONCE) {
+            self.turn();
+            self.tree.read_some(some)?;
+            for id in some {
+                if self.tree.get(*id)?.is_some() && self.may_open(Some(*id))? {
+                    opening.insert(*id);
+                }
+            }
+        }
+        Ok(opening)
     }
 
     /// Whether a container is now what this run has found at its last look. Another run may have recorded something else, be it of a
     /// later look or of an earlier one: what this run has proven does not speak of that.
-    pub(crate) fn is_as_met(&self, container: ContainerId) -> bool {
-        let listed = self.listed.by_id.get(&container).and_then(|listed| listed.look.acl);
-        let now = self.tree.get(container).map(|container| container.acl);
-        (listed.is_some() && listed == now) || failpoint(Failpoint::OpensAsAnotherRunFound)
+    pub(crate) fn is_as_met(&mut self, container: ContainerId) -> Result<bool> {
+        let listed = self.listed.get(container).and_then(|listed| listed.look.acl);
+        let now = self.tree.get(container)?.map(|container| container.acl);
+        Ok((listed.is_some() && listed == now) || failpoint(Failpoint::OpensAsAnotherRunFound))
     }
 
-    /// The folder of keys of a container that was met in this run.
+    /// The folder of keys of a container that may open and was met in this run.
     pub(crate) fn folder(&self, container: ContainerId) -> Option<&str> {
-        self.listed.by_id.get(&container)?.folder.as_deref()
+        self.listed.get(container)?.folder.as_deref()
     }
 
     /// True if this run has looked at the container: it is in the tree of its job, or above its root.
     pub(crate) fn was_met(&self, container: ContainerId) -> bool {
-        self.listed.by_id.contains_key(&container)
+        self.listed.met.contains(container.0 as u64)
     }
 
     /// The container of that name, as met last.
-    pub(crate) fn id(&self, name: &str) -> Option<ContainerId> {
-        self.tree.named(name).map(|container| container.id)
+    pub(crate) fn id(&mut self, name: &str) -> Result<Option<ContainerId>> {
+        Ok(self.tree.named(name)?.map(|container| container.id))
     }
 
     /// The container of that name and its acl, as met last.
-    pub(crate) fn acl(&self, name: &str) -> Option<(ContainerId, AclId)> {
-        self.tree.named(name).map(|container| (container.id, container.acl))
+    pub(crate) fn acl(&mut self, name: &str) -> Result<Option<(ContainerId, AclId)>> {
+        Ok(self.tree.named(name)?.map(|container| (container.id, container.acl)))
     }
 
     /// Notes that a container was met by a listing (0: by a single look), if its report changes nothing: a quiet run must not write.
-    pub(crate) fn stands(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) -> bool {
-        let same = self.tree.stands(report, acl);
+    pub(crate) fn stands(
+        &mut self,
+        report: &ContainerReport,
+        acl: Option<AclId>,
+        listing: u32,
+    ) -> Result<bool> {
+        let same = self.tree.stands(report, acl)?;
         if same {
-            self.note(report, acl, listing);
+            self.note(report, acl, listing)?;
         }
-        same
+        Ok(same)
     }
 
     /// Notes that a container was met, and what the look at it found.
-    pub(crate) fn note(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) {
-        let Some(id) = self.id(&report.name) else { return };
-        let ListedContainers { by_id, looks } = &mut *self.listed;
-        let listed = by_id.entry(id).or_insert(ListedContainer { folder: None, look: Look::NONE });
+    pub(crate) fn note(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) -> Result<()> {
+        let Some(id) = self.id(&report.name)? else { return Ok(()) };
+        let may_open = self.may_open(Some(id))?;
+        let known = &mut *self.listed;
+        known.met.insert(id.0 as u64);
+        if report.folder.as_deref() == Some("") {
+            known.root = Some(id);
+        }
+        let mut listed = known.take(id);
         listed.folder.clone_from(&report.folder);
         let look = &mut listed.look;
         look.acl = acl;
         if look.stamp != report.stamp || report.stamp == Stamp::NONE {
-            *looks += 1;
-            *look = Look { stamp: report.stamp, number: *looks, listing, acl };
+            known.looks += 1;
+            *look = Look { stamp: report.stamp, number: known.looks, listing, acl };
         } else if listing > 0 {
             look.listing = listing;
         }
+        if may_open {
+            known.opening.insert(id, listed);
+        } else {
+            known.lately.insert(id, listed);
+        }
+        Ok(())
     }
 
     /// Whether any container may open for this job.
@@ -170,7 +243,7 @@ impl<'r> Containers<'r> {
 
     /// Whether a container, or one above it, may open for this job at the end of the run: what outputs hold of an earlier reading
     /// was never meant for whom it opens to. A container that was replaced may.
-    pub(crate) fn may_open(&self, container: Option<ContainerId>) -> bool {
+    pub(crate) fn may_open(&mut self, container: Option<ContainerId>) -> Result<bool> {
         self.tree.may_open(self.job, container)
     }
 
@@ -181,41 +254,43 @@ impl<'r> Containers<'r> {
     /// are; so do those that other runs have found otherwise than this one. Containers below that were not proven carry on what opens
     /// above them.
     pub(crate) fn prove(
-        &self,
+        &mut self,
         sql: &mut Sql<'_>,
         coverage: &Coverage,
         unproven: &HashSet<ContainerId>,
     ) -> Result<()> {
-        let root_proven = coverage.folder_proven("");
-        let is_proven = |id: ContainerId| {
-            !unproven.contains(&id)
-                && self.is_as_met(id)
-                && self.listed.by_id.get(&id).is_some_and(|listed| {
-                    listed.folder.as_deref().map_or(root_proven, |name| coverage.folder_proven(name))
-                })
-        };
         let mut opening: HashMap<ContainerId, Vec<AclId>> = HashMap::new();
-        for (container, acl_id) in
-            containers::pending_of(sql, self.job)?.into_iter().filter(|(container, _)| is_proven(*container))
-        {
-            opening.entry(container).or_default().push(acl_id);
+        for (container, acl_id) in containers::pending_of(sql, self.job)? {
+            if self.is_proven(container, coverage, unproven)? {
+                opening.entry(container).or_default().push(acl_id);
+            }
         }
         if opening.is_empty() {
             return Ok(());
         }
-        let names = containers::names(sql, self.tree.connection)?;
+        let root = self.root()?;
+        let tree = containers::tree(sql, self.tree.connection, |name| is_below(root.as_deref(), name))?;
         let above: HashMap<ContainerId, Option<ContainerId>> =
-            names.iter().map(|(id, p, _)| (*id, *p)).collect();
-        let unproven_below: HashSet<ContainerId> = names
-            .iter()
-            .filter(|(id, _, name)| !is_proven(*id) && self.is_below_root(name))
-            .map(|(id, ..)| *id)
-            .collect();
+            tree.iter().map(|(id, parent, _)| (*id, *parent)).collect();
+        let below: Vec<ContainerId> =
+            tree.into_iter().filter(|(.., is_below)| *is_below).map(|(id, ..)| id).collect();
+        let mut unproven_below: HashSet<ContainerId> = HashSet::new();
+        for some in below.chunks(limits::LOOKS_AT_ONCE) {
+            self.turn();
+            self.tree.read_some(some)?;
+            for id in some {
+                if !self.is_proven(*id, coverage, unproven)? {
+                    unproven_below.insert(*id);
+                }
+            }
+        }
         for id in &unproven_below {
             let mut at = above.get(id).copied().flatten();
             // Up to the next one that carries it on itself. A folder above the root may have been replaced, and proves nothing.
             while let Some(container) = at.filter(|container| !unproven_below.contains(container)) {
-                if failpoint(Failpoint::ReplacedFolderCarriesNothing) && !is_proven(container) {
+                if failpoint(Failpoint::ReplacedFolderCarriesNothing)
+                    && !self.is_proven(container, coverage, unproven)?
+                {
                     break;
                 }
                 for acl_id in opening.get(&container).into_iter().flatten() {
@@ -237,16 +312,20 @@ impl<'r> Containers<'r> {
 
     /// Forgets what is kept narrow for this job where it has nothing: folders that are not there any more, were replaced, or never had
     /// a document of it. What it reads there from now on, it reads by what they are then.
-    pub(crate) fn forget(&self, sql: &mut Sql<'_>) -> Result<()> {
+    pub(crate) fn forget(&mut self, sql: &mut Sql<'_>) -> Result<()> {
         let mut left: HashSet<ContainerId> =
             containers::pending_of(sql, self.job)?.into_iter().map(|(container, _)| container).collect();
-        left.retain(|container| !self.was_met(*container) || self.tree.name(*container).is_none());
+        for container in left.clone() {
+            if self.was_met(container) && self.tree.get(container)?.is_some() {
+                left.remove(&container);
+            }
+        }
         if left.is_empty() {
             return Ok(());
         }
-        let names = containers::names(sql, self.tree.connection)?;
+        let tree = containers::tree(sql, self.tree.connection, |_| ())?;
         let above: HashMap<ContainerId, Option<ContainerId>> =
-            names.iter().map(|(id, p, _)| (*id, *p)).collect();
+            tree.into_iter().map(|(id, parent, ())| (id, parent)).collect();
         let mut ruled = HashSet::new();
         for container in documents::containers(sql, self.job)? {
             let mut at = Some(container);
@@ -262,11 +341,26 @@ impl<'r> Containers<'r> {
         left.into_iter().try_for_each(|container| containers::open(sql, container, self.job))
     }
 
-    /// Whether documents of this job may be below a container.
-    fn is_below_root(&self, name: &str) -> bool {
-        let is_root = |listed: &ListedContainer| listed.folder.as_deref() == Some("");
-        let roots = self.listed.by_id.iter().filter(|(_, listed)| is_root(listed));
-        let root = roots.filter_map(|(id, _)| self.tree.name(*id)).next();
-        root.is_none_or(|root| name.starts_with(root.trim_end_matches('/')))
+    /// Whether this run has looked at a container, found it as it is now, and its folder was proven with all that is in it.
+    fn is_proven(
+        &mut self,
+        id: ContainerId,
+        coverage: &Coverage,
+        unproven: &HashSet<ContainerId>,
+    ) -> Result<bool> {
+        let Some(listed) = self.listed.get(id).filter(|_| !unproven.contains(&id)) else { return Ok(false) };
+        let is_proven = coverage.folder_proven(listed.folder.as_deref().unwrap_or_default());
+        Ok(is_proven && self.is_as_met(id)?)
     }
+
+    /// Name of the container that rules the root of the job, where that was not replaced.
+    fn root(&mut self) -> Result<Option<Arc<str>>> {
+        let Some(root) = self.listed.root else { return Ok(None) };
+        self.tree.name(root)
+    }
+}
+
+/// Whether documents of a job with that root may be below a container.
+fn is_below(root: Option<&str>, name: &str) -> bool {
+    root.is_none_or(|root| name.starts_with(root.trim_end_matches('/')))
 }

@@ -31,7 +31,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
             unmet_is_known = true;
         }
         let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
-        let moving = moving(run, coverage, listing);
+        let moving = moving(run, coverage, listing)?;
         if moving.is_empty() || listing > limits::LIST_ATTEMPTS_MAX || run.sweep_stops() {
             break moving;
         }
@@ -47,12 +47,12 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
         })?);
         again = Some(lister.result);
     };
-    let named = named(run, &moving);
+    let named = named(run, &moving)?;
     stays_closed.extend(moving);
     let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
     let now = run.call.now();
     // Held until it is on disk, so that what opens is what was proven.
-    let containers = run.containers();
+    let mut containers = run.containers();
     // Without a proof of what was not met nothing opens: the container that may open was found just now.
     let opens = unmet_is_known || failpoint(Failpoint::UnmetOpens);
     run.shared.write(store, |sql| {
@@ -61,8 +61,12 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
             let unproven = documents::unproven(sql, run.job.id)?;
             // The next run looks at them, and masks what it cannot send again.
             let look = |document| VisitRequest { document, due: now, reason: VisitReason::Access };
-            let closed = unproven.iter().filter(|(_, container)| containers.may_open(Some(*container)));
-            let requests: Vec<VisitRequest> = closed.map(|(document, _)| look(*document)).collect();
+            let mut requests: Vec<VisitRequest> = Vec::new();
+            for (document, container) in &unproven {
+                if containers.may_open(Some(*container))? {
+                    requests.push(look(*document));
+                }
+            }
             queue::enqueue(sql, run.job.id, run.number, &requests)?;
             stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
         }
@@ -70,7 +74,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
         if opens {
             containers.prove(sql, coverage, &stays_closed)?;
         }
-        take_over(run, sql, &containers, &closed.into_iter().map(|(container, _)| container).collect())?;
+        take_over(run, sql, &mut containers, &closed.into_iter().map(|(container, _)| container).collect())?;
         containers.forget(sql)?;
         ingather_store::containers::sent_again(sql)
     })?;
@@ -83,7 +87,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
 fn take_over(
     run: &Run,
     sql: &mut Sql<'_>,
-    containers: &Containers<'_>,
+    containers: &mut Containers<'_>,
     closed: &HashSet<ContainerId>,
 ) -> std::result::Result<(), StoreError> {
     let others: HashSet<(ContainerId, i64)> = ingather_store::containers::all_pending(sql)?
@@ -103,12 +107,16 @@ fn take_over(
         after = *last;
         let ids: Vec<i64> = page.into_iter().map(|(_, id)| id).collect();
         for ids in ids.chunks(limits::CLAIM_MAX) {
-            let mut rows = deliveries::sent_by_others(sql, run.job.id, ids)?;
-            rows.retain(|row| {
-                let chain = containers.chain(row.container).unwrap_or_default();
-                chain.iter().any(|container| others.contains(&(*container, row.other)))
+            containers.turn();
+            let mut rows = Vec::new();
+            for row in deliveries::sent_by_others(sql, run.job.id, ids)? {
+                let chain = containers.chain(row.container)?.unwrap_or_default();
+                if chain.iter().any(|container| others.contains(&(*container, row.other)))
                     && !chain.iter().any(|container| closed.contains(container))
-            });
+                {
+                    rows.push(row);
+                }
+            }
             deliveries::take_over(sql, &rows)?;
             let documents: BTreeSet<i64> = rows.iter().map(|row| row.document).collect();
             let again =
@@ -120,17 +128,23 @@ fn take_over(
 }
 
 /// Containers that would open, or are below one that would, and did not stand since they were judged by that listing.
-fn moving(run: &Run, coverage: &Coverage, listing: u32) -> HashSet<ContainerId> {
+fn moving(run: &Run, coverage: &Coverage, listing: u32) -> Result<HashSet<ContainerId>> {
     if !run.looks || failpoint(Failpoint::ChangedFolderOpens) {
-        return HashSet::new();
+        return Ok(HashSet::new());
     }
-    let asked: HashSet<ContainerId> = run.containers().opening(coverage);
+    let mut asked: HashSet<ContainerId> = run.containers().opening(coverage)?;
     if asked.is_empty() {
-        return asked;
+        return Ok(asked);
     }
-    let stood = looks::standing_since(run, &asked, listing);
-    let containers = run.containers();
-    asked.into_iter().filter(|id| !stood.contains(id) || !containers.is_as_met(*id)).collect()
+    let stood = looks::standing_since(run, &asked, listing)?;
+    let mut containers = run.containers();
+    for id in stood {
+        containers.turn();
+        if containers.is_as_met(id)? {
+            asked.remove(&id);
+        }
+    }
+    Ok(asked)
 }
 
 /// Containers of those documents of the job that there are.
@@ -150,22 +164,23 @@ fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<Conta
 }
 
 /// What does not open, for people.
-fn named(run: &Run, moving: &HashSet<ContainerId>) -> Vec<BlindSpot> {
-    let containers = run.containers();
-    let told = moving.iter().filter_map(|id| {
-        let (name, _) = containers.look(*id)?;
-        let folder = containers.folder(*id)?.to_owned();
-        Some(BlindSpot {
-            scope: Scope::Folder(folder),
+fn named(run: &Run, moving: &HashSet<ContainerId>) -> Result<Vec<BlindSpot>> {
+    let mut containers = run.containers();
+    let mut told: Vec<BlindSpot> = Vec::new();
+    for id in moving {
+        containers.turn();
+        let Some((name, _)) = containers.look(*id)? else { continue };
+        let Some(folder) = containers.folder(*id) else { continue };
+        told.push(BlindSpot {
+            scope: Scope::Folder(folder.to_owned()),
             cause: "unsteady".to_owned(),
             message: format!(
                 "folder `{name}`: it, or a folder above it, changed each time that it was looked at, so that those whom it lets in \
                  now do not find what is in it yet; the next run looks again"
             ),
-        })
-    });
-    let mut told: Vec<BlindSpot> = told.collect();
+        });
+    }
     told.sort_by(|a, b| a.message.cmp(&b.message));
     told.truncate(limits::BLIND_SPOTS_MAX);
-    told
+    Ok(told)
 }

@@ -13,11 +13,12 @@ use crate::lock::lock;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Containers of all connections over which something runs. They are read for the first run and dropped after the last one.
-#[derive(Default)]
 pub(crate) struct ContainerPool {
     slots: Mutex<HashMap<ConnectionId, Arc<Mutex<Weak<SharedContainers>>>>>,
     /// As in [`SharedContainers`].
     writes: Arc<Mutex<()>>,
+    /// How many containers of each connection are kept in memory.
+    most: usize,
 }
 
 /// Containers and acls of one connection, shared by its runs.
@@ -31,6 +32,8 @@ pub(crate) struct SharedContainers {
     /// Transactions that record, of whatever connection, one after the other: PostgreSQL locks the counters of ids in the order in which
     /// they are asked for, which is that of what was found.
     writes: Arc<Mutex<()>>,
+    /// As in [`ContainerPool`].
+    pub(crate) most: usize,
 }
 
 /// The use of the containers by a run; it learns of what other runs find until this is dropped.
@@ -40,6 +43,10 @@ pub(crate) struct ContainersUse {
 }
 
 impl ContainerPool {
+    pub(crate) fn new(most: usize) -> ContainerPool {
+        ContainerPool { slots: Mutex::default(), writes: Arc::default(), most }
+    }
+
     /// The containers of a connection, for a run of a job that writes.
     pub(crate) fn get(&self, reader: &Reader, connection: ConnectionId, job: JobId) -> Result<ContainersUse> {
         let slot = lock(&self.slots).entry(connection).or_default().clone();
@@ -47,7 +54,7 @@ impl ContainerPool {
         let shared = match held.upgrade() {
             Some(shared) => shared,
             None => {
-                let shared = SharedContainers::load(reader, connection, self.writes.clone())?;
+                let shared = SharedContainers::load(reader, connection, self.writes.clone(), self.most)?;
                 *held = Arc::downgrade(&shared);
                 shared
             }
@@ -62,10 +69,11 @@ impl SharedContainers {
         reader: &Reader,
         connection: ConnectionId,
         writes: Arc<Mutex<()>>,
+        most: usize,
     ) -> Result<Arc<SharedContainers>> {
-        let (acls, tree) =
-            reader.read(|sql| Ok((Acls::load(sql, connection)?, Tree::load(sql, connection)?)))?;
-        Ok(Arc::new(SharedContainers { acls: Mutex::new(acls), tree: Mutex::new(tree), writes }))
+        let acls = reader.read(|sql| Acls::load(sql, connection))?;
+        let tree = Tree::load(reader, connection, most)?;
+        Ok(Arc::new(SharedContainers { acls: Mutex::new(acls), tree: Mutex::new(tree), writes, most }))
     }
 
     pub(crate) fn acls(&self) -> MutexGuard<'_, Acls> {
@@ -84,9 +92,18 @@ impl SharedContainers {
 }
 
 impl ContainersUse {
-    /// Containers of a run's own: one that writes nothing pretends what it would write.
-    pub(crate) fn alone(reader: &Reader, connection: ConnectionId, job: JobId) -> Result<ContainersUse> {
-        ContainersUse::new(reader, SharedContainers::load(reader, connection, Arc::default())?, job)
+    /// Containers of a run's own: one that writes nothing pretends what it would write, and keeps all that it pretends.
+    pub(crate) fn alone(
+        pool: &ContainerPool,
+        reader: &Reader,
+        connection: ConnectionId,
+        job: JobId,
+    ) -> Result<ContainersUse> {
+        ContainersUse::new(
+            reader,
+            SharedContainers::load(reader, connection, Arc::default(), pool.most)?,
+            job,
+        )
     }
 
     fn new(reader: &Reader, shared: Arc<SharedContainers>, job: JobId) -> Result<ContainersUse> {

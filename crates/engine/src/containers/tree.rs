@@ -1,22 +1,31 @@
 //! The containers of one repository connection, as all runs of this process know them: one tree, so that what one run has found narrower,
-//! wider or replaced is so for all of them (design 4.20, decision 0019).
+//! wider or replaced is so for all of them (design 4.20, decision 0019). The tree is in the store; what was used of it lately is here, too.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_contract::repository::ContainerReport;
 use ingather_model::ids::{AclId, ConnectionId, ContainerId, JobId};
+use ingather_model::limits;
 use ingather_store::containers;
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Sql, StoreError};
+use ingather_store::{Reader, Sql, StoreError};
+
+use super::lately::Lately;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Containers of one connection that were not replaced, and what may open for the jobs that are under way.
 pub(crate) struct Tree {
     pub(super) connection: ConnectionId,
-    by_name: HashMap<Arc<str>, Container>,
-    names: HashMap<ContainerId, Arc<str>>,
+    /// Reads what is not kept. What a transaction has recorded is kept until it is over: nobody else sees it before.
+    reader: Reader,
+    kept: Lately<ContainerId, Container>,
+    /// By name; none: there is no such container.
+    ids: Lately<Arc<str>, Option<ContainerId>>,
+    most: usize,
+    /// All that the store has is kept: what is not here is not there.
+    is_whole: bool,
     /// For each job that runs: containers that have opened, or may have, and are not proven for it.
     pending: HashMap<JobId, HashSet<ContainerId>>,
     /// A transaction failed: what is here may not be what the store has. It is read again in the next one; until then nothing is
@@ -29,8 +38,16 @@ pub(crate) struct Tree {
 pub(super) struct Container {
     pub(super) id: ContainerId,
     pub(super) parent: Option<ContainerId>,
+    pub(super) name: Arc<str>,
     identity: Box<str>,
     pub(super) acl: AclId,
+}
+
+impl From<containers::Container> for Container {
+    fn from(stored: containers::Container) -> Container {
+        let containers::Container { id, parent, name, identity, acl } = stored;
+        Container { id, parent, name: name.into(), identity: identity.into(), acl }
+    }
 }
 
 fn device(identity: &str) -> &str {
@@ -38,29 +55,44 @@ fn device(identity: &str) -> &str {
 }
 
 impl Tree {
-    pub(super) fn load(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Tree> {
+    /// Keeps about `most` containers.
+    pub(super) fn load(reader: &Reader, connection: ConnectionId, most: usize) -> Result<Tree> {
         let mut tree = Tree {
             connection,
-            by_name: HashMap::new(),
-            names: HashMap::new(),
+            reader: reader.clone(),
+            kept: Lately::new(most),
+            ids: Lately::new(most),
+            most,
+            is_whole: false,
             pending: HashMap::new(),
             is_lost: false,
             pretended: 0,
         };
-        tree.load_again(sql)?;
+        reader.read(|sql| tree.load_again(sql))?;
         Ok(tree)
     }
 
     fn load_again(&mut self, sql: &mut Sql<'_>) -> Result<()> {
-        let listed = containers::list(sql, self.connection)?;
+        let listed = containers::list(sql, self.connection, self.most + 1)?;
         for (job, pending) in &mut self.pending {
             *pending = pending_of(sql, *job)?;
         }
-        for containers::Container { id, parent, name, identity, acl } in listed {
-            self.keep(&name, Container { id, parent, identity: identity.into(), acl });
+        // Of more than are kept, those that are met are read when they are.
+        self.is_whole = listed.len() <= self.most;
+        if self.is_whole {
+            listed.into_iter().for_each(|stored| self.keep(stored.into()));
         }
         self.is_lost = false;
         Ok(())
+    }
+
+    /// Lets go of what was not used lately; never between the begin and the end of a transaction that records. Where nothing is written,
+    /// what was recorded is in no store.
+    pub(super) fn turn(&mut self) {
+        if self.pretended == 0 {
+            let gone = self.kept.turn() | self.ids.turn();
+            self.is_whole &= !gone;
+        }
     }
 
     /// A run of a job begins. From now on it learns what other runs find, and nothing is missed in between, since whoever records
@@ -76,8 +108,8 @@ impl Tree {
 
     /// A transaction in which something was recorded has failed.
     pub(crate) fn lose(&mut self) {
-        self.by_name.clear();
-        self.names.clear();
+        self.kept.clear();
+        self.ids.clear();
         self.is_lost = true;
     }
 
@@ -86,25 +118,63 @@ impl Tree {
         if self.is_lost { self.load_again(sql) } else { Ok(()) }
     }
 
-    fn keep(&mut self, name: &str, container: Container) {
-        let name: Arc<str> = name.into();
-        self.names.insert(container.id, name.clone());
-        self.by_name.insert(name, container);
+    fn keep(&mut self, container: Container) {
+        self.ids.insert(container.name.clone(), Some(container.id));
+        self.kept.insert(container.id, container);
+    }
+
+    /// Reads containers that are asked for next, at once, where they are not kept.
+    pub(super) fn read_named<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
+        if self.is_whole || self.is_lost {
+            return Ok(());
+        }
+        let missing: BTreeSet<&str> = names.filter(|name| self.ids.peek(*name).is_none()).collect();
+        let missing: Vec<&str> = missing.into_iter().collect();
+        for some in missing.chunks(limits::CLAIM_MAX) {
+            let connection = self.connection;
+            let read = self.reader.read(|sql| containers::named(sql, connection, some))?;
+            some.iter().for_each(|name| self.ids.insert(Arc::from(*name), None));
+            read.into_iter().for_each(|stored| self.keep(stored.into()));
+        }
+        Ok(())
+    }
+
+    /// The same by their ids.
+    pub(super) fn read_some(&mut self, ids: &[ContainerId]) -> Result<()> {
+        if self.is_whole || self.is_lost {
+            return Ok(());
+        }
+        let missing = ids.iter().filter(|id| self.kept.peek(id).is_none());
+        let missing: Vec<i64> = missing.map(|id| id.0).collect();
+        for some in missing.chunks(limits::CLAIM_MAX) {
+            let read = self.reader.read(|sql| containers::some(sql, some))?;
+            read.into_iter().for_each(|stored| self.keep(stored.into()));
+        }
+        Ok(())
     }
 
     /// The container of that name.
-    pub(super) fn named(&self, name: &str) -> Option<&Container> {
-        self.by_name.get(name)
+    pub(super) fn named(&mut self, name: &str) -> Result<Option<&Container>> {
+        if self.ids.get(name).is_none() {
+            self.read_named(std::iter::once(name))?;
+        }
+        match self.ids.get(name).copied().flatten() {
+            Some(id) => self.get(id),
+            None => Ok(None),
+        }
     }
 
     /// Name of a container that was not replaced.
-    pub(super) fn name(&self, id: ContainerId) -> Option<&Arc<str>> {
-        self.names.get(&id)
+    pub(super) fn name(&mut self, id: ContainerId) -> Result<Option<Arc<str>>> {
+        Ok(self.get(id)?.map(|container| container.name.clone()))
     }
 
     /// A container that was not replaced.
-    pub(super) fn get(&self, id: ContainerId) -> Option<&Container> {
-        self.by_name.get(self.names.get(&id)?)
+    pub(super) fn get(&mut self, id: ContainerId) -> Result<Option<&Container>> {
+        if self.kept.get(&id).is_none() {
+            self.read_some(&[id])?;
+        }
+        Ok(self.kept.peek(&id))
     }
 
     /// Whether any container may open for a job.
@@ -113,29 +183,33 @@ impl Tree {
     }
 
     /// Whether a container, or one above it, may open for a job. One that was replaced may.
-    pub(super) fn may_open(&self, job: JobId, container: Option<ContainerId>) -> bool {
+    pub(super) fn may_open(&mut self, job: JobId, container: Option<ContainerId>) -> Result<bool> {
         if !self.some_may_open(job) {
-            return false;
+            return Ok(false);
         }
         let mut at = container;
         while let Some(id) = at {
-            let Some(container) = self.get(id) else { return true };
+            let Some(container) = self.get(id)? else { return Ok(true) };
+            let parent = container.parent;
             if self.pending.get(&job).is_none_or(|pending| pending.contains(&id)) {
-                return true;
+                return Ok(true);
             }
-            at = container.parent;
+            at = parent;
         }
-        self.is_lost
+        Ok(self.is_lost)
     }
 
     /// Whether a report says nothing else than what is known.
-    pub(super) fn stands(&self, report: &ContainerReport, acl: Option<AclId>) -> bool {
-        let parent = report.parent.as_deref().map(|name| self.named(name).map(|parent| parent.id));
-        self.named(&report.name).is_some_and(|container| {
+    pub(super) fn stands(&mut self, report: &ContainerReport, acl: Option<AclId>) -> Result<bool> {
+        let parent = match &report.parent {
+            Some(name) => Some(self.named(name)?.map(|parent| parent.id)),
+            None => None,
+        };
+        Ok(self.named(&report.name)?.is_some_and(|container| {
             *container.identity == *report.identity
                 && Some(container.acl) == acl
                 && parent.is_none_or(|parent| parent == container.parent)
-        })
+        }))
     }
 
     /// Takes a report in: what is narrower rules at once and for all jobs, what is wider waits for the proof of each.
@@ -151,9 +225,13 @@ impl Tree {
         accept: bool,
         now: i64,
     ) -> Result<bool> {
-        let parent = report.parent.as_deref().and_then(|name| self.named(name)).map(|parent| parent.id);
+        let parent = match &report.parent {
+            Some(name) => self.named(name)?.map(|parent| parent.id),
+            None => None,
+        };
         let mut other_device = false;
-        if let Some(container) = self.by_name.get_mut(report.name.as_str()) {
+        let known = self.named(&report.name)?.map(|container| container.id);
+        if let Some(container) = known.and_then(|id| self.kept.get(&id)) {
             let same = *container.identity == *report.identity
                 && (container.parent == parent || failpoint(Failpoint::MovedPlaceStays));
             other_device = *container.identity != *report.identity
@@ -175,7 +253,7 @@ impl Tree {
                 return Ok(other_device);
             }
             let replaced = container.id;
-            self.names.remove(&replaced);
+            self.kept.remove(&replaced);
             if let Some(sql) = sql.as_deref_mut() {
                 containers::leave(sql, replaced, now)?;
             }
@@ -187,7 +265,8 @@ impl Tree {
                 ContainerId(self.pretended)
             }
         };
-        self.keep(&report.name, Container { id, parent, identity: report.identity.as_str().into(), acl });
+        let (name, identity) = (report.name.as_str().into(), report.identity.as_str().into());
+        self.keep(Container { id, parent, name, identity, acl });
         Ok(other_device)
     }
 }

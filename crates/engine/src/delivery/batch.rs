@@ -145,7 +145,10 @@ impl Batch {
         for entry in self.in_flight.iter_mut().filter(|entry| is_access(entry)) {
             let Some(one) = states.get(&(entry.intent.document, entry.intent.component)) else { continue };
             entry.speaks_of = one.state.known();
-            if entry.queued.was_held && one.outcome == Some(DeliveryOutcome::Superseded) {
+            // What another owner has told about access alone leaves the record that this one speaks of.
+            let is_overtaken =
+                one.outcome == Some(DeliveryOutcome::Superseded) && one.state.confirmed.is_none();
+            if entry.queued.was_held && is_overtaken {
                 overtaken.insert(one.document);
             }
         }

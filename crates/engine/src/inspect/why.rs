@@ -147,7 +147,13 @@ impl Engine {
         stage_acl: Option<&StageAcl>,
     ) -> Result<Vec<Layer>> {
         let (acls, containers, pending) = self.reader.read(|sql| {
-            let containers = containers::list(sql, job.repository)?;
+            let mut containers = Vec::new();
+            let mut next = row.known.container;
+            while let Some(id) = next.filter(|_| containers.len() < limits::LAYERS_MAX) {
+                let found = containers::some(sql, &[id.0])?.pop();
+                next = found.as_ref().and_then(|container| container.parent);
+                containers.extend(found);
+            }
             Ok((containers::acls(sql)?, containers, containers::pending_of(sql, job.id)?))
         })?;
         let acls: HashMap<AclId, Acl> = acls.into_iter().collect();

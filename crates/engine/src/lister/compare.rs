@@ -46,15 +46,18 @@ impl Lister<'_> {
         hashed
     }
 
-    pub(super) fn hash_all<'p>(&self, groups: &'p [Group]) -> Vec<Vec<Hashed<'p>>> {
-        let containers: Vec<Option<ContainerId>> = {
-            let containers = self.run.containers();
-            groups
-                .iter()
-                .map(|group| group.container.as_deref().and_then(|name| containers.id(name)))
-                .collect()
-        };
-        groups.iter().zip(containers).map(|(group, container)| self.hash(group, container)).collect()
+    pub(super) fn hash_all<'p>(&self, groups: &'p [Group]) -> Result<Vec<Vec<Hashed<'p>>>> {
+        let mut containers = self.run.containers();
+        containers.read_named(groups.iter().filter_map(|group| group.container.as_deref()))?;
+        let mut by_group = Vec::with_capacity(groups.len());
+        for group in groups {
+            by_group.push(match &group.container {
+                Some(name) => containers.id(name)?,
+                None => None,
+            });
+        }
+        drop(containers);
+        Ok(groups.iter().zip(by_group).map(|(group, container)| self.hash(group, container)).collect())
     }
 
     /// Compares a page with the inventory. `whole` are parents of which the page holds all items that there are.

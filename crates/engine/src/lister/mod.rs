@@ -196,7 +196,7 @@ impl<'r> Lister<'r> {
 
     /// Marks what is just as the inventory has it.
     fn unchanged(&mut self, groups: &[Group], whole: &HashSet<&str>) -> Result<()> {
-        for comparison in self.compare(&self.hash_all(groups), whole)? {
+        for comparison in self.compare(&self.hash_all(groups)?, whole)? {
             if let Comparison::Same(known) = comparison {
                 self.result.listed.insert(known.id.0 as u64);
             }
@@ -205,7 +205,7 @@ impl<'r> Lister<'r> {
     }
 
     fn groups(&mut self, groups: &[Group], whole: &HashSet<&str>, items: &mut Vec<WorkItem>) -> Result<()> {
-        let hashed = self.hash_all(groups);
+        let hashed = self.hash_all(groups)?;
         let comparisons = self.compare(&hashed, whole)?;
         let new = comparisons.iter().filter(|one| matches!(one, Comparison::New)).count();
         let mut fresh: Vec<NewDocument> = Vec::with_capacity(new);
@@ -214,7 +214,7 @@ impl<'r> Lister<'r> {
         for (item, comparison) in hashed.iter().flatten().zip(comparisons) {
             match comparison {
                 Comparison::New => fresh.push(self.arrival(item)?),
-                Comparison::Same(known) => self.same(item, known, items),
+                Comparison::Same(known) => self.same(item, known, items)?,
                 Comparison::Access(known) => self.changed(item, known, VisitReason::Access, items),
                 Comparison::Content(known) => self.changed(item, known, VisitReason::Changed, items),
                 Comparison::Settings(known) => self.changed(item, known, VisitReason::Settings, items),
@@ -289,19 +289,22 @@ impl<'r> Lister<'r> {
         first
     }
 
-    fn same(&mut self, item: &Hashed<'_>, known: Known, items: &mut Vec<WorkItem>) {
+    fn same(&mut self, item: &Hashed<'_>, known: Known, items: &mut Vec<WorkItem>) -> Result<()> {
         let noted = self.noted(known);
-        if noted.request.is_some() {
-            return self.changed(item, known, VisitReason::Retry, items);
-        }
-        if self.run.credentials_changed && noted.is_unreadable() {
-            return self.changed(item, known, VisitReason::Credentials, items);
-        }
-        if self.run.rereads {
-            return self.changed(item, known, VisitReason::Changed, items);
-        }
-        if self.older.opens_over(self.run, known.id.0, noted, item.listed.container) {
-            return self.changed(item, known, VisitReason::Access, items);
+        let reason = if noted.request.is_some() {
+            Some(VisitReason::Retry)
+        } else if self.run.credentials_changed && noted.is_unreadable() {
+            Some(VisitReason::Credentials)
+        } else if self.run.rereads {
+            Some(VisitReason::Changed)
+        } else if self.older.opens_over(self.run, known.id.0, noted, item.listed.container)? {
+            Some(VisitReason::Access)
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            self.changed(item, known, reason, items);
+            return Ok(());
         }
         if self.note_listed(known.id.0) {
             self.run.count(|counts| match noted.failure.map(|failure| failure.kind) {
@@ -310,6 +313,7 @@ impl<'r> Lister<'r> {
                 Some(FailureKind::Retrying) | None => counts.unchanged += 1,
             });
         }
+        Ok(())
     }
 
     fn changed(&mut self, item: &Hashed<'_>, known: Known, reason: VisitReason, items: &mut Vec<WorkItem>) {

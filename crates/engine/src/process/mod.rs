@@ -16,10 +16,10 @@ use crate::containers::pool::ContainerPool;
 use crate::delivery::output_pool::OutputPool;
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Result};
+use ingather_model::limits;
 use ingather_store::jobs::Job;
 
 /// What all jobs of one process share. It holds nothing while nothing is under way.
-#[derive(Default)]
 pub struct Process {
     pub(crate) outputs: Arc<OutputPool>,
     pub(crate) containers: ContainerPool,
@@ -28,7 +28,24 @@ pub struct Process {
     lease: LeaseKeeper,
 }
 
+impl Default for Process {
+    fn default() -> Process {
+        Process::keeping(limits::CONTAINERS_KEPT_MAX)
+    }
+}
+
 impl Process {
+    /// One that keeps about as many containers of each repository connection in memory.
+    pub fn keeping(containers: usize) -> Process {
+        Process {
+            outputs: Arc::default(),
+            containers: ContainerPool::new(containers),
+            under_way: Arc::default(),
+            visitors: Arc::default(),
+            lease: LeaseKeeper::default(),
+        }
+    }
+
     /// Begins work on a job, in the name of `doing`; over when the answer is dropped. While work that writes is under way, the lease is
     /// renewed. `writer`: none where nothing is written.
     ///

@@ -1,6 +1,5 @@
 //! Who may see what is read, as one number: stages keep documents apart that differ in it (design 4.9).
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,56 +8,72 @@ use ingather_contract::repository::ContainerReport;
 use ingather_contract::transform::Audience;
 use ingather_model::access::{Acl, UNIX_EVERYONE};
 use ingather_model::ids::{AclId, ContainerId};
-use ingather_model::limits;
+use ingather_store::StoreError;
+
+use crate::containers::lately::Lately;
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// The acls above documents, by container, as a run has met them: different acls only, in no order, since all must admit.
 /// Containers that differ in nothing share them.
-#[derive(Default)]
 pub(crate) struct Audiences {
     listed: RwLock<Listed>,
     /// Another one in each process, so that nobody can look for acls that hash alike.
     hasher: RandomState,
 }
 
-#[derive(Default)]
 struct Listed {
-    above: HashMap<ContainerId, Arc<[u64]>>,
+    above: Lately<ContainerId, Arc<[u64]>>,
     /// Acls of containers, each hashed once.
-    acls: HashMap<AclId, u64>,
+    acls: Lately<AclId, u64>,
 }
 
 impl Audiences {
+    /// Keeps those of about `most` containers.
+    pub(crate) fn new(most: usize) -> Audiences {
+        let listed = Listed { above: Lately::new(most), acls: Lately::new(most) };
+        Audiences { listed: RwLock::new(listed), hasher: RandomState::new() }
+    }
+
     /// Takes note of containers, parents before children; `known` knows them and their acls by name.
     pub(crate) fn note(
         &self,
         reports: &[ContainerReport],
-        known: impl Fn(&str) -> Option<(ContainerId, AclId)>,
-    ) {
+        mut known: impl FnMut(&str) -> Result<Option<(ContainerId, AclId)>>,
+    ) -> Result<()> {
         let mut listed = self.listed.write().unwrap_or_else(PoisonError::into_inner);
         let Listed { above, acls } = &mut *listed;
+        above.turn();
+        acls.turn();
         for report in reports {
-            let Some((container, acl_id)) = known(&report.name) else { continue };
-            let parent = report.parent.as_deref().and_then(&known).map(|(parent, _)| parent);
+            let Some((container, acl_id)) = known(&report.name)? else { continue };
+            let parent = match &report.parent {
+                Some(parent) => known(parent)?.map(|(parent, _)| parent),
+                None => None,
+            };
             // Below a container that was not met, nobody can say who may see what.
             let outer: Arc<[u64]> = match parent.map(|parent| above.get(&parent)) {
                 None => Arc::default(),
                 Some(Some(outer)) => outer.clone(),
                 Some(None) => continue,
             };
-            if above.len() < limits::FOLDERS_WAITING_MAX || above.contains_key(&container) {
-                if acls.len() >= limits::FOLDERS_WAITING_MAX {
-                    acls.clear();
+            let own = match acls.get(&acl_id) {
+                Some(own) => *own,
+                None => {
+                    let own = self.number(&report.acl);
+                    acls.insert(acl_id, own);
+                    own
                 }
-                let own = *acls.entry(acl_id).or_insert_with(|| self.number(&report.acl));
-                above.insert(container, with(outer, own));
-            }
+            };
+            above.insert(container, with(outer, own));
         }
+        Ok(())
     }
 
     /// Who may see a document of this acl there.
     pub(crate) fn of(&self, container: Option<ContainerId>, acl: &Acl) -> Audience {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
-        let number = match container.map(|container| (container, listed.above.get(&container))) {
+        let number = match container.map(|container| (container, listed.above.peek(&container))) {
             None => self.hasher.hash_one(with(Arc::default(), self.number(acl))),
             Some((_, Some(outer))) => self.hasher.hash_one(with(outer.clone(), self.number(acl))),
             // One that is not known is like no other.
@@ -123,8 +138,8 @@ mod tests {
     }
 
     /// The id of an acl for each of the containers: of different acls, or of the same.
-    fn known(name: &str) -> Option<(ContainerId, AclId)> {
-        id(name).map(|id| (id, AclId(id.0)))
+    fn known(name: &str) -> Result<Option<(ContainerId, AclId)>> {
+        Ok(id(name).map(|id| (id, AclId(id.0))))
     }
 
     const OPEN: [bool; 3] = [true; 3];
@@ -132,8 +147,8 @@ mod tests {
 
     #[test]
     fn the_same_people_are_one_audience_and_others_are_others() {
-        let audiences = Audiences::default();
-        audiences.note(
+        let audiences = Audiences::new(16);
+        let noted = audiences.note(
             &[
                 report("/", None, mode(0, 0, OPEN)),
                 report("/a", Some("/"), mode(1, 1, OPEN)),
@@ -144,6 +159,7 @@ mod tests {
             ],
             known,
         );
+        noted.unwrap();
         let of = |name: &str, acl: &Acl| audiences.of(id(name), acl);
         let open = mode(7, 7, OPEN);
         assert_eq!(of("/a", &open), of("/c", &mode(8, 8, OPEN)), "everybody, whoever owns it");
@@ -158,7 +174,7 @@ mod tests {
 
     #[test]
     fn entries_that_deny_what_is_open_to_others_count() {
-        let audiences = Audiences::default();
+        let audiences = Audiences::new(16);
         let shut_out = mode(7, 7, [false, true, true]);
         assert_ne!(audiences.of(None, &shut_out), audiences.of(None, &mode(7, 7, OPEN)));
         assert_eq!(audiences.of(None, &shut_out), audiences.of(None, &mode(7, 9, [false, true, true])));

@@ -50,10 +50,10 @@ impl Older {
         id: i64,
         noted: Noted,
         container: Option<ContainerId>,
-    ) -> bool {
+    ) -> Result<bool> {
         let is_older = self.0.contains(&id)
             || (noted.has_failed() && !failpoint(Failpoint::KeptNotLookedAtBelowAnOpening));
-        is_older && run.containers().may_open(container)
+        Ok(is_older && run.containers().may_open(container)?)
     }
 }
 
@@ -99,7 +99,7 @@ impl<'r> Visitor<'r> {
         let changes = self.access_changes(access, |output, access| {
             // Without the record such an output cannot be told: it must not show it to the wrong people.
             Some(if output.capabilities.access { ChangeKind::Access { access } } else { ChangeKind::Delete })
-        });
+        })?;
         self.show(update, changes, Outcome::Failed(fault.reason()), VisitArtifacts::default())
     }
 
@@ -120,12 +120,13 @@ impl<'r> Visitor<'r> {
         &self,
         access: Digest,
         kind: impl Fn(&JobOutput, Digest) -> Option<ChangeKind>,
-    ) -> Vec<DecidedChange> {
+    ) -> Result<Vec<DecidedChange>> {
         let mut changes = Vec::new();
+        let kept_access = self.access_of_kept(access)?;
         for part in self.deliveries.parts() {
             for (output_index, output) in self.run.outputs.iter().enumerate() {
                 let state = self.deliveries.of(&part, output.id);
-                let looked = part.looked(access, self.access_of_kept(access));
+                let looked = part.looked(access, kept_access);
                 let access = match decide(state.as_ref(), &looked) {
                     Decision::DeliverAccess => access,
                     Decision::Mask => NOBODY,
@@ -138,24 +139,21 @@ impl<'r> Visitor<'r> {
                 }
             }
         }
-        changes
+        Ok(changes)
     }
 
     /// Whether a folder above the document may open at the end of this run.
-    pub(super) fn may_open(&self) -> bool {
-        let containers = self.run.containers();
+    pub(super) fn may_open(&self) -> Result<bool> {
+        let mut containers = self.run.containers();
         let before = self.item.known.as_ref().and_then(|known| known.container);
-        containers.may_open(self.item.container) || containers.may_open(before)
+        Ok(containers.may_open(self.item.container)? || containers.may_open(before)?)
     }
 
     /// Access of what could not be read this time and outputs hold of an earlier reading: as the document has it now, where
     /// they hold just that; nobody's where a folder opens.
-    pub(super) fn access_of_kept(&self, access: Digest) -> Digest {
-        if self.deliveries.has_inside() && self.may_open() && !failpoint(Failpoint::OldTextOpens) {
-            Digest::NONE
-        } else {
-            access
-        }
+    pub(super) fn access_of_kept(&self, access: Digest) -> Result<Digest> {
+        let is_older = self.deliveries.has_inside() && self.may_open()?;
+        Ok(if is_older && !failpoint(Failpoint::OldTextOpens) { Digest::NONE } else { access })
     }
 
     /// What outputs hold of a document that cannot be read is masked, since a folder above it opens: so that it opens for all
@@ -193,7 +191,7 @@ impl<'r> Visitor<'r> {
             // What is not for the old content is for nobody.
             let access = if told == now { access } else { told };
             output.capabilities.access.then_some(ChangeKind::Access { access })
-        });
+        })?;
         // A visit of its own: it settles nothing, the one that follows does.
         let visit = Arc::new(PendingVisit::ahead(&self.run.state, self.item.clone()));
         for change in changes {

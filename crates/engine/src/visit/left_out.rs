@@ -161,7 +161,7 @@ impl<'r> Visitor<'r> {
         // What takes no access alone would have to give it up, which the guard holds.
         let changes = self.access_changes(access, |output, access| {
             output.capabilities.access.then_some(ChangeKind::Access { access })
-        });
+        })?;
         Ok((!changes.is_empty()).then_some(Narrowing { changes, update }))
     }
 }

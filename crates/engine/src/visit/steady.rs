@@ -75,7 +75,7 @@ impl<'r> SecondLook<'r> {
             self.ready.iter().filter_map(|ready| ready.visitor.item.container).collect();
         let stood = match containers.is_empty() {
             true => HashSet::new(),
-            false => looks::standing(self.run, &containers, self.since),
+            false => looks::standing(self.run, &containers, self.since)?,
         };
         let mut now: HashMap<ContainerId, Option<ContainerId>> = HashMap::new();
         for mut ready in std::mem::take(&mut self.ready) {
@@ -158,7 +158,7 @@ impl<'r> Visitor<'r> {
         let moved = known.is_some_and(|known| {
             !self.item.access.same(known.access) || self.item.container != known.container
         });
-        let must_mask = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open();
+        let must_mask = (moved && !self.is_ahead) || made >= limits::LOOKS_MAX || self.may_open()?;
         match self.listed() {
             Some(update) if must_mask => {
                 let masks = self.masks();

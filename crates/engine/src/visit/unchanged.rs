@@ -187,7 +187,7 @@ impl<'r> Visitor<'r> {
     pub(super) fn show_as_known(self, observed: &Observed, acl_id: AclId) -> Result<Done<'r>> {
         let update = self.update(observed, acl_id);
         let access = access_digest(Some(acl_id), self.item.container);
-        let kept = self.access_of_kept(access);
+        let kept = self.access_of_kept(access)?;
         let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();
         let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.show(update, changes, outcome, VisitArtifacts::default())

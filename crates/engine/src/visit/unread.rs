@@ -38,7 +38,7 @@ impl<'r> Visitor<'r> {
         // What outputs hold was made of nothing but its name and fields.
         update.raw = Some(Digest::NONE);
         let access = access_digest(update.acl_id, self.item.container);
-        let (mut findings, kept) = self.inside(parts, access);
+        let (mut findings, kept) = self.inside(parts, access)?;
         findings.push(self.finding(Part::whole(), Arc::new(record), content, access));
         let (changes, _) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         let outcome = if passing { Outcome::Again(fault) } else { Outcome::Failed(fault.reason()) };

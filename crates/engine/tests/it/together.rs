@@ -41,7 +41,7 @@ fn shown(world: &World, output: &str) -> BTreeMap<String, (String, Vec<&'static 
 fn twice(world: &World) -> Vec<String> {
     let reader = &world.engine().reader;
     let repository = world.find("whole").unwrap().repository;
-    let listed = reader.read(|sql| containers::list(sql, repository)).unwrap();
+    let listed = reader.read(|sql| containers::list(sql, repository, 10_000)).unwrap();
     let mut names = BTreeSet::new();
     listed.into_iter().map(|one| one.name).filter(|name| !names.insert(name.clone())).collect()
 }

@@ -60,17 +60,29 @@ pub(crate) fn changed(sql: &mut Sql<'_>) -> Result<()> {
     take_ids(sql, ACCESS, 1).map(|_| ())
 }
 
-/// All containers of a connection that were not replaced.
-pub fn list(sql: &mut Sql<'_>, connection: ConnectionId) -> Result<Vec<Container>> {
-    sql.query(&queries::CONTAINER_LIST, &[Value::Int(connection.0)], |row: &Row<'_>| {
-        Ok(Container {
-            id: ContainerId(row.int(0)?),
-            parent: row.opt_int(1)?.map(ContainerId),
-            name: row.text(2)?,
-            identity: row.text(3)?,
-            acl: AclId(row.int(4)?),
-        })
+fn read(row: &Row<'_>) -> Result<Container> {
+    Ok(Container {
+        id: ContainerId(row.int(0)?),
+        parent: row.opt_int(1)?.map(ContainerId),
+        name: row.text(2)?,
+        identity: row.text(3)?,
+        acl: AclId(row.int(4)?),
     })
+}
+
+/// Containers of a connection that were not replaced, at most `most`, the oldest ones.
+pub fn list(sql: &mut Sql<'_>, connection: ConnectionId, most: usize) -> Result<Vec<Container>> {
+    sql.query(&queries::CONTAINER_LIST, &[Value::Int(connection.0), Value::Int(most as i64)], read)
+}
+
+/// Containers of a connection by their names; those that were replaced, and those that there are not, are left out.
+pub fn named(sql: &mut Sql<'_>, connection: ConnectionId, names: &[&str]) -> Result<Vec<Container>> {
+    sql.query(&queries::CONTAINER_NAMED, &[Value::Int(connection.0), Value::Texts(names)], read)
+}
+
+/// Some containers; those that were replaced are left out.
+pub fn some(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<Container>> {
+    sql.query(&queries::CONTAINER_SOME, &[Value::Ints(ids)], read)
 }
 
 /// Every container, parents before children, for judging a user.
@@ -81,13 +93,15 @@ pub fn all(sql: &mut Sql<'_>) -> Result<Vec<Ruled>> {
     })
 }
 
-/// Every container of a connection, replaced ones included: id, container above, name.
-pub fn names(
+/// Every container of a connection, replaced ones included: id, container above, and what `of` says of its name, for there may be
+/// too many names to be kept.
+pub fn tree<T>(
     sql: &mut Sql<'_>,
     connection: ConnectionId,
-) -> Result<Vec<(ContainerId, Option<ContainerId>, String)>> {
+    of: impl Fn(&str) -> T,
+) -> Result<Vec<(ContainerId, Option<ContainerId>, T)>> {
     sql.query(&queries::CONTAINER_NAMES, &[Value::Int(connection.0)], |row| {
-        Ok((ContainerId(row.int(0)?), row.opt_int(1)?.map(ContainerId), row.text(2)?))
+        Ok((ContainerId(row.int(0)?), row.opt_int(1)?.map(ContainerId), of(&row.text(2)?)))
     })
 }
 

@@ -311,6 +311,7 @@ fn bind<'a>(value: &Value<'a>) -> Parameter<'a> {
         Value::OptText(text) => Box::new(text),
         Value::OptBytes(bytes) => Box::new(bytes),
         Value::Ints(numbers) => Box::new(numbers),
+        Value::Texts(texts) => Box::new(texts),
     }
 }
 

@@ -35,7 +35,10 @@ fn of_two_transactions_that_wait_for_each_other_both_come_to_their_end() {
             (one.join().unwrap(), other.join().unwrap())
         });
         assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
-        assert_eq!(runs.into_inner(), if meet.is_some() { 3 } else { 2 });
+        // Whoever was taken back may be first again, and in the way once more.
+        let most = if meet.is_some() { 2 * limits::STORE_ATTEMPTS_MAX } else { 2 };
+        let least = if meet.is_some() { 3 } else { 2 };
+        assert!((least..=most).contains(&runs.into_inner()), "one of them was in the way");
         let next = |name| store.write(Durability::Synced, |sql| take_ids(sql, name, 1)).unwrap();
         let fresh = next("nobody has asked for this one");
         assert_eq!([next("left"), next("right")], [fresh + 2; 2], "what was taken back is not counted");

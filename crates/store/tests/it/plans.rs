@@ -75,6 +75,8 @@ const FROM_WHAT_WAITS: &[(&queries::Statement, &str, &str)] = &[
     (&queries::DELIVERY_LEAVING_ANY, "delivery_leaving", "delivery_address"),
     // Asked with each page of a listing while any removal is not confirmed.
     (&queries::DELIVERY_LEAVING_SPAN, "delivery_leaving", "delivery_address"),
+    // Asked for each new folder of a source that has more of them than are kept in memory.
+    (&queries::CONTAINER_NAMED, "container_name", "container_connection"),
 ];
 
 #[test]
