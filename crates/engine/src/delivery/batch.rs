@@ -146,8 +146,8 @@ impl Batch {
             let Some(one) = states.get(&(entry.intent.document, entry.intent.component)) else { continue };
             entry.speaks_of = one.state.known();
             // What another owner has told about access alone leaves the record that this one speaks of.
-            let is_overtaken =
-                one.outcome == Some(DeliveryOutcome::Superseded) && one.state.confirmed.is_none();
+            let is_overtaken = one.outcome == Some(DeliveryOutcome::Superseded)
+                && (one.state.confirmed.is_none() || failpoint(Failpoint::AnyTellingOvertakes));
             if entry.queued.was_held && is_overtaken {
                 overtaken.insert(one.document);
             }
