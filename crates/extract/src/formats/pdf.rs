@@ -297,13 +297,15 @@ pub(super) mod tests {
                     "<</T(Name)/V(Value)>>",
                     "<</Type/Filespec/F(note.txt)/EF<</F 8 0 R/UF 8 0 R/Mac 9 0 R>>>>",
                     "<</Length 5>>stream\nwords\nendstream",
-                    "<</Length 9>>stream\nmac words\nendstream",
+                    "<</Length 9/Params<</Size 9/ModDate(D:20240131120000Z)>>>>stream\nmac words\nendstream",
                 ],
             ),
         );
         assert_eq!(page.text, "Name: Value\nChapter\nnote.txt\nnote.txt");
         let parts: Vec<&str> = page.parts.iter().map(|part| part.text.as_str()).collect();
         assert_eq!(parts, ["words", "mac words"]);
+        let stated: Vec<_> = page.parts.iter().map(|part| (part.size, part.modified)).collect();
+        assert_eq!(stated, [(Some(5), None), (Some(9), Some(1_706_702_400_000))]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What all sheets of a workbook share: strings, formats of numbers, and the day from which days are counted.
 
+use std::borrow::Cow;
+
 use super::number::{Format, general};
 use crate::page::Outcome;
 
@@ -33,6 +35,11 @@ impl Book {
 
     /// Ends the shared string that was added to.
     pub(super) fn end_string(&mut self) -> Outcome {
+        let begin = self.ends.last().copied().unwrap_or(0);
+        if let Cow::Owned(plain) = unescaped(&self.strings[begin..]) {
+            self.strings.truncate(begin);
+            self.strings.push_str(&plain);
+        }
         self.ends.push(self.strings.len());
         match self.strings.len() + self.ends.len() * 8 > STRINGS_BYTES_MAX {
             true => Err("it has more strings than can be held".into()),
@@ -52,6 +59,50 @@ impl Book {
         match self.formats.get(style) {
             Some(format) => format.show(value, self.since_1904),
             None => general(value),
+        }
+    }
+}
+
+/// Text in which characters that XML cannot hold, such as `_x000D_`, stand for themselves (ST_Xstring).
+pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains("_x") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("_x") {
+        out.push_str(&rest[..at]);
+        let four = rest.get(at + 2..at + 6).filter(|_| rest[at..].get(6..7) == Some("_"));
+        let four = four.filter(|four| four.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match four.and_then(|four| u32::from_str_radix(four, 16).ok()).and_then(char::from_u32) {
+            Some(c) => {
+                out.push(c);
+                rest = &rest[at + 7..];
+            }
+            None => {
+                out.push_str("_x");
+                rest = &rest[at + 2..];
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn characters_that_xml_cannot_hold_stand_for_themselves() {
+        for (text, plain) in [
+            ("a_x000D_b", "a\rb"),
+            ("_x005F_x000D_", "_x000D_"),
+            ("a_x00", "a_x00"),
+            ("_xD800_ _xäöüß_ _x12345", "_xD800_ _xäöüß_ _x12345"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(unescaped(text), plain);
         }
     }
 }

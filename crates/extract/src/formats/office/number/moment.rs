@@ -85,7 +85,9 @@ pub(super) fn parse(marks: &[Mark]) -> Vec<Piece> {
                     && (after_hours == Some('h') || next_unit(&marks[at..]) == Some('s'));
                 pieces.push(Piece::Unit(if minutes { 'n' } else { c }, count));
             }
-            Mark::Code('@') => {}
+            // The era is told by its year, which is counted as all others are.
+            Mark::Code('@' | 'g' | 'G') => {}
+            Mark::Code('e' | 'E') => pieces.push(Piece::Unit('y', 4)),
             Mark::Code('.') if matches!(pieces.last(), Some(Piece::Unit('s', _) | Piece::Elapsed('s'))) => {
                 let digits = marks[at..].iter().take_while(|mark| matches!(mark, Mark::Code('0'))).count();
                 at += digits;
