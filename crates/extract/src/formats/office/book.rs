@@ -72,21 +72,29 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(at) = rest.find("_x") {
         out.push_str(&rest[..at]);
-        let four = rest.get(at + 2..at + 6).filter(|_| rest[at..].get(6..7) == Some("_"));
-        let four = four.filter(|four| four.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        match four.and_then(|four| u32::from_str_radix(four, 16).ok()).and_then(char::from_u32) {
-            Some(c) => {
+        rest = &rest[at..];
+        // A character of two units is two escapes.
+        let units = unit(rest).into_iter().chain(rest.get(7..).and_then(unit));
+        match char::decode_utf16(units).next() {
+            Some(Ok(c)) => {
                 out.push(c);
-                rest = &rest[at + 7..];
+                rest = &rest[7 * c.len_utf16()..];
             }
-            None => {
+            _ => {
                 out.push_str("_x");
-                rest = &rest[at + 2..];
+                rest = &rest[2..];
             }
         }
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// The unit that an escape at the beginning stands for.
+fn unit(text: &str) -> Option<u16> {
+    let four = text.strip_prefix("_x")?.get(..4).filter(|_| text.get(6..7) == Some("_"))?;
+    let four = Some(four).filter(|four| four.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    u16::from_str_radix(four, 16).ok()
 }
 
 #[cfg(test)]
@@ -100,6 +108,7 @@ mod tests {
             ("_x005F_x000D_", "_x000D_"),
             ("a_x00", "a_x00"),
             ("_xD800_ _xäöüß_ _x12345", "_xD800_ _xäöüß_ _x12345"),
+            ("_xd801__xdc05__x0041_", "\u{10405}A"),
             ("plain", "plain"),
         ] {
             assert_eq!(unescaped(text), plain);
