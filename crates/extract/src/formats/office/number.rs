@@ -280,6 +280,14 @@ impl Number {
 
 /// Rounded half up as people expect of decimals: 2.675 is written 2.68.
 fn rounded(value: f64, decimals: usize) -> String {
+    if value.abs() >= 1e15 && value.is_finite() {
+        // Spreadsheets keep fifteen digits; those behind them are of the machine.
+        let text = format!("{value:.14e}");
+        let (digits, zeros) = text.split_once('e').unwrap_or((&text, "0"));
+        let zeros = zeros.parse::<usize>().unwrap_or(0).saturating_sub(14);
+        let point = if decimals > 0 { "." } else { "" };
+        return digits.replace('.', "") + &"0".repeat(zeros) + point + &"0".repeat(decimals);
+    }
     let exact = format!("{value:.*}", decimals);
     let shortest = format!("{value}");
     match shortest.split_once('.') {
@@ -315,6 +323,8 @@ mod tests {
             ("General", 123_456_789_012.0, "123456789012"),
             ("General", 1.5e20, "1.5E+20"),
             ("0", 2.5, "3"),
+            ("0", -310_101_195_608_230_976.0, "-310101195608231000"),
+            ("#,##0.00", 1e15, "1,000,000,000,000,000.00"),
             ("0.00", 2.675, "2.68"),
             ("#,##0", 1_234_567.0, "1,234,567"),
             ("#,##0.00_);(#,##0.00)", -1_234.5, "(1,234.50)"),
