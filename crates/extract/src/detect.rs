@@ -60,7 +60,8 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
     // Readers look for the mark of PDF within the first kilobyte.
     let begin = &head[..head.len().min(1_024)];
     let is_pdf = begin.contains(&b'%') && begin.windows(5).any(|five| five == b"%PDF-");
-    if is_pdf && !looks_like_text_before(head) || is_pdf_without_mark(begin) {
+    if is_pdf && (!looks_like_text_before(head) || is_pdf_behind_a_page(begin)) || is_pdf_without_mark(begin)
+    {
         return Some("application/pdf");
     }
     if is_tar(head) {
@@ -95,6 +96,15 @@ fn is_pdf_without_mark(begin: &[u8]) -> bool {
             object.is_some_and(|object| object.starts_with(b"<<"))
                 && rest.windows(6).any(|six| six == b"endobj")
         })
+}
+
+/// Whether a whole PDF stands behind a page that a server or proxy put before it: its mark has the remark behind it that
+/// shall tell programs that it is no text.
+fn is_pdf_behind_a_page(begin: &[u8]) -> bool {
+    let mark = begin.windows(5).position(|five| five == b"%PDF-").filter(|_| begin.starts_with(b"<"));
+    let mut lines = begin[mark.unwrap_or(begin.len())..].splitn(2, |byte| matches!(byte, b'\r' | b'\n'));
+    let remark = lines.nth(1).map(<[u8]>::trim_ascii_start).and_then(|rest| rest.strip_prefix(b"%"));
+    remark.and_then(|remark| remark.get(..4)).is_some_and(|four| four.iter().all(|byte| *byte >= 0x80))
 }
 
 /// Whether the mark of PDF comes only after markup, as in a page or mail about PDF.
@@ -321,6 +331,9 @@ mod tests {
     fn content_goes_before_the_name() {
         assert_eq!(by_content(b"%PDF-1.7", "a.txt"), Some("application/pdf"));
         assert_eq!(by_content(b"\n\n%PDF-1.7", "a.txt"), Some("application/pdf"));
+        let behind = b"<html>moved</html>%PDF-1.7\r\n%\xe2\xe3\xcf\xd3\r\n1 0 obj";
+        assert_eq!(by_content(behind, "a.pdf"), Some("application/pdf"));
+        assert_eq!(by_content(b"<html>about %PDF-1.7 files\n% and more", "a.html"), None);
         assert_eq!(by_content(b"PK\x03\x04....", "a.ZIP"), Some(ZIP));
         assert!(
             by_content(b"PK\x03\x04....", "a.Docx").is_some_and(|media| media.contains("wordprocessingml"))

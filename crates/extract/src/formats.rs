@@ -50,6 +50,7 @@ const READERS: &[(&str, Reader)] = &[
     ("application/msword", legacy::read),
     ("application/vnd.ms-powerpoint", legacy::read),
     ("application/vnd.ms-outlook-pst", legacy::store::read),
+    ("application/vnd.ms-tnef", legacy::tnef::read),
     ("application/vnd.ms-outlook", legacy::read),
     (detect::OLE, legacy::read),
     ("application/json", plain::read),
@@ -100,6 +101,7 @@ pub fn holds_documents(media: &str) -> bool {
             | "application/mbox"
             | "application/vnd.ms-outlook"
             | "application/vnd.ms-outlook-pst"
+            | "application/vnd.ms-tnef"
             | "application/pdf"
     )
 }

@@ -6,7 +6,7 @@ use encoding_rs::Encoding;
 pub(crate) fn codepage(number: i32) -> Option<&'static Encoding> {
     use encoding_rs as known;
     Some(match number {
-        437 | 850 | 1252 | 1200 | 20_127 | 28_591 | 32_768 | 367 => known::WINDOWS_1252,
+        437 | 850 | 1252 | 1200 | 20_127 | 28_591 | 32_769 | 367 => known::WINDOWS_1252,
         866 => known::IBM866,
         874 => known::WINDOWS_874,
         932 | 20_932 => known::SHIFT_JIS,
@@ -21,7 +21,8 @@ pub(crate) fn codepage(number: i32) -> Option<&'static Encoding> {
         1256 => known::WINDOWS_1256,
         1257 => known::WINDOWS_1257,
         1258 => known::WINDOWS_1258,
-        10_000 => known::MACINTOSH,
+        // Old workbooks have a number of their own for it.
+        10_000 | 32_768 => known::MACINTOSH,
         10_007 => known::X_MAC_CYRILLIC,
         20_866 => known::KOI8_R,
         21_866 => known::KOI8_U,

@@ -207,7 +207,6 @@ pub(super) const UNREAD: &[(&str, &str)] = &[
     ("application/vnd.ms-cab-compressed", "a cabinet archive (CAB)"),
     ("application/vnd.ms-htmlhelp", "a compiled help file (CHM)"),
     ("application/vnd.ms-project", "a Project plan (MPP)"),
-    ("application/vnd.ms-tnef", "a mail wrapped by Outlook (TNEF)"),
     ("application/vnd.rar", "a RAR archive"),
     ("application/vnd.sqlite3", "a SQLite database"),
     ("application/vnd.visio", "a Visio drawing before 2013 (VSD)"),

@@ -101,6 +101,22 @@ mod tests {
     const NOON: i64 = 1_706_702_400_000;
     const TICKS: u64 = 133_511_760_000_000_000;
 
+    /// A 7z archive with one member that is not packed.
+    fn dated_7z() -> Vec<u8> {
+        let name: Vec<u8> = "a.txt\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let streams: &[u8] = &[4, 6, 0, 1, 9, 5, 0, 7, 0xb, 1, 0, 1, 1, 0, 0xc, 5, 0, 8, 0, 0];
+        let files = [&[5, 1, 0x11, name.len() as u8 + 1, 0], name.as_slice(), &[0x14, 10, 1, 0]].concat();
+        let header = [&[1], streams, &files, &TICKS.to_le_bytes(), &[0, 0]].concat();
+        let sum = |bytes: &[u8]| {
+            let mut sum = flate2::Crc::new();
+            sum.update(bytes);
+            sum.sum().to_le_bytes()
+        };
+        let lengths = [5u64.to_le_bytes(), (header.len() as u64).to_le_bytes()].concat();
+        let start = [lengths.as_slice(), &sum(&header)].concat();
+        [b"7z\xbc\xaf\x27\x1c\0\x04", sum(&start).as_slice(), &start, b"words", &header].concat()
+    }
+
     #[test]
     fn members_are_as_large_and_as_old_as_their_container_says() {
         let date = 44 << 9 | 1 << 5 | 31;
@@ -132,6 +148,7 @@ mod tests {
             ("a.warc", record.as_bytes().to_vec(), 5),
             ("a.arc", arc.into_bytes(), 5),
             ("a.mbox", mail.as_bytes().to_vec(), mail.len() as u64 - 7),
+            ("a.7z", dated_7z(), 5),
         ] {
             assert_eq!(told(name, &bytes), (Some(size), Some(NOON)), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Files in OLE containers: Word, Excel, PowerPoint and Outlook before 2007, and embedded objects.
+//! Files in OLE containers: Word, Excel, PowerPoint and Outlook before 2007, and embedded objects; what else Outlook writes.
 
 mod art;
 mod container;
@@ -9,6 +9,7 @@ mod properties;
 mod protection;
 mod slides;
 pub(crate) mod store;
+pub(crate) mod tnef;
 mod word;
 mod workbook;
 

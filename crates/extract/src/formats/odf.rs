@@ -1,5 +1,6 @@
-//! OpenDocument texts, sheets and slides, and EPUB books.
+//! OpenDocument texts, sheets and slides; EPUB books by `book`.
 
+mod book;
 mod lists;
 mod protection;
 
@@ -7,7 +8,6 @@ use std::io::Read;
 
 use self::lists::Lists;
 use crate::formats::archives::zip::Zip;
-use crate::formats::html;
 use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
@@ -19,7 +19,7 @@ pub(crate) fn read(zip: &mut Zip, page: &mut TextSink<'_>) -> Option<Outcome> {
         || zip.find("META-INF/container.xml").is_some() && page.name().ends_with("epub")
     {
         page.set_media_type("application/epub+zip");
-        return Some(book(zip, page));
+        return Some(book::read(zip, page));
     }
     let opendocument = kind.contains("opendocument") || kind.contains("vnd.sun.xml");
     let parts = ["content.xml", "META-INF/manifest.xml"].iter().all(|name| zip.find(name).is_some());
@@ -289,67 +289,6 @@ fn properties(meta: &[u8], page: &mut TextSink<'_>) {
     });
 }
 
-/// Reads a book: its chapters in the order of reading.
-fn book(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
-    let container = zip.find_read("META-INF/container.xml", page.budget()).unwrap_or_default();
-    let mut package = None;
-    xml::walk(container.as_slice(), |met| {
-        if let Met::Open(tag) = met
-            && tag.name() == "rootfile"
-        {
-            package = package.take().or(tag.attribute("full-path"));
-        }
-        Go::On
-    })?;
-    let package = package.ok_or("it does not say where its content is")?;
-    let bytes = zip.find_read(&package, page.budget()).ok_or("its list of content is missing")?;
-    properties(&bytes, page);
-    let folder = package.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-    let (mut items, mut order) = (Vec::new(), Vec::new());
-    xml::walk(bytes.as_slice(), |met| {
-        if let Met::Open(tag) = met {
-            match tag.name() {
-                "item" => items.push((
-                    tag.attribute("id").unwrap_or_default(),
-                    tag.attribute("href").unwrap_or_default(),
-                )),
-                "itemref" => order.extend(tag.attribute("idref")),
-                _ => {}
-            }
-        }
-        Go::On
-    })?;
-    for id in order {
-        let Some((_, address)) = items.iter().find(|(known, _)| *known == id) else { continue };
-        let path = format!("{folder}{}", percent_decoded(address.split('#').next().unwrap_or_default()));
-        if let Some(bytes) = zip.find_read(&path, page.budget()) {
-            page.line_break();
-            html::fragment_bytes(&bytes, page);
-        }
-        if page.is_full() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn percent_decoded(address: &str) -> String {
-    let mut out = Vec::new();
-    let mut bytes = address.as_bytes().iter();
-    while let Some(&byte) = bytes.next() {
-        let rest = bytes.as_slice();
-        let digits = rest.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        match digits.filter(|_| byte == b'%').and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(decoded) => {
-                out.push(decoded);
-                bytes.nth(1);
-            }
-            None => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use crate::formats::archives::zip::tests::zip;
@@ -413,23 +352,6 @@ mod tests {
             crate::formats::tests::marked("a.odt", &bytes),
             "## Head\n\nwords\n\n- one\n  - inner\n\n| a | b c |\n| --- | --- |\n\n<!-- page 2 -->\n\nnext"
         );
-    }
-
-    #[test]
-    fn a_book_is_read_in_its_order() {
-        let package = b"<package><metadata><dc:title>Book</dc:title></metadata><manifest><item id='b' href='two%20.xhtml'/><item id='a' href='one.xhtml'/></manifest>\
-            <spine><itemref idref='a'/><itemref idref='b'/></spine></package>";
-        let page = extract(
-            "a.epub",
-            &zip(&[
-                ("mimetype", b"application/epub+zip"),
-                ("META-INF/container.xml", b"<c><rootfile full-path='O/p.opf'/></c>"),
-                ("O/p.opf", package),
-                ("O/two .xhtml", b"<html><body>second</body></html>"),
-                ("O/one.xhtml", b"<html><head><title>x</title></head><body>first</body></html>"),
-            ]),
-        );
-        assert_eq!((page.text.as_str(), page.field("title")), ("first\nsecond", Some("Book")));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! PDF: text in the order of its content, bookmarks, form fields, remarks, properties and attachments.
 
+mod annotations;
 mod form;
 mod layout;
 mod leftward;
@@ -58,7 +59,7 @@ pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
                 None => {}
             }
         }
-        remarks(leaf.raw(), page);
+        annotations::read(leaf.raw(), page);
         if page.is_full() {
             break;
         }
@@ -105,26 +106,6 @@ fn text_of(dict: &Dict<'_>, key: &str) -> String {
         Some(Object::String(text)) => words(text.as_bytes()),
         Some(Object::Stream(stream)) => stream.decoded().map(|bytes| words(&bytes)).unwrap_or_default(),
         _ => String::new(),
-    }
-}
-
-/// Writes what people remarked on a page, each after its author, and takes files that are pinned to it.
-fn remarks(leaf: &Dict<'_>, page: &mut TextSink<'_>) {
-    let Some(all) = leaf.get::<Array<'_>>("Annots") else { return };
-    for remark in all.iter::<Dict<'_>>().take(ITEMS_MAX) {
-        let kind = remark.get::<hayro_syntax::object::Name<'_>>("Subtype");
-        let kind = kind.as_ref().map(|kind| kind.as_ref()).unwrap_or_default();
-        if let Some(file) = remark.get::<Dict<'_>>("FS") {
-            attachment("", &file, page);
-        }
-        // Links and windows of remarks repeat what stands elsewhere.
-        if !matches!(kind, b"Link" | b"Popup" | b"Widget") {
-            let (author, words) = (text_of(&remark, "T"), text_of(&remark, "Contents"));
-            match words.trim().is_empty() || author.trim().is_empty() {
-                true => page.line(&words),
-                false => page.line(&format!("{author}: {words}")),
-            }
-        }
     }
 }
 
@@ -316,23 +297,15 @@ pub(super) mod tests {
                     "<</T(Name)/V(Value)>>",
                     "<</Type/Filespec/F(note.txt)/EF<</F 8 0 R/UF 8 0 R/Mac 9 0 R>>>>",
                     "<</Length 5>>stream\nwords\nendstream",
-                    "<</Length 9>>stream\nmac words\nendstream",
+                    "<</Length 9/Params<</Size 9/ModDate(D:20240131120000Z)>>>>stream\nmac words\nendstream",
                 ],
             ),
         );
         assert_eq!(page.text, "Name: Value\nChapter\nnote.txt\nnote.txt");
         let parts: Vec<&str> = page.parts.iter().map(|part| part.text.as_str()).collect();
         assert_eq!(parts, ["words", "mac words"]);
-    }
-
-    #[test]
-    fn a_remark_stands_after_its_author() {
-        let bytes = pdf("", "", &[]);
-        let text = String::from_utf8(bytes).unwrap();
-        let remark =
-            "/Annots[<</Subtype/Text/T(Ann)/Contents(too long)>> <</Subtype/Text/T(Ann)>>]/Contents 4 0 R";
-        let text = text.replace("/Contents 4 0 R", remark);
-        assert_eq!(extract("a.pdf", text.as_bytes()).text, "Ann: too long");
+        let stated: Vec<_> = page.parts.iter().map(|part| (part.size, part.modified)).collect();
+        assert_eq!(stated, [(Some(5), None), (Some(9), Some(1_706_702_400_000))]);
     }
 
     #[test]

@@ -53,25 +53,27 @@ fn damage(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
+/// A ZIP file of members that are not packed.
+fn stored(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, content) in members {
+        bytes.extend(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        bytes.extend((content.len() as u32).to_le_bytes());
+        bytes.extend((content.len() as u32).to_le_bytes());
+        bytes.extend((name.len() as u16).to_le_bytes());
+        bytes.extend([0, 0]);
+        bytes.extend(name.as_bytes());
+        bytes.extend(content.as_bytes());
+    }
+    bytes
+}
+
 /// Small files of many formats, made here.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let utf16 = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
     let pdf = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
         3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n\
         4 0 obj<</Length 40>>stream\nBT /F 12 Tf 72 700 Td (Hello) Tj ET      \nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF";
-    let stored = |members: &[(&str, &str)]| {
-        let mut bytes = Vec::new();
-        for (name, content) in members {
-            bytes.extend(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
-            bytes.extend((content.len() as u32).to_le_bytes());
-            bytes.extend((content.len() as u32).to_le_bytes());
-            bytes.extend((name.len() as u16).to_le_bytes());
-            bytes.extend([0, 0]);
-            bytes.extend(name.as_bytes());
-            bytes.extend(content.as_bytes());
-        }
-        bytes
-    };
     let word = stored(&[
         (
             "[Content_Types].xml",
@@ -123,6 +125,49 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// The same, of formats that came later.
+fn more_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let record = |kind: u16, data: &[u8]| {
+        [kind.to_le_bytes().as_slice(), &(data.len() as u16).to_le_bytes(), data].concat()
+    };
+    let begin = |kind: u8| record(0x809, &[0, 5, kind, 0, 0, 0, 0, 0]);
+    let about = |at: usize| record(0x85, &[&(at as u32).to_le_bytes()[..], &[0, 0, 1], b"S"].concat());
+    let end = record(0x0a, &[]);
+    let globals = [begin(5), record(0x41e, &[164, 0, 5, b'#', b' ', b'?', b'/', b'?'])].concat();
+    let place = globals.len() + about(0).len() + end.len();
+    let cells = [
+        record(0x204, b"\0\0\0\0\0\0\x05\0words"),
+        record(0x203, &[&[1, 0, 0, 0, 0, 0][..], &1.5f64.to_le_bytes()].concat()),
+    ];
+    let sheet = [globals, about(place), end.clone(), begin(16), cells.concat(), end].concat();
+    let attribute = |name: u32, data: &[u8]| {
+        [&[1][..], &name.to_le_bytes(), &(data.len() as u32).to_le_bytes(), data, &[0, 0]].concat()
+    };
+    let body = b"\x01\0\0\0\x1f\0\0\x10\x01\0\0\0\x06\0\0\0h\0i\0\0\0\0\0";
+    let parts = [
+        attribute(0x0001_8004, b"subject\0"),
+        attribute(0x0006_9003, body),
+        attribute(0x0006_9002, &[0; 14]),
+        attribute(0x0001_8010, b"a.txt\0"),
+        attribute(0x0006_800f, b"in it"),
+    ];
+    let mail = [b"\x78\x9f\x3e\x22\x01\0".as_slice(), &parts.concat()].concat();
+    let book = stored(&[
+        ("mimetype", "application/epub+zip"),
+        ("META-INF/container.xml", "<c><rootfile full-path='O/p.opf'/></c>"),
+        ("META-INF/encryption.xml", "<e><CipherReference URI='O/c.xhtml'/></e>"),
+        (
+            "O/p.opf",
+            "<p><item id='a' href='a.xhtml'/><item id='n' href='n.xhtml' media-type='text/html'/>\
+            <item id='i' href='i.svg' media-type='image/svg+xml'/><itemref idref='a'/></p>",
+        ),
+        ("O/a.xhtml", "<p>Hello</p>"),
+        ("O/n.xhtml", "<p>contents</p>"),
+        ("O/i.svg", "<svg><text>drawn</text></svg>"),
+    ]);
+    vec![("a.xls", sheet), ("winmail.dat", mail), ("a.epub", book)]
+}
+
 /// Reads damaged copies; the number of those that were read.
 fn try_all(name: &str, bytes: &[u8], seed: u64, times: usize) -> usize {
     let mut dice = Dice(seed | 1);
@@ -139,12 +184,21 @@ fn try_all(name: &str, bytes: &[u8], seed: u64, times: usize) -> usize {
 }
 
 #[test]
+fn what_is_damaged_is_whole_before() {
+    for (name, bytes) in more_seeds() {
+        let whole = extract(&Request { name: name.to_owned(), ..Request::default() }, Input::memory(bytes));
+        assert!(whole.reason.is_none() && !whole.text.is_empty(), "{name}: {whole:?}");
+    }
+}
+
+#[test]
 fn damaged_files_end_with_text_or_a_reason() {
     let mut count = 0;
-    for (number, (name, bytes)) in seeds().into_iter().enumerate() {
-        count += try_all(name, &bytes, 0x5eed + number as u64, 120);
+    let all = [seeds(), more_seeds()].concat();
+    for (number, (name, bytes)) in all.iter().enumerate() {
+        count += try_all(name, bytes, 0x5eed + number as u64, 120);
     }
-    assert_eq!(count, seeds().len() * 120);
+    assert_eq!(count, all.len() * 120);
 }
 
 /// What became of damaged copies that were read in children.

@@ -109,6 +109,7 @@ fn people(message: &dyn Properties, addresses: &[String], sink: &mut TextSink<'_
     let (to, cc) = (message.text(0x0e04), message.text(0x0e03));
     line("To", &to);
     line("Cc", &cc);
+    line("Bcc", &message.text(0x0e02));
     line("Recipients", &addresses.join(", "));
     for name in to.split(';') {
         sink.field("to", name);

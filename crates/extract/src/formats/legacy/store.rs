@@ -309,8 +309,14 @@ mod tests {
         let folder = |name: &str| heap(&[(0x3001, 0x1f, &wide(name))], large);
         let (subject, body) = (wide("\u{1}\u{5}Re: A/B"), wide(&"many words ".repeat(30)));
         let content = b"attached words".to_vec();
-        let file =
-            heap(&[(0x3707, 0x1f, &wide("note.txt")), (0x3701, 0xffff, &0x83fu32.to_le_bytes())], large);
+        let file = heap(
+            &[
+                (0x3707, 0x1f, &wide("note.txt")),
+                (0x3008, 0x40, &133_511_760_000_000_000u64.to_le_bytes()),
+                (0x3701, 0xffff, &0x83fu32.to_le_bytes()),
+            ],
+            large,
+        );
         let inner_message =
             heap(&[(0x0037, 0x1f, &wide("inner")), (0x1000, 0x1f, &wide("inner words"))], large);
         let inner =
@@ -354,6 +360,10 @@ mod tests {
             assert_eq!(
                 (message.parts[0].name.as_str(), message.parts[0].text.as_str()),
                 ("note.txt", "attached words")
+            );
+            assert_eq!(
+                (message.parts[0].size, message.parts[0].modified),
+                (Some(14), Some(1_706_702_400_000))
             );
             assert_eq!(
                 (message.parts[1].name.as_str(), message.parts[1].text.as_str()),

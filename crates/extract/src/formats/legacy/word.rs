@@ -1,5 +1,6 @@
 //! Word before 2007 ([MS-DOC]) and Word 6 and 95: the pieces that make up the text, and what its marks mean.
 
+mod deleted;
 mod lists;
 mod looks;
 mod marks;
@@ -74,12 +75,11 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut TextSink<'_>) -> Ou
     let encoding = if modern { WINDOWS_1252 } else { of_fonts(bytes, &pieces) };
     let lists = if modern { Lists::of(bytes, table) } else { Lists::default() };
     let mut text = String::new();
+    let pieces = deleted::without(pieces, total, if modern { bytes } else { &[] }, table);
     // Where the marks stand that end paragraphs.
     let mut ends = Vec::new();
-    let mut left = total;
     for piece in &pieces {
-        let characters = piece.characters.min(left);
-        let length = if piece.wide { characters.saturating_mul(2) } else { characters };
+        let length = if piece.wide { piece.characters.saturating_mul(2) } else { piece.characters };
         let Some(rest) = bytes.get(piece.at..) else {
             write(&text, &ends, || Writer::of(bytes, table, lists), page);
             return Err(ParseError("the file is cut off".to_owned()));
@@ -95,7 +95,6 @@ fn text(bytes: &[u8], table: &[u8], modern: bool, page: &mut TextSink<'_>) -> Ou
             ends.extend(marks.map(|(number, _)| piece.at + number * width));
         }
         text.push_str(&if piece.wide { utf16(raw) } else { narrow(raw, encoding) });
-        left -= characters;
     }
     write(&text, &ends, || Writer::of(bytes, table, lists), page);
     Ok(())
@@ -259,6 +258,30 @@ mod tests {
         stream[0x1a6..0x1aa].copy_from_slice(&(table.len() as u32).to_le_bytes());
         change(&mut stream, &mut table);
         container(&[("WordDocument", &stream), ("0Table", &table)])
+    }
+
+    #[test]
+    fn what_was_deleted_is_no_text_and_opens_no_field() {
+        // A page of runs: kept, deleted, kept.
+        let text = b"kept gone \x13 HYPERLINK \x14more\x15\r";
+        let bytes = document_of(text, " words", &|stream, table| {
+            let at = 0x400u32;
+            stream.resize(0x600, 0);
+            let mut page = vec![0u8; 512];
+            for (run, place) in [at, at + 5, at + 11, at + text.len() as u32].into_iter().enumerate() {
+                page[run * 4..run * 4 + 4].copy_from_slice(&place.to_le_bytes());
+            }
+            page[17] = 200;
+            page[400..404].copy_from_slice(&[3, 0, 8, 0x81]);
+            page[511] = 3;
+            stream.extend(page);
+            stream[0xfa..0xfe].copy_from_slice(&(table.len() as u32).to_le_bytes());
+            stream[0xfe..0x102].copy_from_slice(&12u32.to_le_bytes());
+            for number in [at, at + text.len() as u32, 3] {
+                table.extend(number.to_le_bytes());
+            }
+        });
+        assert_eq!(extract("a.doc", &bytes).text, "kept more\n words");
     }
 
     /// A document of paragraphs, each with what is said of it: its style, and changes to that. Somebody changes stream and table.

@@ -22,7 +22,7 @@ use crate::page::{Outcome, ParseError, TextSink};
 
 /// What holds for the whole book.
 struct Book<'r> {
-    /// Text is in sixteen bits where it says so.
+    /// Text is in sixteen bits where it says so. The globals decide: sheets of older books may call themselves newer.
     modern: bool,
     encoding: &'static Encoding,
     shared: Shared<'r>,
@@ -93,6 +93,7 @@ fn records(bytes: &[u8], sink: &mut TextSink<'_>) -> Outcome {
         sheets: Vec::new(),
     };
     let mut depth = 0usize;
+    let mut begun = false;
     let mut sheet = Sheet::default();
     let hidden_too = sink.options().hidden;
     let mut shown = true;
@@ -102,7 +103,9 @@ fn records(bytes: &[u8], sink: &mut TextSink<'_>) -> Outcome {
         match record.kind {
             0x09 | 0x209 | 0x409 | 0x809 => {
                 depth += 1;
-                book.modern = record.kind == 0x809 && u16_at(data, 0) >= 0x600;
+                if !std::mem::replace(&mut begun, true) {
+                    book.modern = record.kind == 0x809 && u16_at(data, 0) >= 0x600;
+                }
                 if let Some((_, name, hidden)) = book.sheets.iter().find(|(place, _, _)| *place == at) {
                     shown = hidden_too || !*hidden;
                     sheet.grid.end(sink);
@@ -323,6 +326,21 @@ pub(super) mod tests {
         chart.extend(label(1, b"Total"));
         chart.extend(record(0x0a, &[]));
         assert_eq!(extract("a.xls", &container(&[("Workbook", &chart)])).text, "East\nTotal");
+    }
+
+    #[test]
+    fn the_globals_of_a_book_tell_how_wide_its_text_is() {
+        // As Excel saves a book for its fifth version: each sheet says that it is of the eighth.
+        let globals = record(0x809, &[0, 5, 5, 0, 0, 0, 0, 0]);
+        let about = |at: usize| record(0x85, &[&(at as u32).to_le_bytes()[..], &[0, 0, 3], b"Tab"].concat());
+        let at = globals.len() + about(0).len() + 4;
+        let sheet = [
+            record(0x809, &[0, 6, 0x10, 0, 0, 0, 0, 0]),
+            record(0x204, &cell(0, 0, &[3, 0, b'a', b'b', b'c'])),
+            record(0x0a, &[]),
+        ];
+        let book = [globals, about(at), record(0x0a, &[]), sheet.concat()].concat();
+        assert_eq!(extract("a.xls", &container(&[("Book", &book)])).text, "Tab\nabc");
     }
 
     #[test]

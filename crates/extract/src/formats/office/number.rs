@@ -1,21 +1,27 @@
 //! Numbers of spreadsheets as people see them: number formats, dates and times.
 
 mod builtin;
+mod condition;
+mod fraction;
+mod moment;
 
 pub(crate) use self::builtin::builtin;
-use crate::dates;
+use self::condition::Condition;
+use self::fraction::Fraction;
+use self::moment::{Piece, is_elapsed};
 
 /// A number format, cut up once and used for many cells.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Format {
-    /// For positive numbers, negative ones, zero.
-    sections: Vec<Section>,
+    /// For positive numbers, negative ones, zero, or for those that a condition tells.
+    sections: Vec<(Option<Condition>, Section)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Section {
     General,
     Number(Number),
+    Fraction(Fraction),
     Moment(Vec<Piece>),
 }
 
@@ -37,34 +43,6 @@ struct Number {
     /// Whether there is a place for digits at all.
     digits: bool,
 }
-
-/// A piece of a date or time.
-#[derive(Clone, Debug, PartialEq)]
-enum Piece {
-    /// A letter and how often it stands there; minutes are `n`.
-    Unit(char, usize),
-    /// Hours, minutes or seconds that do not begin again: `[h]`.
-    Elapsed(char),
-    /// Morning or afternoon.
-    Half,
-    Literal(String),
-}
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
 /// A number without a format: the digits that it was written with, up to fifteen as spreadsheets keep them.
 pub(crate) fn general(value: f64) -> String {
@@ -100,19 +78,35 @@ impl Format {
 
     /// The number as people see it.
     pub(crate) fn show(&self, value: f64, since_1904: bool) -> String {
-        let (at, value) = match self.sections.len() {
-            0 | 1 => (0, value),
-            _ if value < 0.0 => (1, -value),
-            3 if value == 0.0 => (2, value),
-            _ => (0, value),
-        };
-        match self.sections.get(at) {
+        let (at, value) = self.section(value);
+        match self.sections.get(at).map(|(_, section)| section) {
             Some(Section::Number(number)) => number.show(value),
+            Some(Section::Fraction(fraction)) => fraction.show(value),
             Some(Section::Moment(pieces)) => {
-                show_moment(pieces, value, since_1904).unwrap_or_else(|| general(value))
+                moment::show(pieces, value, since_1904).unwrap_or_else(|| general(value))
             }
             Some(Section::General) | None => general(value),
         }
+    }
+
+    /// The section for a number, and the number as it stands there: without its sign where only negative ones do.
+    fn section(&self, value: f64) -> (usize, f64) {
+        let count = self.sections.len();
+        let condition = |at: usize| self.sections.get(at).and_then(|(condition, _)| *condition);
+        let first =
+            condition(0).map_or(if count > 2 { value > 0.0 } else { value >= 0.0 }, |of| of.holds(value));
+        let second = condition(1).map_or(count == 2 || value < 0.0, |of| of.holds(value));
+        let at = match count {
+            0 | 1 if condition(0).is_none() => return (0, value),
+            _ if first => 0,
+            2.. if second => 1,
+            _ => 2,
+        };
+        let negative = match condition(at) {
+            Some(condition) => condition.is_of_negatives(),
+            None => at == 1,
+        };
+        (at, if negative { value.abs() } else { value })
     }
 }
 
@@ -165,25 +159,31 @@ fn marks(section: &str) -> Vec<Mark> {
     marks
 }
 
-fn parse_section(section: &str) -> Section {
+fn parse_section(section: &str) -> (Option<Condition>, Section) {
     let marks = marks(section);
+    let condition = marks.iter().find_map(|mark| match mark {
+        Mark::Bracket(word) => Condition::parse(word),
+        _ => None,
+    });
+    (condition, section_of(&marks))
+}
+
+fn section_of(marks: &[Mark]) -> Section {
     let plain: String =
         marks.iter().filter_map(|mark| if let Mark::Code(c) = mark { Some(*c) } else { None }).collect();
     let lower = plain.to_ascii_lowercase();
-    if lower.trim() == "general" || lower.contains('/') && lower.contains('?') || lower.trim() == "@" {
+    if lower.trim() == "general" || lower.trim() == "@" {
         return Section::General;
+    }
+    if let Some(fraction) = Fraction::parse(&lower) {
+        return Section::Fraction(fraction);
     }
     let elapsed = marks.iter().any(|mark| matches!(mark, Mark::Bracket(word) if is_elapsed(word)));
     let without_exponent = lower.replace("e+", "").replace("e-", "");
     if elapsed || without_exponent.contains(['y', 'm', 'd', 'h', 's']) {
-        return Section::Moment(moment(&marks));
+        return Section::Moment(moment::parse(marks));
     }
-    Section::Number(number(&marks))
-}
-
-fn is_elapsed(word: &str) -> bool {
-    !word.is_empty()
-        && ["h", "m", "s"].iter().any(|letter| word.to_ascii_lowercase().replace(letter, "").is_empty())
+    Section::Number(number(marks))
 }
 
 /// The words of a bracket that are shown: currencies, as in `[$€-407]`.
@@ -280,6 +280,14 @@ impl Number {
 
 /// Rounded half up as people expect of decimals: 2.675 is written 2.68.
 fn rounded(value: f64, decimals: usize) -> String {
+    if value.abs() >= 1e15 && value.is_finite() {
+        // Spreadsheets keep fifteen digits; those behind them are of the machine.
+        let text = format!("{value:.14e}");
+        let (digits, zeros) = text.split_once('e').unwrap_or((&text, "0"));
+        let zeros = zeros.parse::<usize>().unwrap_or(0).saturating_sub(14);
+        let point = if decimals > 0 { "." } else { "" };
+        return digits.replace('.', "") + &"0".repeat(zeros) + point + &"0".repeat(decimals);
+    }
     let exact = format!("{value:.*}", decimals);
     let shortest = format!("{value}");
     match shortest.split_once('.') {
@@ -303,120 +311,6 @@ fn grouped(whole: &str) -> String {
     out
 }
 
-fn moment(marks: &[Mark]) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut at = 0;
-    while let Some(mark) = marks.get(at) {
-        at += 1;
-        match mark {
-            Mark::Literal(text) => pieces.push(Piece::Literal(text.clone())),
-            Mark::Bracket(word) if is_elapsed(word) => {
-                pieces.push(Piece::Elapsed(word.chars().next().unwrap_or('h').to_ascii_lowercase()));
-            }
-            Mark::Bracket(_) => {}
-            Mark::Code('A' | 'a') => {
-                let rest: String = marks[at - 1..]
-                    .iter()
-                    .map_while(|mark| if let Mark::Code(c) = mark { Some(*c) } else { None })
-                    .collect();
-                let rest = rest.to_ascii_uppercase();
-                let length = if rest.starts_with("AM/PM") {
-                    5
-                } else if rest.starts_with("A/P") {
-                    3
-                } else {
-                    1
-                };
-                if length > 1 {
-                    pieces.push(Piece::Half);
-                }
-                at += length - 1;
-            }
-            Mark::Code(c) if "ymdhs".contains(c.to_ascii_lowercase()) => {
-                let c = c.to_ascii_lowercase();
-                let same =
-                    |mark: &&Mark| matches!(mark, Mark::Code(other) if other.to_ascii_lowercase() == c);
-                let count = 1 + marks[at..].iter().take_while(same).count();
-                at += count - 1;
-                let after_hours = pieces.iter().rev().find_map(|piece| match piece {
-                    Piece::Unit(unit, _) => Some(*unit),
-                    Piece::Elapsed(unit) => Some(*unit),
-                    _ => None,
-                });
-                let minutes = c == 'm'
-                    && count <= 2
-                    && (after_hours == Some('h') || next_unit(&marks[at..]) == Some('s'));
-                pieces.push(Piece::Unit(if minutes { 'n' } else { c }, count));
-            }
-            Mark::Code('@') => {}
-            Mark::Code(c) => pieces.push(Piece::Literal(c.to_string())),
-        }
-    }
-    pieces
-}
-
-fn next_unit(marks: &[Mark]) -> Option<char> {
-    marks.iter().find_map(|mark| match mark {
-        Mark::Code(c) if "ymdhs".contains(c.to_ascii_lowercase()) => Some(c.to_ascii_lowercase()),
-        _ => None,
-    })
-}
-
-fn show_moment(pieces: &[Piece], value: f64, since_1904: bool) -> Option<String> {
-    if !(0.0..2_958_466.0).contains(&value) {
-        return None;
-    }
-    // The range was checked. Days from 1970 to the first day of the calendar.
-    let epoch = if since_1904 { -24_107 } else { -25_569 };
-    let seconds = (value * 86_400.0).round() as i64;
-    let day = epoch + seconds.div_euclid(86_400);
-    let (year, month, of_month) = dates::civil(day);
-    let second = seconds.rem_euclid(86_400);
-    let half = pieces.contains(&Piece::Half);
-    let hour = second / 3_600;
-    let shown_hour = if half { (hour + 11) % 12 + 1 } else { hour };
-    let mut out = String::new();
-    for piece in pieces {
-        let number = match piece {
-            Piece::Literal(text) => {
-                out.push_str(text);
-                continue;
-            }
-            Piece::Half => {
-                out.push_str(if hour < 12 { "AM" } else { "PM" });
-                continue;
-            }
-            Piece::Elapsed('h') => (seconds / 3_600, 1),
-            Piece::Elapsed('m') => (seconds / 60, 1),
-            Piece::Elapsed(_) => (seconds, 1),
-            Piece::Unit('y', 1 | 2) => (year % 100, 2),
-            Piece::Unit('y', _) => (year, 4),
-            Piece::Unit('m', count @ 3..) => {
-                // A month is between 1 and 12.
-                let name = MONTHS[(month - 1) as usize];
-                out.push_str(match count {
-                    3 => &name[..3],
-                    5 => &name[..1],
-                    _ => name,
-                });
-                continue;
-            }
-            Piece::Unit('d', count @ 3..) => {
-                let name = DAYS[day.rem_euclid(7) as usize];
-                out.push_str(if *count == 3 { &name[..3] } else { name });
-                continue;
-            }
-            Piece::Unit('m', count) => (month, *count),
-            Piece::Unit('d', count) => (of_month, *count),
-            Piece::Unit('h', count) => (shown_hour, *count),
-            Piece::Unit('n', count) => (second / 60 % 60, *count),
-            Piece::Unit(_, count) => (second % 60, *count),
-        };
-        out.push_str(&format!("{:0width$}", number.0, width = number.1));
-    }
-    Some(out.trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -429,6 +323,8 @@ mod tests {
             ("General", 123_456_789_012.0, "123456789012"),
             ("General", 1.5e20, "1.5E+20"),
             ("0", 2.5, "3"),
+            ("0", -310_101_195_608_230_976.0, "-310101195608231000"),
+            ("#,##0.00", 1e15, "1,000,000,000,000,000.00"),
             ("0.00", 2.675, "2.68"),
             ("#,##0", 1_234_567.0, "1,234,567"),
             ("#,##0.00_);(#,##0.00)", -1_234.5, "(1,234.50)"),
@@ -439,6 +335,18 @@ mod tests {
             ("0.0,", 12_345.0, "12.3"),
             ("0;-0;\"none\"", 0.0, "none"),
             ("#", 0.0, ""),
+            ("General", 0.1 + 0.2, "0.3"),
+            ("General", 0.000_012_3, "0.0000123"),
+            ("# ?/?", 12_345.678_9, "12345 2/3"),
+            ("# ??/??", -1.25, "-1 1/4"),
+            ("?/8", 1.5, "12/8"),
+            ("# ?/?", 3.0, "3"),
+            ("# ?/?", 0.99, "1"),
+            ("[<-25]General;[>25]\"high\" 0;\"low\" 0", -30.0, "30"),
+            ("[<-25]General;[>25]\"high\" 0;\"low\" 0", 30.0, "high 30"),
+            ("[<-25]General;[>25]\"high\" 0;\"low\" 0", -3.0, "low -3"),
+            ("[=1]\"yes\";[=0]\"no\"", 0.0, "no"),
+            ("[=1]\"yes\";[=0]\"no\"", 7.0, "7"),
         ] {
             assert_eq!(Format::parse(code).show(value, false), shown, "{code} {value}");
         }
@@ -454,6 +362,12 @@ mod tests {
             ("h:mm AM/PM", 0.75, "6:00 PM"),
             ("[h]:mm:ss", 1.5, "36:00:00"),
             ("mm:ss", 0.01, "14:24"),
+            ("mm:ss.0", 0.678_9, "17:37.0"),
+            ("hh:mm:ss.000", 4_018.999_999_988_43, "23:59:59.999"),
+            ("[hh]:mm:ss.00", 4_018.999_999_988_43, "96456:00:00.00"),
+            ("yyyy-mm-dd", 1.0, "1900-01-01"),
+            ("[$-411]ggge\"年\"m\"月\"d\"日\"", 44_197.0, "2021年1月1日"),
+            ("yyyy-mm-dd", 61.0, "1900-03-01"),
             ("yyyy\\年m\\月", 45_322.0, "2024年1月"),
         ] {
             assert_eq!(Format::parse(code).show(value, false), shown, "{code} {value}");
@@ -464,7 +378,10 @@ mod tests {
 
     #[test]
     fn any_code_is_taken() {
-        for code in ["", ";;;", "[", "\"", "\\", "_", "*", "E+", "a", "A/", "[h", "@", "0.0.0", "%,.E"] {
+        for code in [
+            "", ";;;", "[", "\"", "\\", "_", "*", "E+", "a", "A/", "[h", "@", "0.0.0", "%,.E", "/", "?/",
+            "/0", "[<", "[<>]",
+        ] {
             for value in [0.0, -1.5, 1e300, f64::NAN, f64::INFINITY] {
                 let _ = Format::parse(code).show(value, false);
             }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::book::Book;
+use super::book::{Book, unescaped};
 use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met, Tag};
 
@@ -108,7 +108,7 @@ fn write(cell: &mut Cell, book: &Book, sink: &mut TextSink<'_>) {
     match (cell.kind, cell.value.trim()) {
         (Kind::Shared, value) => sink.text(value.parse().map_or("", |index| book.string(index))),
         (Kind::Flag, value) => sink.text(if value == "1" { "TRUE" } else { "FALSE" }),
-        (Kind::Text, _) => sink.text(&cell.value),
+        (Kind::Text, _) => sink.text(&unescaped(&cell.value)),
         (Kind::Number, value) => match value.parse() {
             Ok(number) => sink.text(&book.number(cell.style, number)),
             Err(_) => sink.text(value),

@@ -90,15 +90,19 @@ pub(super) fn look_of(about: &[u8]) -> Look {
             0x2417 => look.row_end = value != 0,
             _ => {}
         }
-        let length = match (kind, kind >> 13) {
-            (0xd608, _) => usize::from(u16_at(rest, 2)) + 1,
-            (_, 0 | 1) => 1,
-            (_, 2 | 4 | 5) => 2,
-            (_, 3) => 4,
-            (_, 6) => usize::from(value) + 1,
-            _ => 3,
-        };
-        rest = rest.get(2 + length..).unwrap_or_default();
+        rest = rest.get(2 + value_bytes(kind, rest)..).unwrap_or_default();
     }
     look
+}
+
+/// How long what follows a kind is, with which the rest of a description begins.
+pub(super) fn value_bytes(kind: u16, rest: &[u8]) -> usize {
+    match (kind, kind >> 13) {
+        (0xd608, _) => usize::from(u16_at(rest, 2)) + 1,
+        (_, 0 | 1) => 1,
+        (_, 2 | 4 | 5) => 2,
+        (_, 3) => 4,
+        (_, 6) => usize::from(rest[2]) + 1,
+        _ => 3,
+    }
 }
