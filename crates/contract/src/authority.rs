@@ -23,7 +23,8 @@ pub struct AuthorityKind {
 /// What an authority answers about a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The user is known and holds these tokens.
+    /// The user is known and holds these tokens; where not all of them could be asked for, they say so
+    /// ([`Tokens::not_whole`]), else a token is missing that denies.
     Known(Tokens),
     /// There is no such user.
     Unknown,

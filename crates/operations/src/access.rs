@@ -79,6 +79,8 @@ pub struct HeldTokens {
     pub user: String,
     /// Tokens, sorted.
     pub tokens: Vec<String>,
+    /// Whether these are all: whoever may hold others passes no deny that these do not disprove.
+    pub whole: bool,
 }
 
 /// Asks whether a user finds a document.
@@ -160,7 +162,7 @@ fn held_tokens(context: &Context<'_>, _: &Caller<'_>, request: AskTokens) -> Res
     let tokens = tokens_of(context, &request.user)?;
     let mut held: Vec<String> = tokens.iter().map(str::to_owned).collect();
     held.sort_unstable();
-    Ok(HeldTokens { user: request.user, tokens: held })
+    Ok(HeldTokens { user: request.user, tokens: held, whole: tokens.are_whole() })
 }
 
 fn why(context: &Context<'_>, caller: &Caller<'_>, request: AskWhy) -> Result<Why> {

@@ -275,7 +275,7 @@ pub(crate) mod tests {
     ) -> Option<Code> {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Nothing, registry, clock: Arc::new(Still) };
-        let tokens = || Ok(Tokens::default());
+        let tokens = || Ok(Tokens::anonymous());
         ask(&context, &Caller { roles, tokens: &tokens }).err().map(|problem| problem.code)
     }
 

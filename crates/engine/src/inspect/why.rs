@@ -4,7 +4,7 @@ use ingather_model::limits;
 use std::collections::HashMap;
 
 use ingather_contract::access_filter::Reference;
-use ingather_model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
+use ingather_model::access::{Acl, Entry, Judgement, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId};
 use ingather_store::connections::{self, Role};
@@ -15,7 +15,7 @@ use super::access_change::{self, MODE_ENTRIES};
 use super::cause;
 use super::facts::Row;
 use super::names::ItemName;
-use super::stage_acl::StageAcl;
+use super::stage_acl::{NOT_WHOLE, StageAcl};
 use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -203,33 +203,66 @@ fn layer(name: &str, acl: Option<&Acl>, tokens: &Tokens, right: &str) -> Layer {
         let by = format!("{what} access is not known, and what is not known allows nobody");
         return Layer { name: name.to_owned(), admits: false, by };
     };
-    let admits = acl.admits(tokens);
+    let judged = acl.judge(tokens);
     let by = match acl {
-        Acl::Ordered(entries) => ordered(&what, entries, tokens, right),
-        Acl::Flat { .. } if admits => {
-            format!("{what} list of allowed tokens has one of the user's, or is empty")
-        }
-        Acl::Flat { deny, .. } => match deny.iter().find(|token| tokens.holds(token)) {
-            Some(token) => format!("{what} list of denied tokens has `{token}`"),
-            None => format!("{what} list of allowed tokens has none of the user's"),
+        Acl::Ordered(entries) => ordered(&what, entries, judged, right),
+        Acl::Flat { .. } => match judged {
+            Judgement::Open | Judgement::Allowed { .. } => {
+                format!("{what} list of allowed tokens has one of the user's, or is empty")
+            }
+            Judgement::Denied { who, .. } => format!("{what} list of denied tokens has `{who}`"),
+            Judgement::Unproven { who, .. } => {
+                format!("{what} list of denied tokens has `{who}`, {NOT_WHOLE}")
+            }
+            Judgement::Unlisted => format!("{what} list of allowed tokens has none of the user's"),
         },
     };
-    Layer { name: name.to_owned(), admits, by }
+    Layer { name: name.to_owned(), admits: acl.admits(tokens), by }
 }
 
-fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> String {
+fn ordered(what: &str, entries: &[Entry], judged: Judgement<'_>, right: &str) -> String {
     let by = if entries.len() == MODE_ENTRIES { "mode" } else { "access list (ACL)" };
-    let Some((at, entry)) = entries.iter().enumerate().find(|(_, entry)| tokens.holds(&entry.who)) else {
-        return format!("{what} {by} has no entry for the user");
+    let (at, who, gives, may_be) = match judged {
+        Judgement::Open | Judgement::Unlisted => return format!("{what} {by} has no entry for the user"),
+        Judgement::Allowed { at, who } => (at, who, "gives", None),
+        Judgement::Denied { at, who } => (at, who, "does not give", None),
+        Judgement::Unproven { at, who } => (at, who, "does not give", Some(NOT_WHOLE)),
     };
     // Stages that said something else when it was read may have put tokens before those of the file.
     let is_of_file = entries.first().is_some_and(|first| first.who == unix_user(0));
     let whom = match at {
         0 if is_of_file => "root".to_owned(),
-        1 if is_of_file => format!("its owner `{}`", entry.who),
-        _ if entry.who == UNIX_EVERYONE => "others".to_owned(),
-        _ => format!("`{}`", entry.who),
+        1 if is_of_file => format!("its owner `{who}`"),
+        _ if who == UNIX_EVERYONE => "others".to_owned(),
+        _ => format!("`{who}`"),
     };
-    let gives = if entry.allow { "gives" } else { "does not give" };
-    format!("{what} {by} {gives} {whom} the right to {right}")
+    let why = may_be.map(|why| format!(", {why}")).unwrap_or_default();
+    format!("{what} {by} {gives} {whom} the right to {right}{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deny_that_nobody_can_disprove_is_named() {
+        let tokens: Tokens = ["unix:u:7", UNIX_EVERYONE].into_iter().collect();
+        let part = tokens.clone().not_whole();
+        let mode = Acl::Ordered(vec![
+            Entry::allow("unix:u:0"),
+            Entry::allow("unix:u:8"),
+            Entry::deny("unix:g:9"),
+            Entry::allow(UNIX_EVERYONE),
+        ]);
+        let flat = Acl::Flat { allow: vec![UNIX_EVERYONE.to_owned()], deny: vec!["unix:g:9".to_owned()] };
+        for acl in [&mode, &flat] {
+            let (whole, not_whole) =
+                (layer("a", Some(acl), &tokens, "read"), layer("a", Some(acl), &part, "read"));
+            assert!(whole.admits && !whole.by.contains("unix:g:9"), "{whole:?}");
+            assert!(!not_whole.admits, "{not_whole:?}");
+            let told =
+                format!("`unix:g:9`{}, {NOT_WHOLE}", if acl == &mode { " the right to read" } else { "" });
+            assert!(not_whole.by.ends_with(&told), "{not_whole:?}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! What an authority promises (`crates/contract/src/authority.rs`).
 
 use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_model::access::Tokens;
+use ingather_model::fault::Fault;
 
 use super::{Breaches, call, must_be_none};
 
@@ -10,6 +12,8 @@ pub struct AuthoritySample<'a> {
     pub settings: serde_json::Value,
     /// Somebody whom it knows, and tokens that they hold.
     pub known: (&'a str, &'a [&'a str]),
+    /// Makes some of their tokens unreadable, where the suite can.
+    pub cut: Option<&'a dyn Fn()>,
     /// Makes it unreachable, where the suite can; asked last.
     pub obstruct: Option<&'a dyn Fn()>,
 }
@@ -36,10 +40,17 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
             for token in tokens.iter().filter(|token| !held.holds(token)) {
                 found.0.push(format!("{user} does not hold {token}"));
             }
+            found.unless(held.are_whole(), || {
+                format!("nothing hides tokens of {user}, and the answer is not whole")
+            });
             let again = authority.tokens(&call(), user);
-            found.unless(again == Ok(Answer::Known(held)), || {
+            found.unless(again.as_ref() == Ok(&Answer::Known(held.clone())), || {
                 format!("{user} holds other tokens the second time")
             });
+            if let Some(cut) = sample.cut {
+                cut();
+                in_part(authority.tokens(&call(), user), user, &held, &mut found);
+            }
         }
         other => found.0.push(format!("{user} is known, and the answer is {other:?}")),
     }
@@ -52,6 +63,19 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
         });
     }
     found.0
+}
+
+/// What an authority may answer that cannot read all tokens of somebody who holds `all`.
+fn in_part(answer: Result<Answer, Fault>, user: &str, all: &Tokens, found: &mut Breaches) {
+    let Ok(Answer::Known(part)) = answer else { return };
+    let lacks = all.iter().any(|token| !part.holds(token));
+    found.unless(lacks, || format!("the sample hides no token of {user}"));
+    found.unless(!part.are_whole(), || {
+        format!("tokens of {user} are missing, one of which may deny, and the answer is whole")
+    });
+    for token in part.iter().filter(|token| !all.holds(token)) {
+        found.0.push(format!("{user} holds {token} only where not all tokens can be read"));
+    }
 }
 
 /// Names that belong to nobody, some of them near to one that does.
