@@ -42,7 +42,7 @@ pub struct ExportDeclaration {}
 pub struct Declaration {
     /// Version of this form.
     pub version: u32,
-    /// Connections to sources: kind and settings, by name.
+    /// Connections to sources: kind, settings, and the authority group where it has a name; by name.
     pub repositories: Map<String, Value>,
     /// Connections to outputs: kind and settings, by name.
     pub outputs: Map<String, Value>,
@@ -60,7 +60,11 @@ pub fn declaration(reader: &Reader) -> Result<Declaration> {
     let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
     let of_role = |role: ConnectionRole| -> Map<String, Value> {
         let one = |one: &connections::Declared| {
-            (one.name.clone(), json!({"kind": one.kind, "settings": secrets::hidden(one.settings.clone())}))
+            let mut declared = json!({"kind": one.kind, "settings": secrets::hidden(one.settings.clone())});
+            if !one.group.is_default() {
+                declared["group"] = one.group.name().into();
+            }
+            (one.name.clone(), declared)
         };
         connections.iter().filter(|one| one.role == role).map(one).collect()
     };

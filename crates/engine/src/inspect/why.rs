@@ -4,6 +4,7 @@ use ingather_model::limits;
 use std::collections::HashMap;
 
 use ingather_contract::access_filter::Reference;
+use ingather_model::access::identity::{Group, Identity};
 use ingather_model::access::{Acl, Entry, Judgement, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId};
@@ -47,18 +48,24 @@ pub struct Layer {
 }
 
 impl Engine {
-    /// Whether somebody who holds `tokens` (none: not known) may see what `text` names, for each job that has it; when
+    /// Whether somebody (none: not known) may see what `text` names, for each job that has it; when
     /// none has it, why not.
     ///
     /// # Errors
     /// What the store says.
-    pub fn why(&self, output: &str, user: &str, tokens: Option<&Tokens>, text: &str) -> Result<Vec<Access>> {
+    pub fn why(
+        &self,
+        output: &str,
+        user: &str,
+        identity: Option<&Identity>,
+        text: &str,
+    ) -> Result<Vec<Access>> {
         let jobs = self.reader.read(jobs::list)?;
         let mut answers = Vec::new();
         for job in &jobs {
             if let Some(item_name) = self.known_by(job, text)? {
                 let Some(row) = self.row(job, &item_name)? else { continue };
-                answers.push(self.access(output, user, tokens, job, &item_name, &row)?);
+                answers.push(self.access(output, user, identity, job, &item_name, &row)?);
             }
         }
         if !answers.is_empty() {
@@ -84,7 +91,7 @@ impl Engine {
         &self,
         output: &str,
         user: &str,
-        tokens: Option<&Tokens>,
+        identity: Option<&Identity>,
         job: &Job,
         item_name: &ItemName,
         row: &Row,
@@ -97,9 +104,13 @@ impl Engine {
             let told = self.explain(job, name)?;
             return Ok(hidden(job, name.to_owned(), told.cause, user));
         };
-        let nobody = Tokens::anonymous();
-        let judged = tokens.unwrap_or(&nobody);
-        let access_filter = access_filter::for_tokens(&self.reader, connection.map(|c| c.id), judged)?;
+        let nobody = Identity::anonymous();
+        let judged = identity.unwrap_or(&nobody);
+        let access_filter = access_filter::for_identity(&self.reader, connection.map(|c| c.id), judged)?;
+        let group = self.reader.read(|sql| connections::get(sql, job.repository))?.map(|c| c.group);
+        let group = group.unwrap_or_default();
+        let known = judged.tokens(&group);
+        let tokens = known.cloned().unwrap_or_else(Tokens::anonymous);
         let may_see = access_filter.permits(
             sent.address,
             Reference { job: Some(job.id), acl_id: row.known.acl_id, container: row.known.container },
@@ -109,8 +120,8 @@ impl Engine {
         let now = now.map(|now| self.shown_to(job, now.acl).0);
         let since =
             now.and_then(|now| access_change::changed(name, row.acl.as_ref(), &now, stage_acl.as_ref()));
-        let layers = self.layers(job, row, judged, stage_acl.as_ref())?;
-        let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
+        let layers = self.layers(job, row, &tokens, stage_acl.as_ref())?;
+        let cause = match (identity, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
                 "unknown_user",
                 format!("there is no user `{user}`, and who is not known finds only what is open to all"),
@@ -120,7 +131,8 @@ impl Engine {
                 format!("{since}; until the next run of job {} a search goes by the old access", job.name),
             ),
             (.., Some(layer)) if !may_see => {
-                Reason::new("denied", format!("user {user} may not see `{name}`: {}", layer.by))
+                let by = if known.is_some() { layer.by.clone() } else { nobody_there(&group, job) };
+                Reason::new("denied", format!("user {user} may not see `{name}`: {by}"))
             }
             _ if may_see => {
                 Reason::new("allowed", format!("user {user} may see `{name}`: {}", admitted(&layers)))
@@ -174,6 +186,14 @@ impl Engine {
         }
         Ok(layers)
     }
+}
+
+fn nobody_there(group: &Group, job: &Job) -> String {
+    format!(
+        "no authority of the group `{}`, which rules what job {} brings, knows the user",
+        group.name(),
+        job.name
+    )
 }
 
 fn hidden(job: &Job, document: String, cause: Reason, user: &str) -> Access {

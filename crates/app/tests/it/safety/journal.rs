@@ -28,7 +28,7 @@ users = json.load(sys.stdin)
 shown, now = set(), {}
 def look(line=None):
     for user, (tokens, whole) in users.items():
-        now[user] = sorted(key for key, entry in journal.entries.items() if journal.may_see(entry, set(tokens), whole))
+        now[user] = sorted(key for key, entry in journal.entries.items() if journal.may_see(entry, {"": (set(tokens), whole)}))
         for key in now[user]:
             shown.add((user, key, journal.entries[key]["fields"].get("body")))
 for file in sys.argv[1:]:

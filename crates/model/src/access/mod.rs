@@ -1,5 +1,7 @@
 //! Who may see a document: acls, containers and the one function that judges (design 4.20, coverage S3.253–S3.267).
 
+pub mod identity;
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
