@@ -17,6 +17,7 @@ use ingather_contract::settings::{self, NoSettings};
 use ingather_model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
+use ingather_model::run_counts::counted;
 
 /// The `unix` authority.
 pub const AUTHORITY: AuthorityKind = AuthorityKind {
@@ -74,6 +75,16 @@ struct Answered {
 }
 
 impl Authority for Accounts {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        let own = rustix::process::geteuid().as_raw().to_string();
+        if self.files_are_all()? {
+            let count = accounts(&read_bounded(&self.passwd).map_err(fault)?).count();
+            read_lines(&self.group).map_err(fault)?;
+            return Ok(format!("the files of this machine name {}", counted(count as u64, "user")));
+        }
+        self.ask("-u", &own).map(|_| "the name service of this machine answers".to_owned())
+    }
+
     fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         if !speakable(user) {
             return Ok(Answer::Unknown);

@@ -34,6 +34,12 @@ pub enum Answer {
 
 /// One authority, opened. Calls may come from several threads at once.
 pub trait Authority: Send + Sync {
+    /// Checks that it can be asked; the sentence says what was found.
+    ///
+    /// # Errors
+    /// What [`Authority::tokens`] would answer about everybody.
+    fn check(&self, call: &CallContext) -> Result<String, Fault>;
+
     /// The tokens of the user named `user`.
     ///
     /// # Errors

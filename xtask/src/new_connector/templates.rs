@@ -412,6 +412,10 @@ struct __Type__ {
 }
 
 impl Authority for __Type__ {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        Ok("its users stand in its settings".to_owned())
+    }
+
     fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         let Some(groups) = self.settings.users.get(user) else { return Ok(Answer::Unknown) };
         // Where a directory does not tell all of them: `Tokens::not_whole`.

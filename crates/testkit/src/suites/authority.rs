@@ -4,6 +4,7 @@ use ingather_contract::authority::{Answer, Authority, AuthorityKind};
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
 
+use super::secrets::secrets;
 use super::{Breaches, call, must_be_none};
 
 /// An authority with somebody in it.
@@ -29,11 +30,24 @@ pub fn authority(kind: &AuthorityKind, sample: &AuthoritySample<'_>) {
 /// As [`authority`], for tests of the suite itself.
 pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) -> Vec<String> {
     let mut found = Breaches::default();
+    let faults = |settings: &serde_json::Value| match (kind.open)(settings) {
+        Ok(authority) => {
+            let checked = authority.check(&call()).err();
+            checked.into_iter().chain(authority.tokens(&call(), sample.known.0).err()).collect()
+        }
+        Err(fault) => vec![fault],
+    };
+    secrets(&(kind.schema)(), &sample.settings, &faults, &mut found);
     let authority = match (kind.open)(&sample.settings) {
         Ok(authority) => authority,
-        Err(fault) => return vec![format!("it does not open: {fault}")],
+        Err(fault) => {
+            found.0.push(format!("it does not open: {fault}"));
+            return found.0;
+        }
     };
     let authority = authority.as_ref();
+    let checked = authority.check(&call());
+    found.unless(checked.is_ok(), || format!("check fails on an authority that answers: {checked:?}"));
     let (user, tokens) = sample.known;
     match authority.tokens(&call(), user) {
         Ok(Answer::Known(held)) => {
@@ -57,6 +71,8 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
     strangers(authority, user, &mut found);
     if let Some(obstruct) = sample.obstruct {
         obstruct();
+        let checked = authority.check(&call());
+        found.unless(checked.is_err(), || format!("it cannot be asked, and check says {checked:?}"));
         let answer = authority.tokens(&call(), user);
         found.unless(!matches!(answer, Ok(Answer::Known(_) | Answer::Unknown)), || {
             format!("it cannot be asked, and answers {answer:?}")

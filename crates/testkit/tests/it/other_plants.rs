@@ -96,6 +96,7 @@ enum Door {
     NeverWhole,
     WholeInPart,
     MoreInPart,
+    ChecksNothing,
     OpenWhenDown,
 }
 
@@ -103,6 +104,14 @@ enum Door {
 struct Keeper(Door, Arc<[AtomicBool; 2]>);
 
 impl Authority for Keeper {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        let down = self.1[1].load(Ordering::Relaxed);
+        match down && self.0 != Door::ChecksNothing {
+            true => Err(Fault::passing("down", "the directory does not answer")),
+            false => Ok("the directory answers".to_owned()),
+        }
+    }
+
     fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         let [cut, down] = [0, 1].map(|at| self.1[at].load(Ordering::Relaxed));
         let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
@@ -161,5 +170,6 @@ doors! {
     parts_of_nothing: NeverWhole is told by "the answer is not whole";
     parts_that_are_called_whole: WholeInPart is told by "and the answer is whole";
     tokens_that_appear_where_others_are_hidden: MoreInPart is told by "holds t:root only where";
+    good_whatever_is_down: ChecksNothing is told by "and check says";
     open_when_it_is_down: OpenWhenDown is told by "it cannot be asked";
 }
