@@ -21,7 +21,15 @@ const DECIDING: &[Deciding] = &[
     Deciding {
         name: "model",
         postgres: false,
-        files: &["access.rs", "decision.rs", "guard.rs", "merge.rs", "retry.rs", "scope.rs"],
+        files: &[
+            "access/mod.rs",
+            "access/identity.rs",
+            "decision.rs",
+            "guard.rs",
+            "merge.rs",
+            "retry.rs",
+            "scope.rs",
+        ],
     },
     Deciding {
         name: "engine",

@@ -100,7 +100,8 @@ pub(crate) fn run(data: &Path) -> Result<()> {
         ask(query, &all)?;
     }
     let begun = milliseconds();
-    let only = Arc::new(access_filter::for_tokens(&reader, output.map(|output| output.id), &tokens)?);
+    let only =
+        Arc::new(access_filter::for_identity(&reader, output.map(|output| output.id), &tokens.into())?);
     ask(&queries[0], &only)?;
     let first = milliseconds() - begun;
     let mut times = [Vec::new(), Vec::new()];

@@ -120,7 +120,7 @@ impl<'a> Program<'a> {
 
 /// Whoever runs this program: the owner of the data directory, who may do everything.
 pub(crate) fn caller() -> Caller<'static> {
-    Caller { roles: &[Role::Admin], tokens: &|| Ok(ingather_connectors::unix::calling_user()?) }
+    Caller { roles: &[Role::Admin], identity: &|| Ok(ingather_connectors::unix::calling_user()?.into()) }
 }
 
 impl Host for Program<'_> {

@@ -1,4 +1,8 @@
 //! Users and groups of the local machine: the authority `unix`, and names of owners.
+//!
+//! Its answer is not whole where the system told the user and not all of the groups: the group file is longer than what is
+//! read of it, the name service fails while it lists the groups (`id -G` prints the first ones and fails), or its list is
+//! longer than what is read. A name service that leaves groups out without a word cannot be told from one that has none.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -13,6 +17,7 @@ use ingather_contract::settings::{self, NoSettings};
 use ingather_model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
+use ingather_model::run_counts::counted;
 
 /// The `unix` authority.
 pub const AUTHORITY: AuthorityKind = AuthorityKind {
@@ -54,7 +59,32 @@ struct Accounts {
     program: PathBuf,
 }
 
+/// A user as the system knows them.
+struct Found {
+    uid: u32,
+    groups: Vec<u32>,
+    /// Whether these are all of the groups.
+    whole: bool,
+}
+
+/// Numbers that the program answered.
+struct Answered {
+    numbers: Vec<u32>,
+    /// Whether it ended well, and what it said was read to its end.
+    whole: bool,
+}
+
 impl Authority for Accounts {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        let own = rustix::process::geteuid().as_raw().to_string();
+        if self.files_are_all()? {
+            let count = accounts(&read_bounded(&self.passwd).map_err(fault)?).count();
+            read_lines(&self.group).map_err(fault)?;
+            return Ok(format!("the files of this machine name {}", counted(count as u64, "user")));
+        }
+        self.ask("-u", &own).map(|_| "the name service of this machine answers".to_owned())
+    }
+
     fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         if !speakable(user) {
             return Ok(Answer::Unknown);
@@ -65,7 +95,10 @@ impl Authority for Accounts {
             false => None,
         };
         Ok(match answer.map_or_else(|| self.by_program(user), |found| Ok(Some(found)))? {
-            Some((uid, groups)) => Answer::Known(tokens(uid, groups)),
+            Some(Found { uid, groups, whole }) => {
+                let tokens = tokens(uid, groups);
+                Answer::Known(if whole { tokens } else { tokens.not_whole() })
+            }
             None => Answer::Unknown,
         })
     }
@@ -95,13 +128,14 @@ impl Accounts {
     }
 
     /// User and groups by the two files; none when they do not know the user.
-    fn by_files(&self, user: &str) -> Result<Option<(u32, Vec<u32>)>, Fault> {
+    fn by_files(&self, user: &str) -> Result<Option<Found>, Fault> {
         let passwd = read_bounded(&self.passwd).map_err(fault)?;
         let by_number = |account: &Account<'_>| user.parse() == Ok(account.uid);
         let found = accounts(&passwd).find(|account| account.name == user);
         let Some(account) = found.or_else(|| accounts(&passwd).find(by_number)) else { return Ok(None) };
         let mut groups = vec![account.gid];
-        for line in read_bounded(&self.group).map_err(fault)?.lines() {
+        let (text, whole) = read_lines(&self.group).map_err(fault)?;
+        for line in text.lines() {
             let mut parts = line.split(':').skip(2);
             let (Some(Ok(gid)), Some(members)) = (parts.next().map(str::parse), parts.next()) else {
                 continue;
@@ -110,21 +144,28 @@ impl Accounts {
                 groups.push(gid);
             }
         }
-        Ok(Some((account.uid, groups)))
+        Ok(Some(Found { uid: account.uid, groups, whole }))
     }
 
     /// User and groups by the system's name service; none when it does not know the user.
-    fn by_program(&self, user: &str) -> Result<Option<(u32, Vec<u32>)>, Fault> {
-        let Some(uid) = self.ask("-u", user)? else { return Ok(None) };
-        let Some(groups) = self.ask("-G", user)? else { return Ok(None) };
-        match (uid.as_slice(), groups.is_empty()) {
-            ([uid], false) => Ok(Some((*uid, groups))),
+    fn by_program(&self, user: &str) -> Result<Option<Found>, Fault> {
+        let uid = self.ask("-u", user)?;
+        if !uid.whole {
+            return Ok(None);
+        }
+        let groups = self.ask("-G", user)?;
+        match (uid.numbers.as_slice(), groups) {
+            ([uid], Answered { numbers, whole }) if !numbers.is_empty() => {
+                Ok(Some(Found { uid: *uid, groups: numbers, whole }))
+            }
+            // It went away meanwhile.
+            (_, Answered { whole: false, .. }) => Ok(None),
             _ => Err(Fault::passing("accounts", format!("`id` answered something odd about user `{user}`"))),
         }
     }
 
-    /// Runs the program for a limited time; none when it does not know the user.
-    fn ask(&self, question: &str, user: &str) -> Result<Option<Vec<u32>>, Fault> {
+    /// Runs the program for a limited time.
+    fn ask(&self, question: &str, user: &str) -> Result<Answered, Fault> {
         let failed =
             |what: String| Fault::passing("accounts", format!("user `{user}` cannot be looked up: {what}"));
         let mut child = Command::new(&self.program)
@@ -138,7 +179,7 @@ impl Accounts {
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || {
                 let mut text = String::new();
-                let read = output.take(limits::ACCOUNTS_BYTES_MAX).read_to_string(&mut text);
+                let read = output.take(limits::ACCOUNTS_BYTES_MAX + 1).read_to_string(&mut text);
                 // Nobody listens any more after the time is up.
                 let _ = answer.send(read.map(|_| text));
             });
@@ -149,14 +190,20 @@ impl Accounts {
             let _ = child.kill();
         }
         let status = child.wait().map_err(|error| failed(error.to_string()))?;
-        let text = text
+        let mut text = text
             .map_err(|_| failed("the name service did not answer in time".to_owned()))?
             .map_err(|error| failed(error.to_string()))?;
-        if !status.success() {
-            return Ok(None);
+        let cut = text.len() as u64 > limits::ACCOUNTS_BYTES_MAX;
+        if cut {
+            // The last number may go on.
+            text.truncate(text.rfind(char::is_whitespace).unwrap_or_default());
         }
-        let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<u32>, _>>();
-        numbers.map(Some).map_err(|_| failed("`id` answered something that is not a number".to_owned()))
+        let whole = status.success() && !cut;
+        match text.split_whitespace().map(str::parse).collect::<Result<Vec<u32>, _>>() {
+            Ok(numbers) => Ok(Answered { numbers, whole }),
+            Err(_) if !status.success() => Ok(Answered { numbers: Vec::new(), whole }),
+            Err(_) => Err(failed("`id` answered something that is not a number".to_owned())),
+        }
     }
 }
 
@@ -196,6 +243,18 @@ fn read_bounded(path: impl AsRef<Path>) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The lines of a file as far as its text is bounded, and whether these are all.
+fn read_lines(path: impl AsRef<Path>) -> std::io::Result<(String, bool)> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(limits::ACCOUNTS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    let whole = bytes.len() as u64 <= limits::ACCOUNTS_BYTES_MAX;
+    if !whole {
+        // The last line may go on.
+        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or_default());
+    }
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
+}
+
 /// Names of owners, from the local account file as it was at the first question.
 #[derive(Default)]
 pub(crate) struct Owners(OnceLock<HashMap<u32, String>>);
@@ -226,8 +285,41 @@ mod tests {
         let settings = serde_json::json!({});
         let known = ("root", [unix_user(0), UNIX_EVERYONE.to_owned()]);
         let tokens = known.1.each_ref().map(String::as_str);
-        let sample = AuthoritySample { settings, known: (known.0, &tokens), obstruct: None };
+        let sample = AuthoritySample { settings, known: (known.0, &tokens), cut: None, obstruct: None };
         suites::authority(&AUTHORITY, &sample);
+    }
+
+    thread_local! {
+        /// Where the accounts of a made machine are.
+        static MACHINE: tempfile::TempDir = tempfile::tempdir().unwrap();
+    }
+
+    #[test]
+    fn it_keeps_what_an_authority_promises_where_groups_and_accounts_cannot_be_read() {
+        let made = || MACHINE.with(|folder| machine(folder.path(), "group: files\n", "exit 1"));
+        static KIND: AuthorityKind = AuthorityKind {
+            open: |_| {
+                Ok(Arc::new(MACHINE.with(|folder| Accounts {
+                    passwd: folder.path().join("passwd"),
+                    group: folder.path().join("group"),
+                    switch: folder.path().join("nsswitch.conf"),
+                    program: folder.path().join("id"),
+                })))
+            },
+            ..AUTHORITY
+        };
+        let Accounts { passwd, group, .. } = made();
+        let cut = || {
+            let more = "x".repeat(limits::ACCOUNTS_BYTES_MAX as usize);
+            std::fs::write(&group, format!("long:x:51:{more}\nstaff:x:50:ann\n")).unwrap();
+        };
+        let obstruct = || std::fs::remove_file(&passwd).unwrap();
+        let known = ("ann", ["unix:u:7", "unix:g:70", "unix:g:50", UNIX_EVERYONE].as_slice());
+        let settings = serde_json::json!({});
+        suites::authority(
+            &KIND,
+            &AuthoritySample { settings, known, cut: Some(&cut), obstruct: Some(&obstruct) },
+        );
     }
 
     struct Still;
@@ -299,6 +391,24 @@ mod tests {
         accounts = machine(folder.path(), "group: files\n", "true");
         accounts.group = folder.path().join("missing");
         assert_eq!(ask(&accounts, "ann").unwrap_err().reason().code, "accounts");
+    }
+
+    #[test]
+    fn groups_that_cannot_all_be_read_make_an_answer_that_is_not_whole() {
+        let part = |groups: &[u32]| Ok(Answer::Known(tokens(7, groups.iter().copied()).not_whole()));
+        let folder = tempfile::tempdir().unwrap();
+        let files = machine(folder.path(), "group: files\n", "exit 1");
+        let more = "x".repeat(limits::ACCOUNTS_BYTES_MAX as usize);
+        std::fs::write(&files.group, format!("staff:x:50:ann\nlong:x:51:ann,{more}\nlast:x:52:ann\n"))
+            .unwrap();
+        assert_eq!(ask(&files, "ann"), part(&[70, 50]), "the group file is longer than what is read");
+
+        let service = |program: &str| ask(&machine(folder.path(), "group: sss\n", program), "ann");
+        assert_eq!(service("echo 7; [ $1 = -u ]"), part(&[7]), "`id` lists the first group, and fails");
+        let endless = "case $1 in -u) echo 7;; -G) echo 70 50; head -c 17000000 /dev/zero | tr '\\0' ' '; echo 51;; esac";
+        assert_eq!(service(endless), part(&[70, 50]), "`id` lists more than is read");
+        assert_eq!(service("[ $1 = -u ] && echo 7"), Ok(Answer::Unknown), "went away meanwhile");
+        assert_eq!(service("echo seven; [ $1 = -u ]").unwrap_err().reason().code, "accounts");
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub struct AuthorityKind {
 /// What an authority answers about a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The user is known and holds these tokens.
+    /// The user is known and holds these tokens; where not all of them could be asked for, they say so
+    /// ([`Tokens::not_whole`]), else a token is missing that denies.
     Known(Tokens),
     /// There is no such user.
     Unknown,
@@ -33,6 +34,12 @@ pub enum Answer {
 
 /// One authority, opened. Calls may come from several threads at once.
 pub trait Authority: Send + Sync {
+    /// Checks that it can be asked; the sentence says what was found.
+    ///
+    /// # Errors
+    /// What [`Authority::tokens`] would answer about everybody.
+    fn check(&self, call: &CallContext) -> Result<String, Fault>;
+
     /// The tokens of the user named `user`.
     ///
     /// # Errors

@@ -15,5 +15,6 @@ pub mod output;
 pub mod registry;
 pub mod repository;
 pub mod search;
+pub mod secrets;
 pub mod settings;
 pub mod transform;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ingather_model::access::Acl;
+use ingather_model::access::identity::Group;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
@@ -177,6 +178,8 @@ pub enum Says {
     Acl {
         /// The acl.
         id: AclId,
+        /// Whose tokens judge it: [`Acl::admits`] by those that somebody holds in this group.
+        group: Group,
         /// Whom it admits.
         acl: Acl,
     },

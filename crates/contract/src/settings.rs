@@ -7,26 +7,37 @@ use serde::de::DeserializeOwned;
 
 pub use schemars::Schema;
 
+use crate::secrets;
+
 /// The JSON Schema of a settings struct.
 pub fn schema_of<S: JsonSchema>() -> Schema {
     schemars::schema_for!(S)
 }
 
-/// Reads settings; unknown keys and values outside their bounds are refused with the path of the field.
+/// Reads settings; unknown keys and values outside their bounds are refused with the path of the field, and without
+/// what a field holds that its schema calls a secret ([`secrets`](crate::secrets)).
 ///
 /// # Errors
 /// `Refused` with code `settings` and one sentence for each field that is wrong.
 pub fn read<S>(value: &serde_json::Value) -> Result<S, Fault>
 where
+    S: DeserializeOwned + Validate<Context = ()> + JsonSchema,
+{
+    unscrubbed(value).map_err(|said: String| {
+        Fault::refused("settings", secrets::scrubbed(&schema_of::<S>(), value, &said))
+    })
+}
+
+fn unscrubbed<S>(value: &serde_json::Value) -> Result<S, String>
+where
     S: DeserializeOwned + Validate<Context = ()>,
 {
-    let settings: S = serde_json::from_value(value.clone())
-        .map_err(|error| Fault::refused("settings", in_words(&error.to_string())))?;
+    let settings: S = serde_json::from_value(value.clone()).map_err(|error| in_words(&error.to_string()))?;
     settings.validate().map_err(|report| {
         let said = |path: String, error: String| format!("{path} {}", bound_in_words(&error));
         let lines: Vec<String> =
             report.iter().map(|(path, error)| said(path.to_string(), error.to_string())).collect();
-        Fault::refused("settings", lines.join("; "))
+        lines.join("; ")
     })?;
     Ok(settings)
 }
@@ -124,6 +135,10 @@ mod tests {
         #[serde(default)]
         #[garde(skip)]
         word: Option<Word>,
+        #[serde(default)]
+        #[garde(inner(length(max = 8)))]
+        #[schemars(extend("writeOnly" = true))]
+        passwords: Vec<String>,
     }
 
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -138,7 +153,7 @@ mod tests {
         let told = |value: serde_json::Value| read::<Sample>(&value).err().unwrap().reason().message;
         assert_eq!(
             told(json!({"name": "a", "size": 1})),
-            "`size` is no setting; there are name, count, word"
+            "`size` is no setting; there are name, count, word, passwords"
         );
         assert_eq!(told(json!({})), "`name` is missing");
         assert_eq!(told(json!({"name": ""})), "name must not be empty");
@@ -149,8 +164,15 @@ mod tests {
         );
         assert_eq!(told(json!({"name": 1})), "it must be a text, not `1`");
         assert_eq!(told(json!({"name": "a", "word": "maybe"})), "`maybe` is not one of yes, no");
-        let good = Sample { name: "a".to_owned(), count: 9, word: Some(Word::No) };
+        let good = Sample { name: "a".to_owned(), count: 9, word: Some(Word::No), passwords: Vec::new() };
         assert_eq!(read::<Sample>(&json!({"name": "a", "count": 9, "word": "no"})), Ok(good));
+        for (passwords, said) in [
+            (json!("hunter2"), "it must be a list, not \"(hidden)\""),
+            (json!(["hunter3", 7_301]), "it must be a text, not `(hidden)`"),
+            (json!(["hunter2 and more"]), "passwords[0] must not be longer than 8"),
+        ] {
+            assert_eq!(told(json!({"name": "n", "passwords": passwords})), said);
+        }
         let none = read::<NoSettings>(&json!({"file": "x"})).err().unwrap().reason().message;
         assert_eq!(none, "`file` is no setting; there are none");
     }

@@ -1,12 +1,15 @@
-//! Who may see what: a user's tokens become sets of acls and containers that an output filters by (design 4.20).
+//! Who may see what: a user's tokens become sets of acls and containers that an output filters by (design 4.20). Acls of a
+//! repository connection are judged by the tokens of its authority group alone.
 
 use std::collections::{HashMap, HashSet};
 
 use ingather_contract::access_filter::{AccessFilter, IdSet, PendingContainers, Reference};
-use ingather_model::access::Tokens;
+use ingather_model::access::Acl;
+use ingather_model::access::identity::{Group, Identity};
 use ingather_model::ids::{AclId, ConnectionId, ContainerId};
 use ingather_model::limits;
-use ingather_store::{Reader, Sql, StoreError, containers, deliveries, jobs};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::{Reader, Sql, StoreError, connections, containers, deliveries, jobs};
 
 use crate::error::{EngineError, Refusal, Result};
 
@@ -14,21 +17,32 @@ use crate::error::{EngineError, Refusal, Result};
 ///
 /// # Errors
 /// When more access changes are on their way than can be taken into account: nothing is answered then.
-pub fn for_tokens(reader: &Reader, output: Option<ConnectionId>, tokens: &Tokens) -> Result<AccessFilter> {
-    reader.read(|sql| for_tokens_in(sql, output, tokens))?.ok_or_else(too_many)
+pub fn for_identity(
+    reader: &Reader,
+    output: Option<ConnectionId>,
+    identity: &Identity,
+) -> Result<AccessFilter> {
+    reader.read(|sql| for_identity_in(sql, output, identity))?.ok_or_else(too_many)
 }
 
 /// The same inside a read that asks for more: what an output was told by then. None where [`too_many`] changes are on their way.
 ///
 /// # Errors
 /// What the store says.
-pub fn for_tokens_in(
+pub fn for_identity_in(
     sql: &mut Sql<'_>,
     output: Option<ConnectionId>,
-    tokens: &Tokens,
+    identity: &Identity,
 ) -> std::result::Result<Option<AccessFilter>, StoreError> {
+    let groups = connections::groups(sql)?;
+    let passes = |connection: &ConnectionId, acl: &Acl| match groups.get(connection) {
+        Some(_) if failpoint(Failpoint::GroupsCross) => identity.passes(&Group::default(), acl),
+        Some(group) => identity.passes(group, acl),
+        None => false,
+    };
+    let acls = containers::acls_of_connections(sql)?.into_iter();
     let admits: HashSet<AclId> =
-        containers::acls(sql)?.into_iter().filter(|(_, acl)| acl.admits(tokens)).map(|(id, _)| id).collect();
+        acls.filter(|(_, connection, acl)| passes(connection, acl)).map(|(id, ..)| id).collect();
     let mut judged = Judged::new();
     for container in containers::all(sql)? {
         judged.insert(container.id, (admits.contains(&container.acl), container.parent));

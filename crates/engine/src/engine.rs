@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
+use ingather_contract::secrets;
 use ingather_model::ids::JobId;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
@@ -330,7 +331,8 @@ impl Engine {
                     format!("output {name}: this program has no connector `{}`", connection.kind),
                 )
             })?;
-            let settings = definition.delivery_digest(&pipeline.versions, &connection.settings);
+            let shown = secrets::left_out(&(kind.schema)(), connection.settings.clone());
+            let settings = definition.delivery_digest(&pipeline.versions, &shown);
             let queue = match writes {
                 true => {
                     let used = self.open_output(&connection)?;

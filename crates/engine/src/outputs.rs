@@ -7,6 +7,7 @@ use std::path::Path;
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{Generation, OutputContext, OutputKind};
 use ingather_contract::registry::Registry;
+use ingather_model::access::identity::Group;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -58,6 +59,7 @@ pub fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
         kind,
         name,
         settings,
+        group: Group::default(),
         identity: None,
         generation: 0,
         session: 0,

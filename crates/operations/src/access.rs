@@ -3,6 +3,7 @@
 use ingather_contract::authority::Answer;
 use ingather_engine::inspect::why::Access;
 use ingather_model::access::Tokens;
+use ingather_model::access::identity::Identity;
 use ingather_store::jobs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,8 @@ pub struct HeldTokens {
     pub user: String,
     /// Tokens, sorted.
     pub tokens: Vec<String>,
+    /// Whether these are all: whoever may hold others passes no deny that these do not disprove.
+    pub whole: bool,
 }
 
 /// Asks whether a user finds a document.
@@ -137,7 +140,7 @@ pub struct WhyLayer {
     pub by: String,
 }
 
-/// The tokens of a user, or the sentence that there is none.
+/// The tokens of a user in the default group, which the authority of this machine is of; or the sentence that there is none.
 pub(crate) fn tokens_of(context: &Context<'_>, user: &str) -> Result<Tokens> {
     let kind = context
         .registry
@@ -160,17 +163,17 @@ fn held_tokens(context: &Context<'_>, _: &Caller<'_>, request: AskTokens) -> Res
     let tokens = tokens_of(context, &request.user)?;
     let mut held: Vec<String> = tokens.iter().map(str::to_owned).collect();
     held.sort_unstable();
-    Ok(HeldTokens { user: request.user, tokens: held })
+    Ok(HeldTokens { user: request.user, tokens: held, whole: tokens.are_whole() })
 }
 
 fn why(context: &Context<'_>, caller: &Caller<'_>, request: AskWhy) -> Result<Why> {
     let AskWhy { user, document, path } = request;
-    let tokens = Some(tokens_of(context, &user)?);
+    let identity = Identity::from(tokens_of(context, &user)?);
     let engine = context.engine(context.existing()?, None, &[]);
     let jobs = engine.reader.read(jobs::list)?;
     let lookup = Lookup::of(&engine, &jobs, caller, (document, path))?;
     let file = lookup.file(&jobs);
-    let found = engine.why(INDEX, &user, tokens.as_ref(), &lookup.text)?;
+    let found = engine.why(INDEX, &user, Some(&identity), &lookup.text)?;
     if found.is_empty() {
         return Err(Problem::new(
             Code::NoSuchDocument,

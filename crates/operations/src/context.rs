@@ -11,7 +11,7 @@ use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Process};
-use ingather_model::access::Tokens;
+use ingather_model::access::identity::Identity;
 use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store};
@@ -110,8 +110,8 @@ impl Drop for Writing {
 pub struct Caller<'a> {
     /// What they may do.
     pub roles: &'a [Role],
-    /// The tokens that they hold by the word of the program, asked for when needed.
-    pub tokens: &'a dyn Fn() -> Result<Tokens>,
+    /// Who they are to each group of authorities by the word of the program, asked for when needed.
+    pub identity: &'a dyn Fn() -> Result<Identity>,
 }
 
 impl Caller<'_> {
@@ -275,8 +275,8 @@ pub(crate) mod tests {
     ) -> Option<Code> {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Nothing, registry, clock: Arc::new(Still) };
-        let tokens = || Ok(Tokens::default());
-        ask(&context, &Caller { roles, tokens: &tokens }).err().map(|problem| problem.code)
+        let identity = || Ok(Identity::anonymous());
+        ask(&context, &Caller { roles, identity: &identity }).err().map(|problem| problem.code)
     }
 
     #[test]

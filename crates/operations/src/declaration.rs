@@ -1,5 +1,6 @@
 //! The declaration: connections and jobs as they could be asked for, without secrets.
 
+use ingather_contract::registry::Registry;
 use ingather_model::job::Definition;
 use ingather_store::connections::{self, Role as ConnectionRole};
 use ingather_store::{Reader, jobs};
@@ -42,7 +43,7 @@ pub struct ExportDeclaration {}
 pub struct Declaration {
     /// Version of this form.
     pub version: u32,
-    /// Connections to sources: kind and settings, by name.
+    /// Connections to sources: kind, settings, and the authority group where it has a name; by name.
     pub repositories: Map<String, Value>,
     /// Connections to outputs: kind and settings, by name.
     pub outputs: Map<String, Value>,
@@ -52,15 +53,20 @@ pub struct Declaration {
 }
 
 fn export(context: &Context<'_>, _: &Caller<'_>, _: ExportDeclaration) -> Result<Declaration> {
-    declaration(&context.existing()?)
+    declaration(&context.registry, &context.existing()?)
 }
 
 /// Connections and jobs of an inventory.
-pub fn declaration(reader: &Reader) -> Result<Declaration> {
+pub fn declaration(registry: &Registry, reader: &Reader) -> Result<Declaration> {
     let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
     let of_role = |role: ConnectionRole| -> Map<String, Value> {
         let one = |one: &connections::Declared| {
-            (one.name.clone(), json!({"kind": one.kind, "settings": secrets::hidden(one.settings.clone())}))
+            let settings = secrets::hidden(registry, role, &one.kind, one.settings.clone());
+            let mut declared = json!({"kind": one.kind, "settings": settings});
+            if !one.group.is_default() {
+                declared["group"] = one.group.name().into();
+            }
+            (one.name.clone(), declared)
         };
         connections.iter().filter(|one| one.role == role).map(one).collect()
     };
@@ -68,6 +74,9 @@ pub fn declaration(reader: &Reader) -> Result<Declaration> {
         version: 1,
         repositories: of_role(ConnectionRole::Repository),
         outputs: of_role(ConnectionRole::Output),
-        jobs: jobs.into_iter().map(|job| secrets::hidden_in(job.definition)).collect(),
+        jobs: jobs
+            .into_iter()
+            .map(|job| secrets::hidden_in(registry, job.connector.as_deref(), job.definition))
+            .collect(),
     })
 }

@@ -1,47 +1,93 @@
-//! What no answer shows: passwords that stand in settings (design 4.16).
+//! What no answer shows: secrets in settings, as the schema of their connector marks them (design 4.16).
 
-use ingather_model::job::Definition;
+use ingather_contract::registry::Registry;
+use ingather_contract::secrets::{self, HIDDEN};
+use ingather_contract::settings::Schema;
+use ingather_model::job::{Definition, Role, Stage};
 use serde_json::Value;
 
-/// The setting that holds them, whatever it is a setting of.
-pub const NAME: &str = "passwords";
-/// What stands in the place of one.
-const HIDDEN: &str = "(hidden)";
-
-/// A value without them.
-pub fn hidden(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let one = |(name, value): (String, Value)| match (name == NAME, value) {
-                (true, Value::Array(all)) => (name, all.iter().map(|_| Value::from(HIDDEN)).collect()),
-                (true, _) => (name, HIDDEN.into()),
-                (false, value) => (name, hidden(value)),
-            };
-            Value::Object(fields.into_iter().map(one).collect())
-        }
-        Value::Array(all) => all.into_iter().map(hidden).collect(),
-        other => other,
-    }
+/// Settings of a connection without its secrets.
+pub(crate) fn hidden(registry: &Registry, role: Role, kind: &str, settings: Value) -> Value {
+    let schema = match role {
+        // A repository has settings for each job alone.
+        Role::Repository => None,
+        Role::Output => registry.output(kind).map(|kind| kind.schema),
+    };
+    by_schema(schema, settings)
 }
 
-/// A definition without them.
-pub(crate) fn hidden_in(mut definition: Definition) -> Definition {
-    definition.source = hidden(definition.source);
-    for stage in &mut definition.stages {
-        stage.settings = hidden(std::mem::take(&mut stage.settings));
+/// A definition without secrets; `connector` is the kind of its repository, where that is known.
+pub(crate) fn hidden_in(
+    registry: &Registry,
+    connector: Option<&str>,
+    mut definition: Definition,
+) -> Definition {
+    let source = connector.and_then(|kind| registry.repository(kind)).map(|kind| kind.source_schema);
+    definition.source = by_schema(source, definition.source);
+    for Stage { transform, settings } in &mut definition.stages {
+        let schema = registry.transform(transform).map(|kind| kind.schema);
+        *settings = by_schema(schema, std::mem::take(settings));
     }
     definition
+}
+
+/// Where nobody knows which settings are secrets, all are.
+fn by_schema(schema: Option<fn() -> Schema>, settings: Value) -> Value {
+    match (schema, settings) {
+        (Some(schema), settings) => secrets::hidden(&schema(), settings),
+        (None, Value::Object(fields)) => {
+            fields.into_iter().map(|(name, _)| (name, Value::from(HIDDEN))).collect()
+        }
+        (None, Value::Null) => Value::Null,
+        (None, _) => HIDDEN.into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ingather_contract::settings::schema_of;
+    use ingather_contract::transform::TransformKind;
+    use ingather_model::fault::Fault;
+    use schemars::JsonSchema;
     use serde_json::json;
 
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Settings {
+        user: String,
+        #[schemars(extend("writeOnly" = true))]
+        key: Vec<String>,
+    }
+
+    static STAGE: TransformKind = TransformKind {
+        name: "stage",
+        about: "",
+        version: "1",
+        schema: schema_of::<Settings>,
+        open: |_| Err(Fault::refused("test", "never opened")),
+    };
+
     #[test]
-    fn passwords_are_counted_and_nothing_else_changes() {
-        let settings = json!([{"text": {"passwords": ["a", "b"], "parts": "none"}}, {"passwords": "c"}]);
-        let shown = json!([{"text": {"passwords": ["(hidden)", "(hidden)"], "parts": "none"}}, {"passwords": "(hidden)"}]);
-        assert_eq!(hidden(settings), shown);
+    fn secrets_are_hidden_by_their_schema_and_all_settings_of_what_nobody_knows() {
+        static STAGES: [&TransformKind; 1] = [&STAGE];
+        let registry = Registry { repositories: &[], transforms: &STAGES, outputs: &[], authorities: &[] };
+        let stage = |name: &str| Stage {
+            transform: name.to_owned(),
+            settings: json!({"user": "ann", "key": ["narwhal", "orca"]}),
+        };
+        let definition = Definition {
+            source: json!({"root": "/"}),
+            stages: vec![stage("stage"), stage("unknown")],
+            ..serde_json::from_value(json!({"name": "n", "repository": "r", "source": {}, "outputs": []}))
+                .unwrap()
+        };
+        let shown = hidden_in(&registry, Some("gone"), definition);
+        assert_eq!(shown.source, json!({"root": "(hidden)"}));
+        assert_eq!(shown.stages[0].settings, json!({"user": "ann", "key": ["(hidden)", "(hidden)"]}));
+        assert_eq!(shown.stages[1].settings, json!({"user": "(hidden)", "key": "(hidden)"}));
+        let output = hidden(&registry, Role::Output, "gone", json!({"password": "narwhal"}));
+        assert_eq!(output, json!({"password": "(hidden)"}));
+        assert_eq!(hidden(&registry, Role::Repository, "gone", json!({})), json!({}));
     }
 }

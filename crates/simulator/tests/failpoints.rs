@@ -9,7 +9,7 @@ use ingather_simulator::play::{self, Seeds, wrong, wrong_in_other_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
-use ingather_testkit::together::older_report;
+use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -84,6 +84,12 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::CutNotNoticed, Check::Scenario("told_of_access")),
     (Failpoint::PutBackUnwitnessed, Check::Scenario("told_and_put_back")),
     (Failpoint::OlderTakenForCut, Check::Scenario("told_and_put_back")),
+    (
+        Failpoint::GroupsCross,
+        Check::Suite("two authority groups in one output", || {
+            found_across_groups(Kind::Sqlite, "memory") != FOUND_BY_GROUP
+        }),
+    ),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

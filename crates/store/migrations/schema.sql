@@ -15,7 +15,8 @@ CREATE TABLE part (number BIGINT PRIMARY KEY, process TEXT, epoch BIGINT NOT NUL
 -- made whatever was committed after it
 CREATE TABLE connection (handle BIGINT PRIMARY KEY, role TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
   settings TEXT NOT NULL, identity TEXT, generation BIGINT NOT NULL, changed_at BIGINT NOT NULL,
-  ceiling BIGINT NOT NULL DEFAULT 0, session BIGINT NOT NULL DEFAULT 0, next_session BIGINT NOT NULL DEFAULT 0) /*table*/;
+  ceiling BIGINT NOT NULL DEFAULT 0, session BIGINT NOT NULL DEFAULT 0, next_session BIGINT NOT NULL DEFAULT 0,
+  authority_group TEXT NOT NULL DEFAULT '') /*table*/;
 CREATE UNIQUE INDEX connection_name ON connection (role, name);
 
 CREATE TABLE job (handle BIGINT PRIMARY KEY, name TEXT NOT NULL, repository BIGINT NOT NULL, root TEXT NOT NULL,

@@ -1,5 +1,8 @@
 //! Connections: a connector with its settings, by role and name.
 
+use std::collections::HashMap;
+
+use ingather_model::access::identity::Group;
 use ingather_model::ids::ConnectionId;
 pub use ingather_model::job::Role;
 
@@ -19,6 +22,8 @@ pub struct Connection {
     pub name: String,
     /// Settings of the connector.
     pub settings: serde_json::Value,
+    /// Of a repository: whose tokens judge what it rules. It never changes.
+    pub group: Group,
     /// Identity of the output that the delivery log speaks of, once there was a commit.
     pub identity: Option<String>,
     /// Number of the last commit that the delivery log knows of.
@@ -47,6 +52,7 @@ fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
         session: row.int(from + 5)?,
         next_session: row.int(from + 6)?,
         ceiling: row.int(from + 7)?,
+        group: Group::named(row.text(from + 8)?),
     })
 }
 
@@ -74,6 +80,14 @@ pub struct Declared {
     pub name: String,
     /// Settings of its connector.
     pub settings: serde_json::Value,
+    /// As in [`Connection::group`].
+    pub group: Group,
+}
+
+/// Whose tokens judge what repository connections rule.
+pub fn groups(sql: &mut Sql<'_>) -> Result<HashMap<ConnectionId, Group>> {
+    let row = |row: &Row<'_>| Ok((ConnectionId(row.int(0)?), Group::named(row.text(1)?)));
+    Ok(sql.query(&queries::CONNECTION_GROUPS, &[], row)?.into_iter().collect())
 }
 
 /// All connections.
@@ -85,17 +99,39 @@ pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Declared>> {
             kind: row.text(2)?,
             name: row.text(3)?,
             settings: settings(&row.text(4)?)?,
+            group: Group::named(row.text(5)?),
         })
     })
 }
 
-/// Adds a connection.
+/// Adds a connection; a repository belongs to the group without a name.
 pub fn add(
     sql: &mut Sql<'_>,
     role: Role,
     kind: &str,
     name: &str,
     settings: &serde_json::Value,
+    now: i64,
+) -> Result<Connection> {
+    insert(sql, role, (kind, name, settings), &Group::default(), now)
+}
+
+/// Adds a repository connection whose acls are judged by the tokens of this group.
+pub fn add_in_group(
+    sql: &mut Sql<'_>,
+    (kind, name): (&str, &str),
+    settings: &serde_json::Value,
+    group: &Group,
+    now: i64,
+) -> Result<Connection> {
+    insert(sql, Role::Repository, (kind, name, settings), group, now)
+}
+
+fn insert(
+    sql: &mut Sql<'_>,
+    role: Role,
+    (kind, name, settings): (&str, &str, &serde_json::Value),
+    group: &Group,
     now: i64,
 ) -> Result<Connection> {
     let id = take_ids(sql, "handle", 1)?;
@@ -106,6 +142,7 @@ pub fn add(
         Value::Text(name),
         Value::Text(&settings.to_string()),
         Value::Int(now),
+        Value::Text(group.name()),
     ];
     sql.execute(&queries::CONNECTION_ADD, &values)?;
     Ok(Connection {
@@ -113,6 +150,7 @@ pub fn add(
         kind: kind.to_owned(),
         name: name.to_owned(),
         settings: settings.clone(),
+        group: group.clone(),
         identity: None,
         generation: 0,
         session: 0,

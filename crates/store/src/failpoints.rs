@@ -75,6 +75,7 @@ pub enum Failpoint {
     KeptBesideAnIntent,
     WiderAheadOfTheSecondLook,
     AnyVersionSpokenOf,
+    GroupsCross,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -156,6 +157,7 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::KeptBesideAnIntent, "kept text stays beside the intent to send another reading, and the row has the access of that one"),
     (Failpoint::WiderAheadOfTheSecondLook, "access that goes ahead of the second look at folders lets people in"),
     (Failpoint::AnyVersionSpokenOf, "access that is told alone speaks of whatever is held, also of a version of before"),
+    (Failpoint::GroupsCross, "what a repository connection rules is judged by tokens of another authority group"),
     (Failpoint::BatchUnaware, "a change does not see what an earlier one of its batch did to other owners"),
 ];
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use ingather_contract::output::{JobContainer, Says};
-use ingather_model::access::{Acl, Tokens};
+use ingather_model::access::Acl;
+use ingather_model::access::identity::{Group, Identity};
 use ingather_model::ids::AclId;
 
 use crate::memory_output::Entry;
@@ -14,18 +15,20 @@ pub struct Rules {
     state: i64,
     /// Beginnings and ends.
     pub heard: Vec<String>,
-    acls: HashMap<AclId, Acl>,
+    acls: HashMap<AclId, (Group, Acl)>,
     containers: HashMap<JobContainer, Option<Vec<AclId>>>,
     also: HashMap<i64, Vec<(Option<AclId>, Option<JobContainer>)>>,
 }
 
 impl Rules {
-    /// Whether somebody who holds these tokens may see an entry.
-    pub fn permits(&self, entry: &Entry, tokens: &Tokens) -> bool {
+    /// Whether somebody may see an entry.
+    pub fn permits(&self, entry: &Entry, identity: &Identity) -> bool {
         let own = (entry.acl_id, entry.container.map(|container| JobContainer { container, job: entry.job }));
         let also = self.also.get(&entry.address);
         also.into_iter().flatten().chain([&own]).all(|(acl_id, container)| {
-            let admits = |acl_id: &AclId| self.acls.get(acl_id).is_some_and(|acl| acl.admits(tokens));
+            let admits = |acl_id: &AclId| {
+                self.acls.get(acl_id).is_some_and(|(group, acl)| identity.passes(group, acl))
+            };
             let acls = container.and_then(|id| self.containers.get(&id)?.as_ref());
             acl_id.is_some_and(|acl_id| admits(&acl_id)) && acls.is_some_and(|acls| acls.iter().all(admits))
         })
@@ -49,9 +52,10 @@ impl Rules {
                 self.heard.push(format!("begin {job}"));
                 return Ok(is_void);
             }
-            Says::Acl { id, acl } => {
-                let before = self.acls.insert(*id, acl.clone());
-                if before.is_some_and(|before| before != *acl) {
+            Says::Acl { id, group, acl } => {
+                let told = (group.clone(), acl.clone());
+                let before = self.acls.insert(*id, told.clone());
+                if before.is_some_and(|before| before != told) {
                     return Err(format!("acl {} is another one", id.0));
                 }
             }

@@ -79,7 +79,7 @@ fn found(reader: &Reader) -> BTreeSet<String> {
     let index = reader.read(|sql| connections::find(sql, Role::Output, "index")).expect("the store answers");
     let index = index.expect("its jobs have the index");
     let access_filter =
-        access_filter::for_tokens(reader, Some(index.id), &tokens).expect("the store answers");
+        access_filter::for_identity(reader, Some(index.id), &tokens.into()).expect("the store answers");
     let mut found = BTreeSet::new();
     for job in reader.read(jobs::list).expect("the store answers") {
         let listed = reader.read(|sql| documents::list(sql, job.id, 0, 1_000)).expect("the store answers");

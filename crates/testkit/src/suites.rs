@@ -3,6 +3,7 @@
 mod authority;
 mod output;
 mod repository;
+mod secrets;
 mod transform;
 
 pub use authority::{AuthoritySample, authority, authority_breaches};

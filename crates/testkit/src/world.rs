@@ -14,6 +14,7 @@ use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
 use ingather_engine::{Engine, EngineError, Mode, Options, Process, Refusal, Report, access_filter, outputs};
 use ingather_model::access::Tokens;
+use ingather_model::access::identity::{Group, Identity};
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::{Definition, RunKind};
 use ingather_store::connections::{self, Role};
@@ -256,6 +257,17 @@ impl World {
         self.shelves.insert(name.to_owned(), shelf);
     }
 
+    /// Adds another connection to the scripted source, of an authority group.
+    pub fn connection(&self, name: &str, group: &Group) {
+        let (settings, now) = (serde_json::json!({}), self.clock.now());
+        let connection = (REPOSITORY.name, name);
+        self.store()
+            .write(Durability::Synced, |sql| {
+                connections::add_in_group(sql, connection, &settings, group, now)
+            })
+            .expect("the store takes a connection");
+    }
+
     /// The kind of an output.
     pub fn kind_of(&self, output: &str) -> String {
         let found = self.engine().reader.read(|sql| connections::find(sql, Role::Output, output));
@@ -265,7 +277,10 @@ impl World {
     /// Adds a job, or changes it; outputs that are taken out of it are retired.
     pub fn job(&mut self, mut definition: Definition) {
         let now = self.clock.now();
-        let repository = self.repository;
+        let named =
+            self.engine().reader.read(|sql| connections::find(sql, Role::Repository, &definition.repository));
+        let repository =
+            named.expect("the store answers").map_or(self.repository, |connection| connection.id);
         self.store()
             .write(Durability::Synced, |sql| match jobs::by_name(sql, &definition.name)? {
                 None => {
@@ -358,26 +373,30 @@ impl World {
 
     /// Names of what a user may find in an output; `""` is nobody in particular.
     pub fn sees(&self, user: &str, output: &str) -> Vec<String> {
-        let tokens = tokens(user);
+        self.sees_as(&tokens(user).into(), output)
+    }
+
+    /// The same for somebody who is known to several groups of authorities.
+    pub fn sees_as(&self, identity: &Identity, output: &str) -> Vec<String> {
         if self.kind_of(output) == TOLD.name
             && let Some(shelf) = self.shelves.get(output)
         {
             // By nothing but what it was told, as whoever follows it does.
             let shelf = memory_output::locked(shelf);
             let prefix = format!("mem://{}/", self.name);
-            let entries = shelf.entries.iter().filter(|(_, entry)| shelf.rules.permits(entry, &tokens));
+            let entries = shelf.entries.iter().filter(|(_, entry)| shelf.rules.permits(entry, identity));
             return entries.map(|(id, _)| id.replace(&prefix, "")).collect();
         }
-        self.judged(user, output)
+        self.judged(identity, output)
     }
 
     /// The same as the inventory judges it, whatever the output was told.
-    pub fn judged(&self, user: &str, output: &str) -> Vec<String> {
+    pub fn judged(&self, identity: &Identity, output: &str) -> Vec<String> {
         if self.is_refused(output) {
             return Vec::new();
         }
         let id = self.outputs.get(output).copied();
-        let access_filter = access_filter::for_tokens(&self.engine().reader, id, &tokens(user))
+        let access_filter = access_filter::for_identity(&self.engine().reader, id, identity)
             .expect("few changes are on their way");
         let entries = self.entries(output).into_iter();
         entries

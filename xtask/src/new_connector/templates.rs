@@ -412,8 +412,13 @@ struct __Type__ {
 }
 
 impl Authority for __Type__ {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        Ok("its users stand in its settings".to_owned())
+    }
+
     fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
         let Some(groups) = self.settings.users.get(user) else { return Ok(Answer::Unknown) };
+        // Where a directory does not tell all of them: `Tokens::not_whole`.
         Ok(Answer::Known(groups.iter().map(|group| format!("__name__:g:{group}")).collect::<Tokens>()))
     }
 }
@@ -428,7 +433,7 @@ mod tests {
     fn it_keeps_what_an_authority_promises() {
         let settings = serde_json::json!({"users": {"ann": ["staff"]}});
         let known = ("ann", ["__name__:g:staff"].as_slice());
-        suites::authority(&AUTHORITY, &AuthoritySample { settings, known, obstruct: None });
+        suites::authority(&AUTHORITY, &AuthoritySample { settings, known, cut: None, obstruct: None });
     }
 
     #[test]

@@ -17,6 +17,12 @@ pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
         show::answer(&held);
     } else {
         held.tokens.iter().for_each(|token| show::line(token));
+        if !held.whole {
+            show::stderr(&format!(
+                "not all tokens of {user} could be asked for, so that whatever denies somebody before it allows {user} stays \
+                 hidden from searches as {user}; see whether `id {user}` lists all groups"
+            ));
+        }
     }
     Ok(exit::DONE)
 }

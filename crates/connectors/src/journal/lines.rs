@@ -2,6 +2,7 @@
 
 use ingather_contract::output::{Change, JobContainer, Op, Says, Statement};
 use ingather_model::access::Acl;
+use ingather_model::access::identity::Group;
 use ingather_model::document::Record;
 use ingather_model::ids::{AclId, ContainerId};
 use ingather_model::run_counts::RunCounts;
@@ -38,6 +39,16 @@ pub(super) enum Line<'l> {
     Acl {
         seq: i64,
         id: i64,
+        #[schemars(with = "AsLevel")]
+        level: &'l Acl,
+    },
+    /// The same of an authority group that has a name: tokens of another group say nothing to it. A line of its own, so that
+    /// whoever does not know of groups shows what it rules to nobody.
+    GroupAcl {
+        seq: i64,
+        id: i64,
+        #[schemars(with = "String")]
+        group: &'l str,
         #[schemars(with = "AsLevel")]
         level: &'l Acl,
     },
@@ -181,7 +192,7 @@ pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
             let (state, opening) = (hex(*state), Some(hex(*opening)));
             Line::Run { seq, format: FORMAT, state, opening, follows: Some(*follows), job, run: *run, work }
         }
-        Says::Acl { id, acl: level } => Line::Acl { seq, id: id.0, level },
+        Says::Acl { id, group, acl } => of_acl(seq, id.0, group, acl),
         Says::Container { id, acls } => {
             Line::Container { seq, id: id.to_string(), acls: acls.as_ref().map(numbers) }
         }
@@ -190,6 +201,14 @@ pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
             Line::Also { seq, address: hex(*address), also: also.collect() }
         }
         Says::End { job, run, outcome, counts } => Line::RunEnd { seq, job, run: *run, outcome, counts },
+    }
+}
+
+/// The line of an acl.
+pub(super) fn of_acl<'l>(seq: i64, id: i64, group: &'l Group, level: &'l Acl) -> Line<'l> {
+    match group.is_default() {
+        true => Line::Acl { seq, id, level },
+        false => Line::GroupAcl { seq, id, group: group.name(), level },
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Seek, Write};
 
 use ingather_contract::call::Cancel;
 use ingather_model::access::Acl;
+use ingather_model::access::identity::Group;
 use ingather_model::fault::Fault;
 use ingather_model::ids::Digest;
 use ingather_model::limits;
@@ -14,7 +15,7 @@ use ingather_model::run_counts::RunCounts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lines::{FORMAT, Line, Reference};
+use super::lines::{FORMAT, Line, Reference, of_acl};
 
 /// What to do with a file that never was one.
 const NAME_ONE: &str = "name a file that `ingather sync --to journal:FILE` wrote";
@@ -60,12 +61,24 @@ struct Told<'l> {
     version: Option<String>,
     outcome: Option<String>,
     counts: Option<RunCounts>,
+    group: Option<String>,
     level: Option<Acl>,
     acls: Option<Vec<i64>>,
     address: Option<String>,
     also: Option<Vec<Reference>>,
     acl: Option<i64>,
     container: Option<String>,
+}
+
+impl Told<'_> {
+    /// Whom an acl admits; none where the line does not say what its `op` needs.
+    fn acl(&mut self) -> Option<(Group, Acl)> {
+        let group = match &*self.op {
+            "group_acl" => Group::named(self.group.take()?),
+            _ => Group::default(),
+        };
+        Some((group, self.level.take()?))
+    }
 }
 
 /// A line of an entry, to be written again.
@@ -113,7 +126,7 @@ struct State {
     begun: Option<Begun>,
     ended: Option<Ended>,
     seq: i64,
-    acls: BTreeMap<i64, Acl>,
+    acls: BTreeMap<i64, (Group, Acl)>,
     containers: BTreeMap<String, Option<Vec<i64>>>,
     also: BTreeMap<String, Vec<Reference>>,
     /// By digests of ids.
@@ -142,17 +155,20 @@ impl State {
                 self.last
             ));
         }
-        let id = told.id.as_ref()?.as_i64().filter(|_| told.op == "acl")?;
-        let differs = self.acls.get(&id).is_some_and(|level| told.level.as_ref() != Some(level));
+        let id = told.id.as_ref()?.as_i64().filter(|_| matches!(&*told.op, "acl" | "group_acl"))?;
+        let differs = |(group, level): &(Group, Acl)| {
+            told.level.as_ref() != Some(level) || told.group.as_deref().unwrap_or_default() != group.name()
+        };
+        let differs = self.acls.get(&id).is_some_and(differs);
         differs.then(|| format!("gives acl {id} a second meaning: the files are of two histories"))
     }
 
     /// Takes the line in that begins at `at`; nothing when it does not say what its `op` needs.
-    fn take(&mut self, told: Told<'_>, part: usize, at: u64) -> Option<()> {
+    fn take(&mut self, mut told: Told<'_>, part: usize, at: u64) -> Option<()> {
         let (own, before) = (told.seq.unwrap_or(0), self.last);
         (self.seq, self.last) = (self.seq.max(own), own.max(self.last));
         let key = || Some(Digest::of(told.id.as_ref()?.as_str()?.as_bytes()));
-        let reference = Reference { acl: told.acl, container: told.container };
+        let reference = Reference { acl: told.acl, container: told.container.take() };
         match &*told.op {
             "run" => {
                 let (state, opening) = (told.state?, told.opening);
@@ -170,7 +186,7 @@ impl State {
                 let (job, outcome, counts) = (told.job?, told.outcome?, told.counts?);
                 self.ended = Some(Ended { job, run: told.run, outcome, counts });
             }
-            "acl" => drop(self.acls.insert(told.id.as_ref()?.as_i64()?, told.level?)),
+            "acl" | "group_acl" => drop(self.acls.insert(told.id.as_ref()?.as_i64()?, told.acl()?)),
             "container" => drop(self.containers.insert(told.id?.as_str()?.to_owned(), told.acls)),
             "also" if told.also.as_ref()?.is_empty() => drop(self.also.remove(&told.address?)),
             "also" => drop(self.also.insert(told.address?, told.also?)),
@@ -309,8 +325,8 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write, cancel: &Cancel) -> Result<
     let (job, work, follows) = (job.as_str(), work.as_str(), Some(seq));
     write(Line::Run { seq: number(), format: FORMAT, state, opening, follows, job, run, work })?;
     // Also those that no entry refers to: what follows may, and does not define them again.
-    for (id, level) in &acls {
-        write(Line::Acl { seq: number(), id: *id, level })?;
+    for (id, (group, level)) in &acls {
+        write(of_acl(number(), *id, group, level))?;
     }
     for (id, acls) in containers {
         write(Line::Container { seq: number(), id, acls })?;

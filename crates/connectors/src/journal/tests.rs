@@ -4,6 +4,7 @@ use super::*;
 use ingather_contract::call::{Cancel, Clock};
 use ingather_contract::output::{JobContainer, Op, Says};
 use ingather_model::access::Acl;
+use ingather_model::access::identity::Group;
 use ingather_model::document::Record;
 use ingather_model::ids::{AclId, ContainerId};
 use ingather_model::run_counts::RunCounts;
@@ -106,27 +107,29 @@ fn who_may_see_is_told_in_lines_of_their_own() {
                 follows: 4,
             },
         ),
-        statement(6, Says::Acl { id: AclId(3), acl: Acl::open() }),
-        statement(7, Says::Container { id, acls: Some(vec![AclId(3)]) }),
-        statement(8, Says::Also { address: 1, references: vec![(None, Some(id))] }),
+        statement(6, Says::Acl { id: AclId(3), group: Group::default(), acl: Acl::open() }),
+        statement(7, Says::Acl { id: AclId(4), group: Group::named("mails"), acl: Acl::open() }),
+        statement(8, Says::Container { id, acls: Some(vec![AclId(3)]) }),
+        statement(9, Says::Also { address: 1, references: vec![(None, Some(id))] }),
         statement(
-            9,
+            10,
             Says::End { job: "notes".into(), run: Some(2), outcome: "done", counts: RunCounts::default() },
         ),
     ];
     journal.tell(&call(), &statements).unwrap();
     let told = lines(&path);
     assert_eq!(
-        told[..4],
+        told[..5],
         [
             json!({"op": "run", "seq": 5, "format": 2, "state": "000000000000000a", "opening": "000000000000000b", "follows": 4, "job": "notes", "run": 2, "work": "full"}),
             json!({"op": "acl", "seq": 6, "id": 3, "level": {"flat": {"allow": [], "deny": []}}}),
-            json!({"op": "container", "seq": 7, "id": "4-1", "acls": [3]}),
-            json!({"op": "also", "seq": 8, "address": "0000000000000001", "also": [{"acl": null, "container": "4-1"}]}),
+            json!({"op": "group_acl", "seq": 7, "id": 4, "group": "mails", "level": {"flat": {"allow": [], "deny": []}}}),
+            json!({"op": "container", "seq": 8, "id": "4-1", "acls": [3]}),
+            json!({"op": "also", "seq": 9, "address": "0000000000000001", "also": [{"acl": null, "container": "4-1"}]}),
         ]
     );
-    assert_eq!((&told[4]["op"], &told[4]["counts"]["seen"]), (&json!("run_end"), &Value::Null));
-    assert_eq!((&told[4]["outcome"], &told[4]["counts"]["added"]), (&json!("done"), &json!(0)));
+    assert_eq!((&told[5]["op"], &told[5]["counts"]["seen"]), (&json!("run_end"), &Value::Null));
+    assert_eq!((&told[5]["outcome"], &told[5]["counts"]["added"]), (&json!("done"), &json!(0)));
 }
 
 /// A run of an opening begins.

@@ -64,6 +64,7 @@ pub(crate) struct TextSettings {
     /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
     /// written: whoever may read the data directory can read them. No answer of the program shows them.
     #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = limits::PASSWORD_BYTES_MAX)))]
+    #[schemars(extend("writeOnly" = true))]
     passwords: Vec<String>,
     /// A file with a password in each line, tried after those before: a whole path, and nobody but its owner may read it. Only the
     /// path is kept with the job; the file is read when a run begins.

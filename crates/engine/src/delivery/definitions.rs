@@ -150,9 +150,9 @@ impl Definitions {
         acl_ids.retain(|acl_id| !self.told.contains_key(&Subject::Acl(*acl_id)));
         let acl_ids: Vec<i64> = acl_ids.into_iter().map(|acl_id| acl_id.0).collect();
         let acls = if acl_ids.is_empty() { Vec::new() } else { definitions::acls(sql, &acl_ids)? };
-        let acls = acls.into_iter().map(|(id, acl)| {
+        let acls = acls.into_iter().map(|(id, acl, group)| {
             let subject = (Subject::Acl(id), acl.digest());
-            (Some(subject), Says::Acl { id, acl })
+            (Some(subject), Says::Acl { id, group, acl })
         });
         let begins = self.begins.iter().map(|begins| (None, begins.clone()));
         let also = also.into_iter().map(|(address, references)| {

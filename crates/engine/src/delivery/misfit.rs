@@ -78,6 +78,7 @@ pub fn misfit(known: &Connection, stands: &Generation) -> Option<Misfit> {
 
 #[cfg(test)]
 mod tests {
+    use ingather_model::access::identity::Group;
     use ingather_model::ids::ConnectionId;
 
     use super::*;
@@ -89,6 +90,7 @@ mod tests {
             kind: "k".to_owned(),
             name: "n".to_owned(),
             settings: serde_json::Value::Null,
+            group: Group::default(),
             identity: Some("i".to_owned()),
             generation: 5,
             session: 1,

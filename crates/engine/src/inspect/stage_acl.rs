@@ -1,12 +1,16 @@
 //! What the stages of a job say about who may see its documents, in the place of the source or before it.
 
-use ingather_model::access::{Acl, Entry, Tokens};
+use ingather_model::access::{Acl, Entry, Judgement, Tokens};
 use ingather_model::job::Stage;
 
 use crate::visit::pipeline::Pipeline;
 
 /// Tokens that a sentence names; the others are counted.
 const TOKENS_SHOWN: usize = 5;
+
+/// Why a token decides that nobody knows the user to hold.
+pub(super) const NOT_WHOLE: &str =
+    "and the user may hold that: not all of the user's tokens could be asked for";
 
 /// What stages say about access, whatever a source tells.
 pub(super) struct StageAcl {
@@ -57,20 +61,33 @@ impl StageAcl {
                 if (allow, deny) != (now_allow, now_deny) {
                     return None;
                 }
-                let what = instead(allow, deny, tokens);
+                let what = instead(allow, acl.judge(tokens));
                 Some(format!("{who}, decides in the place of the file's own access: it {what}"))
             }
             (Says::Before(entries), Acl::Ordered(all)) if all.starts_with(entries) => {
-                let entry = entries.iter().find(|entry| tokens.holds(&entry.who))?;
-                let word = if entry.allow { "allows" } else { "denies" };
-                Some(format!("{who}, {word} `{}` before the file's own access is asked", entry.who))
+                let (word, token, why) = match acl.judge(tokens) {
+                    Judgement::Allowed { at, who } if at < entries.len() => ("allows", who, String::new()),
+                    Judgement::Denied { at, who } if at < entries.len() => ("denies", who, String::new()),
+                    Judgement::Unproven { at, who } if at < entries.len() => {
+                        ("denies", who, format!(", {NOT_WHOLE}"))
+                    }
+                    _ => return None,
+                };
+                Some(format!("{who}, {word} `{token}` before the file's own access is asked{why}"))
             }
-            (Says::Before(entries), Acl::Flat { deny, .. }) => {
-                let denied = deny.iter().any(|token| tokens.holds(token));
-                let held = |entry: &&Entry| entry.allow != denied && tokens.holds(&entry.who);
-                let entry = entries.iter().find(held)?;
-                let word = if entry.allow { "allows" } else { "denies" };
-                Some(format!("{who}, {word} `{}` beside the source's own access", entry.who))
+            (Says::Before(entries), Acl::Flat { .. }) => {
+                let said = |allow: bool, is_it: &dyn Fn(&str) -> bool| {
+                    entries.iter().find(|entry| entry.allow == allow && is_it(&entry.who))
+                };
+                let held = |token: &str| tokens.holds(token);
+                let (word, entry, why) = match acl.judge(tokens) {
+                    Judgement::Denied { .. } => ("denies", said(false, &held)?, String::new()),
+                    Judgement::Unproven { .. } => {
+                        ("denies", said(false, &|_| true)?, format!(", {NOT_WHOLE}"))
+                    }
+                    _ => ("allows", said(true, &held)?, String::new()),
+                };
+                Some(format!("{who}, {word} `{}` beside the source's own access{why}", entry.who))
             }
             _ => None,
         }
@@ -82,14 +99,14 @@ impl StageAcl {
     }
 }
 
-fn instead(allow: &[String], deny: &[String], tokens: &Tokens) -> String {
-    let held = |list: &[String]| list.iter().find(|token| tokens.holds(token)).cloned();
-    match (held(deny), held(allow)) {
-        _ if allow.is_empty() && deny.is_empty() => "allows everybody".to_owned(),
-        (Some(token), _) => format!("denies `{token}`"),
-        (None, Some(token)) => format!("allows `{token}`"),
-        (None, None) if allow.is_empty() => "allows nobody".to_owned(),
-        (None, None) => {
+fn instead(allow: &[String], judged: Judgement<'_>) -> String {
+    match judged {
+        Judgement::Open => "allows everybody".to_owned(),
+        Judgement::Denied { who, .. } => format!("denies `{who}`"),
+        Judgement::Unproven { who, .. } => format!("denies `{who}`, {NOT_WHOLE}"),
+        Judgement::Allowed { who, .. } => format!("allows `{who}`"),
+        Judgement::Unlisted if allow.is_empty() => "allows nobody".to_owned(),
+        Judgement::Unlisted => {
             let shown: Vec<String> =
                 allow.iter().take(TOKENS_SHOWN).map(|token| format!("`{token}`")).collect();
             let more = match allow.len() - shown.len() {
@@ -98,5 +115,33 @@ fn instead(allow: &[String], deny: &[String], tokens: &Tokens) -> String {
             };
             format!("allows only {}{more}, and the user holds none of them", shown.join(", "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_whose_deny_nobody_can_disprove_is_named() {
+        let list = |token: &str| vec![token.to_owned()];
+        let part: Tokens = ["b"].into_iter().collect::<Tokens>().not_whole();
+        let stage_acl = |says| StageAcl { who: "stage 1".to_owned(), says };
+        let flat = Acl::Flat { allow: list("b"), deny: list("a") };
+        let before = || Says::Before(vec![Entry::deny("a"), Entry::allow("b")]);
+        let ordered = Acl::Ordered(vec![Entry::deny("a"), Entry::allow("b"), Entry::allow("b")]);
+        let instead = Says::Instead { allow: list("b"), deny: list("a") };
+        let cases = [
+            (instead, &flat, "decides in the place of the file's own access: it denies `a`"),
+            (before(), &ordered, "denies `a` before the file's own access is asked"),
+            (before(), &flat, "denies `a` beside the source's own access"),
+        ];
+        for (says, acl, told) in cases {
+            let sentence = stage_acl(says).decides(acl, &part);
+            assert_eq!(sentence, Some(format!("stage 1, {told}, {NOT_WHOLE}")));
+        }
+        // Where the source decides, the stage has nothing to say.
+        let of_source = Acl::Flat { allow: list("b"), deny: list("c") };
+        assert_eq!(stage_acl(Says::Before(vec![Entry::allow("a")])).decides(&of_source, &part), None);
     }
 }

@@ -4,7 +4,8 @@ use ingather_model::limits;
 use std::collections::HashMap;
 
 use ingather_contract::access_filter::Reference;
-use ingather_model::access::{Acl, Entry, Tokens, UNIX_EVERYONE, unix_user};
+use ingather_model::access::identity::{Group, Identity};
+use ingather_model::access::{Acl, Entry, Judgement, Tokens, UNIX_EVERYONE, unix_user};
 use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId};
 use ingather_store::connections::{self, Role};
@@ -15,7 +16,7 @@ use super::access_change::{self, MODE_ENTRIES};
 use super::cause;
 use super::facts::Row;
 use super::names::ItemName;
-use super::stage_acl::StageAcl;
+use super::stage_acl::{NOT_WHOLE, StageAcl};
 use crate::access_filter;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -47,18 +48,24 @@ pub struct Layer {
 }
 
 impl Engine {
-    /// Whether somebody who holds `tokens` (none: not known) may see what `text` names, for each job that has it; when
+    /// Whether somebody (none: not known) may see what `text` names, for each job that has it; when
     /// none has it, why not.
     ///
     /// # Errors
     /// What the store says.
-    pub fn why(&self, output: &str, user: &str, tokens: Option<&Tokens>, text: &str) -> Result<Vec<Access>> {
+    pub fn why(
+        &self,
+        output: &str,
+        user: &str,
+        identity: Option<&Identity>,
+        text: &str,
+    ) -> Result<Vec<Access>> {
         let jobs = self.reader.read(jobs::list)?;
         let mut answers = Vec::new();
         for job in &jobs {
             if let Some(item_name) = self.known_by(job, text)? {
                 let Some(row) = self.row(job, &item_name)? else { continue };
-                answers.push(self.access(output, user, tokens, job, &item_name, &row)?);
+                answers.push(self.access(output, user, identity, job, &item_name, &row)?);
             }
         }
         if !answers.is_empty() {
@@ -84,7 +91,7 @@ impl Engine {
         &self,
         output: &str,
         user: &str,
-        tokens: Option<&Tokens>,
+        identity: Option<&Identity>,
         job: &Job,
         item_name: &ItemName,
         row: &Row,
@@ -97,9 +104,13 @@ impl Engine {
             let told = self.explain(job, name)?;
             return Ok(hidden(job, name.to_owned(), told.cause, user));
         };
-        let nobody = Tokens::anonymous();
-        let judged = tokens.unwrap_or(&nobody);
-        let access_filter = access_filter::for_tokens(&self.reader, connection.map(|c| c.id), judged)?;
+        let nobody = Identity::anonymous();
+        let judged = identity.unwrap_or(&nobody);
+        let access_filter = access_filter::for_identity(&self.reader, connection.map(|c| c.id), judged)?;
+        let group = self.reader.read(|sql| connections::get(sql, job.repository))?.map(|c| c.group);
+        let group = group.unwrap_or_default();
+        let known = judged.tokens(&group);
+        let tokens = known.cloned().unwrap_or_else(Tokens::anonymous);
         let may_see = access_filter.permits(
             sent.address,
             Reference { job: Some(job.id), acl_id: row.known.acl_id, container: row.known.container },
@@ -109,8 +120,8 @@ impl Engine {
         let now = now.map(|now| self.shown_to(job, now.acl).0);
         let since =
             now.and_then(|now| access_change::changed(name, row.acl.as_ref(), &now, stage_acl.as_ref()));
-        let layers = self.layers(job, row, judged, stage_acl.as_ref())?;
-        let cause = match (tokens, since, layers.iter().find(|layer| !layer.admits)) {
+        let layers = self.layers(job, row, &tokens, stage_acl.as_ref())?;
+        let cause = match (identity, since, layers.iter().find(|layer| !layer.admits)) {
             (None, ..) => Reason::new(
                 "unknown_user",
                 format!("there is no user `{user}`, and who is not known finds only what is open to all"),
@@ -120,7 +131,8 @@ impl Engine {
                 format!("{since}; until the next run of job {} a search goes by the old access", job.name),
             ),
             (.., Some(layer)) if !may_see => {
-                Reason::new("denied", format!("user {user} may not see `{name}`: {}", layer.by))
+                let by = if known.is_some() { layer.by.clone() } else { nobody_there(&group, job) };
+                Reason::new("denied", format!("user {user} may not see `{name}`: {by}"))
             }
             _ if may_see => {
                 Reason::new("allowed", format!("user {user} may see `{name}`: {}", admitted(&layers)))
@@ -182,6 +194,14 @@ impl Engine {
     }
 }
 
+fn nobody_there(group: &Group, job: &Job) -> String {
+    format!(
+        "no authority of the group `{}`, which rules what job {} brings, knows the user",
+        group.name(),
+        job.name
+    )
+}
+
 fn hidden(job: &Job, document: String, cause: Reason, user: &str) -> Access {
     let message = format!("user {user} cannot find `{document}`: {}", cause.message);
     let cause = Reason { message, ..cause };
@@ -209,33 +229,66 @@ fn layer(name: &str, acl: Option<&Acl>, tokens: &Tokens, right: &str) -> Layer {
         let by = format!("{what} access is not known, and what is not known allows nobody");
         return Layer { name: name.to_owned(), admits: false, by };
     };
-    let admits = acl.admits(tokens);
+    let judged = acl.judge(tokens);
     let by = match acl {
-        Acl::Ordered(entries) => ordered(&what, entries, tokens, right),
-        Acl::Flat { .. } if admits => {
-            format!("{what} list of allowed tokens has one of the user's, or is empty")
-        }
-        Acl::Flat { deny, .. } => match deny.iter().find(|token| tokens.holds(token)) {
-            Some(token) => format!("{what} list of denied tokens has `{token}`"),
-            None => format!("{what} list of allowed tokens has none of the user's"),
+        Acl::Ordered(entries) => ordered(&what, entries, judged, right),
+        Acl::Flat { .. } => match judged {
+            Judgement::Open | Judgement::Allowed { .. } => {
+                format!("{what} list of allowed tokens has one of the user's, or is empty")
+            }
+            Judgement::Denied { who, .. } => format!("{what} list of denied tokens has `{who}`"),
+            Judgement::Unproven { who, .. } => {
+                format!("{what} list of denied tokens has `{who}`, {NOT_WHOLE}")
+            }
+            Judgement::Unlisted => format!("{what} list of allowed tokens has none of the user's"),
         },
     };
-    Layer { name: name.to_owned(), admits, by }
+    Layer { name: name.to_owned(), admits: acl.admits(tokens), by }
 }
 
-fn ordered(what: &str, entries: &[Entry], tokens: &Tokens, right: &str) -> String {
+fn ordered(what: &str, entries: &[Entry], judged: Judgement<'_>, right: &str) -> String {
     let by = if entries.len() == MODE_ENTRIES { "mode" } else { "access list (ACL)" };
-    let Some((at, entry)) = entries.iter().enumerate().find(|(_, entry)| tokens.holds(&entry.who)) else {
-        return format!("{what} {by} has no entry for the user");
+    let (at, who, gives, may_be) = match judged {
+        Judgement::Open | Judgement::Unlisted => return format!("{what} {by} has no entry for the user"),
+        Judgement::Allowed { at, who } => (at, who, "gives", None),
+        Judgement::Denied { at, who } => (at, who, "does not give", None),
+        Judgement::Unproven { at, who } => (at, who, "does not give", Some(NOT_WHOLE)),
     };
     // Stages that said something else when it was read may have put tokens before those of the file.
     let is_of_file = entries.first().is_some_and(|first| first.who == unix_user(0));
     let whom = match at {
         0 if is_of_file => "root".to_owned(),
-        1 if is_of_file => format!("its owner `{}`", entry.who),
-        _ if entry.who == UNIX_EVERYONE => "others".to_owned(),
-        _ => format!("`{}`", entry.who),
+        1 if is_of_file => format!("its owner `{who}`"),
+        _ if who == UNIX_EVERYONE => "others".to_owned(),
+        _ => format!("`{who}`"),
     };
-    let gives = if entry.allow { "gives" } else { "does not give" };
-    format!("{what} {by} {gives} {whom} the right to {right}")
+    let why = may_be.map(|why| format!(", {why}")).unwrap_or_default();
+    format!("{what} {by} {gives} {whom} the right to {right}{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deny_that_nobody_can_disprove_is_named() {
+        let tokens: Tokens = ["unix:u:7", UNIX_EVERYONE].into_iter().collect();
+        let part = tokens.clone().not_whole();
+        let mode = Acl::Ordered(vec![
+            Entry::allow("unix:u:0"),
+            Entry::allow("unix:u:8"),
+            Entry::deny("unix:g:9"),
+            Entry::allow(UNIX_EVERYONE),
+        ]);
+        let flat = Acl::Flat { allow: vec![UNIX_EVERYONE.to_owned()], deny: vec!["unix:g:9".to_owned()] };
+        for acl in [&mode, &flat] {
+            let (whole, not_whole) =
+                (layer("a", Some(acl), &tokens, "read"), layer("a", Some(acl), &part, "read"));
+            assert!(whole.admits && !whole.by.contains("unix:g:9"), "{whole:?}");
+            assert!(!not_whole.admits, "{not_whole:?}");
+            let told =
+                format!("`unix:g:9`{}, {NOT_WHOLE}", if acl == &mode { " the right to read" } else { "" });
+            assert!(not_whole.by.ends_with(&told), "{not_whole:?}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 mod crashes;
 mod explain;
+mod groups;
 mod moves;
 mod owners;
 mod random_worlds;

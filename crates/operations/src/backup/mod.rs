@@ -252,13 +252,14 @@ fn fill(context: &Context<'_>, reader: &Reader, folder: &Path) -> Result<Option<
         false => copy_index(context, reader.id(), &folder.join(INDEX))?,
     };
     let settings = folder.join("settings.json");
-    std::fs::write(&settings, settings_of(reader)?).map_err(|error| Problem::of_path(&settings, &error))?;
+    std::fs::write(&settings, settings_of(context, reader)?)
+        .map_err(|error| Problem::of_path(&settings, &error))?;
     Ok(index)
 }
 
 /// The settings as `ingather export` writes them.
-fn settings_of(reader: &Reader) -> Result<String> {
-    let declaration = declaration(reader)?;
+fn settings_of(context: &Context<'_>, reader: &Reader) -> Result<String> {
+    let declaration = declaration(&context.registry, reader)?;
     Ok(serde_json::to_string_pretty(&declaration).unwrap_or_default())
 }
 

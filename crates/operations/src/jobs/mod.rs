@@ -236,7 +236,7 @@ fn list(context: &Context<'_>, _: &Caller<'_>, _: ListJobs) -> Result<JobList> {
     };
     let works = context.may_work();
     let stored = reader.read(jobs::list)?.into_iter();
-    let jobs = stored.map(|stored| job(&reader, stored, works)).collect::<Result<_>>()?;
+    let jobs = stored.map(|stored| job(context, &reader, stored, works)).collect::<Result<_>>()?;
     Ok(JobList { jobs, begun: true })
 }
 
@@ -244,7 +244,7 @@ fn show(context: &Context<'_>, _: &Caller<'_>, request: ShowJob) -> Result<Job> 
     let reader = context.existing()?;
     let stored = named(&reader, &request.job)?;
     let id = stored.id;
-    let mut shown = job(&reader, stored, context.may_work())?;
+    let mut shown = job(context, &reader, stored, context.may_work())?;
     if let Some(run) = &shown.run {
         shown.blind = reader.read(|sql| runs::blind_spots(sql, id, run.run))?;
     }
@@ -259,7 +259,7 @@ fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result
     Ok(RunList { runs: found.into_iter().map(Run::from).collect() })
 }
 
-fn job(reader: &Reader, stored: Stored, works: bool) -> Result<Job> {
+fn job(context: &Context<'_>, reader: &Reader, stored: Stored, works: bool) -> Result<Job> {
     let (documents, last) =
         reader.read(|sql| Ok((documents::total(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
     Ok(Job {
@@ -269,7 +269,7 @@ fn job(reader: &Reader, stored: Stored, works: bool) -> Result<Job> {
         root: stored.root,
         outputs: stored.definition.outputs.clone(),
         keep: stored.definition.keep.into(),
-        definition: secrets::hidden_in(stored.definition),
+        definition: secrets::hidden_in(&context.registry, stored.connector.as_deref(), stored.definition),
         error: stored.error,
         run: last.into_iter().next().map(Run::from),
         works,

@@ -1,10 +1,11 @@
 //! What differs between two pipelines, in few words: a person who changed one setting wants to read that one.
 
+use ingather_contract::registry::Registry;
+use ingather_contract::secrets::Place;
+use ingather_contract::settings::Schema;
 use ingather_model::job::Stage;
 use ingather_model::run_counts::counted;
 use serde_json::{Map, Value};
-
-use crate::secrets;
 
 /// Differences that are named; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -12,13 +13,17 @@ const NAMED_MAX: usize = 5;
 const VALUE_SHOWN: usize = 60;
 
 /// What `given` has otherwise than `stored`, as a sentence without an end.
-pub(crate) fn differences(stored: &[Stage], given: &[Stage]) -> String {
+pub(crate) fn differences(registry: &Registry, stored: &[Stage], given: &[Stage]) -> String {
     let mut found = Vec::new();
     for (old, new) in pairs(stored, given) {
         match (old, new) {
             (Some(old), Some(new)) => {
                 let mut inside = Vec::new();
-                compare("", &stored[old].settings, &given[new].settings, &mut inside);
+                let schema = registry.transform(&given[new].transform).map(|kind| (kind.schema)());
+                // What nobody knows may be a secret.
+                let schema = schema.unwrap_or_else(all_secret);
+                let place = Place::of(&schema);
+                compare(("", &place), &stored[old].settings, &given[new].settings, &mut inside);
                 let stage = format!("stage {} `{}`", new + 1, given[new].transform);
                 found.extend(inside.into_iter().map(|told| format!("{stage}: {told}")));
             }
@@ -35,6 +40,11 @@ pub(crate) fn differences(stored: &[Stage], given: &[Stage]) -> String {
         found.push(format!("and {more} more"));
     }
     found.join(", ")
+}
+
+/// Settings of which each is a secret.
+fn all_secret() -> Schema {
+    schemars::json_schema!({"additionalProperties": {"writeOnly": true}})
 }
 
 /// Stages of both that are the same one, by their places, and those that one of them has alone, in order.
@@ -67,23 +77,31 @@ fn pairs(stored: &[Stage], given: &[Stage]) -> Vec<(Option<usize>, Option<usize>
     found
 }
 
-fn compare(name: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+fn compare((name, place): (&str, &Place<'_>), old: &Value, new: &Value, found: &mut Vec<String>) {
     match (old, new) {
         _ if old == new => {}
         // Whoever may see that they differ may not see what they are.
-        _ if name.rsplit('.').next() == Some(secrets::NAME) => found.push(format!("{name} differ")),
+        _ if place.is_secret() => found.push(format!("{name} differ")),
         (Value::Object(before), Value::Object(after)) => {
             let dot = if name.is_empty() { "" } else { "." };
             let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or(Value::Null);
             let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
             keys.for_each(|key| {
-                compare(&format!("{name}{dot}{key}"), &value(before, key), &value(after, key), found);
+                compare(
+                    (&format!("{name}{dot}{key}"), &place.field(key)),
+                    &value(before, key),
+                    &value(after, key),
+                    found,
+                );
             });
         }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
-            before.iter().zip(after).for_each(|(old, new)| compare(&format!("{name}[]"), old, new, found));
+            let inside = (&*format!("{name}[]"), &place.entry());
+            before.iter().zip(after).for_each(|(old, new)| compare(inside, old, new, found));
         }
         (Value::Array(before), Value::Array(after)) => {
+            let entry = place.entry();
+            let brief = |one: &Value| brief(&entry, one);
             let lost =
                 before.iter().filter(|one| !after.contains(one)).map(|one| format!("without {}", brief(one)));
             let gained =
@@ -94,12 +112,12 @@ fn compare(name: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
             let again = || vec![format!("{name} has {}, given {}", count(before), count(after))];
             found.extend(if told.is_empty() { again() } else { told });
         }
-        _ => found.push(format!("{name} is {}, given {}", brief(old), brief(new))),
+        _ => found.push(format!("{name} is {}, given {}", brief(place, old), brief(place, new))),
     }
 }
 
-fn brief(value: &Value) -> String {
-    let text = match value {
+fn brief(place: &Place<'_>, value: &Value) -> String {
+    let text = match place.hidden(value.clone()) {
         Value::Null => return "not set".to_owned(),
         value => value.to_string(),
     };
@@ -112,6 +130,8 @@ fn brief(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ingather_contract::transform::TransformKind;
+    use ingather_model::fault::Fault;
     use serde_json::json;
 
     fn told(stored: Value, given: Value) -> String {
@@ -122,8 +142,31 @@ mod tests {
             };
             value.as_array().unwrap().iter().map(one).collect()
         };
-        differences(&stages(stored), &stages(given))
+        let registry = Registry { repositories: &[], transforms: &STAGES, outputs: &[], authorities: &[] };
+        differences(&registry, &stages(stored), &stages(given))
     }
+
+    macro_rules! stage {
+        ($name:literal) => {
+            &TransformKind {
+                name: $name,
+                about: "",
+                version: "1",
+                schema: || {
+                    let passwords = json!({"properties": {"passwords": {"writeOnly": true}}});
+                    let mut schema = schemars::json_schema!({"additionalProperties": {"items": passwords}});
+                    schema.insert("properties".to_owned(), json!({
+                        "text": passwords, "passwords": {"writeOnly": true},
+                    }));
+                    schema
+                },
+                open: |_| Err(Fault::refused("test", "never opened")),
+            }
+        };
+    }
+
+    static STAGES: [&TransformKind; 5] =
+        [stage!("text"), stage!("ocr"), stage!("fields"), stage!("limit"), stage!("allow")];
 
     #[test]
     fn one_changed_setting_is_all_that_is_told() {
@@ -148,6 +191,13 @@ mod tests {
             told(stages("first"), stages("second")),
             "stage 1 `ocr`: text.passwords differ, stage 2 `text`: passwords differ"
         );
+        let servers = |all: Value| json!([["text", {"servers": all}]]);
+        let server = |name: &str| json!({"name": name, "passwords": ["narwhal"]});
+        for (stored, given) in [(json!([server("a")]), json!([])), (json!(null), json!([server("a")]))] {
+            let told = told(servers(stored), servers(given));
+            assert!(!told.contains("narwhal") && told.contains("servers"), "{told}");
+        }
+        assert_eq!(told(json!([["odd", {"a": 1}]]), json!([["odd", {"a": 2}]])), "stage 1 `odd`: a differ");
     }
 
     #[test]

@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
-use crate::secrets;
 
 /// Characters of the settings of a stage that an answer shows.
 const SETTINGS_SHOWN: usize = 1_000;
@@ -153,14 +152,13 @@ fn none() -> Value {
     json!({})
 }
 
-/// Stages as one line; settings that are not the default ones with them.
+/// Stages of a definition that was answered, so without secrets, as one line; settings that are not the default ones with them.
 pub fn in_words(stages: &[Stage]) -> String {
     let one = |stage: &Stage| match &stage.settings {
         Value::Null => stage.transform.clone(),
         Value::Object(settings) if settings.is_empty() => stage.transform.clone(),
         settings => {
-            let text: String =
-                secrets::hidden(settings.clone()).to_string().chars().take(SETTINGS_SHOWN).collect();
+            let text: String = settings.to_string().chars().take(SETTINGS_SHOWN).collect();
             format!("{} {text}", stage.transform)
         }
     };

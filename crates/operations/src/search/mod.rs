@@ -5,7 +5,7 @@ mod opened;
 use std::sync::Arc;
 
 use ingather_contract::search::{self as contract, Sort, Zone};
-use ingather_model::access::Tokens;
+use ingather_model::access::identity::Identity;
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Reader, runs};
 use schemars::JsonSchema;
@@ -211,7 +211,8 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     }
     let reader = context.existing()?;
     let sort = request.sort.as_deref().map(Sort::read).transpose()?;
-    let (index, access_filter) = opened::open(context, &reader, tokens(context, caller, &request)?.as_ref())?;
+    let (index, access_filter) =
+        opened::open(context, &reader, identity(context, caller, &request)?.as_ref())?;
     let jobs = reader.read(jobs::list)?;
     let names: Vec<(i64, String)> = jobs.iter().map(|job| (job.id.0, job.name.clone())).collect();
     let found = index.search(&contract::SearchRequest {
@@ -234,12 +235,12 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     Ok(answer)
 }
 
-/// Tokens of the user whose search this is; none for one that is not filtered.
-fn tokens(context: &Context<'_>, caller: &Caller<'_>, request: &Search) -> Result<Option<Tokens>> {
+/// The user whose search this is; none for one that is not filtered.
+fn identity(context: &Context<'_>, caller: &Caller<'_>, request: &Search) -> Result<Option<Identity>> {
     Ok(match &request.user {
         _ if request.all => None,
-        None => Some((caller.tokens)()?),
-        Some(user) => Some(access::tokens_of(context, user)?),
+        None => Some((caller.identity)()?),
+        Some(user) => Some(access::tokens_of(context, user)?.into()),
     })
 }
 

@@ -4,7 +4,7 @@ use ingather_contract::access_filter::AccessFilter;
 use ingather_contract::output::{OutputContext, Search};
 use ingather_engine::access_filter;
 use ingather_engine::outputs::{Misfit, misfit};
-use ingather_model::access::Tokens;
+use ingather_model::access::identity::Identity;
 use ingather_store::Reader;
 use ingather_store::connections::{self, Role};
 
@@ -15,14 +15,14 @@ use crate::problem::{Problem, Result};
 /// Times that an index is opened again because the inventory knows a later commit.
 const ATTEMPTS_MAX: usize = 5;
 
-/// The index, and what the user may see of it: none of `tokens` is everything, an empty set is nothing.
+/// The index, and what the user may see of it: no identity is everything, an anonymous one what is open to all.
 ///
 /// The index is opened first. One read then tells what was confirmed of it and who may see what: an index that is older than
 /// that read would show an earlier text to those for whom a later one was meant (design 4.20).
 pub(super) fn open(
     context: &Context<'_>,
     reader: &Reader,
-    tokens: Option<&Tokens>,
+    identity: Option<&Identity>,
 ) -> Result<(Box<dyn Search>, AccessFilter)> {
     let data = context.host.data();
     let older = |why: &str| {
@@ -41,10 +41,10 @@ pub(super) fn open(
         let opened = open(&output_context)?;
         let (output, access_filter) = reader.read(|sql| {
             let output = connections::find(sql, Role::Output, INDEX)?;
-            let access_filter = match tokens {
+            let access_filter = match identity {
                 None => Some(AccessFilter::All),
-                Some(tokens) => {
-                    access_filter::for_tokens_in(sql, output.as_ref().map(|output| output.id), tokens)?
+                Some(identity) => {
+                    access_filter::for_identity_in(sql, output.as_ref().map(|output| output.id), identity)?
                 }
             };
             Ok((output, access_filter))

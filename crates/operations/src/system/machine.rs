@@ -3,11 +3,15 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use ingather_contract::authority::AuthorityKind;
+use ingather_contract::call::CallContext;
+use ingather_contract::registry::Registry;
 use ingather_model::run_counts::counted;
 use ingather_store::{Reader, containers, doctor};
 use rustix::process::Resource;
 
 use super::Look;
+use crate::connections::check_authority;
 use crate::context::Host;
 use crate::in_words::{bytes, time};
 use crate::problem::Result;
@@ -40,6 +44,16 @@ pub(super) fn of_machine(host: &dyn Host, repair: bool) -> Vec<Look> {
         false => Look::good("file_handles", format!("this process may open {}", counted(handles, "file"))),
     });
     looks
+}
+
+/// Authorities that cannot be asked; nothing is said of those that can.
+pub(super) fn of_authorities(registry: &Registry, call: &CallContext) -> Vec<Look> {
+    let advice = "until it can, `search --as`, `why` and `tokens` are refused; see whether `getent passwd` lists users";
+    let look = |kind: &&'static AuthorityKind| {
+        let fault = check_authority(kind, call).err()?;
+        Some(Look::bad("authority", format!("authority {} cannot be asked: {fault}", kind.name), advice))
+    };
+    registry.authorities.iter().filter_map(look).collect()
 }
 
 /// Files of the data directory that are not as the program left them, with what to do.
@@ -187,4 +201,63 @@ pub(super) fn of_store(reader: &Reader, now: i64) -> Result<Vec<Look>> {
         ),
     };
     Ok(vec![whole, clock, levels])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ingather_contract::authority::{Answer, Authority};
+    use ingather_contract::call::{Cancel, Clock};
+    use ingather_contract::settings::{NoSettings, schema_of};
+    use ingather_model::fault::Fault;
+
+    use super::*;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> i64 {
+            0
+        }
+    }
+
+    struct Directory(bool);
+
+    impl Authority for Directory {
+        fn check(&self, _call: &CallContext) -> std::result::Result<String, Fault> {
+            match self.0 {
+                true => Ok("it answers".to_owned()),
+                false => Err(Fault::passing("down", "its server does not answer")),
+            }
+        }
+
+        fn tokens(&self, _call: &CallContext, _user: &str) -> std::result::Result<Answer, Fault> {
+            Ok(Answer::Unknown)
+        }
+    }
+
+    static UP: AuthorityKind = AuthorityKind {
+        name: "up",
+        about: "",
+        schema: schema_of::<NoSettings>,
+        open: |_| Ok(Arc::new(Directory(true))),
+    };
+    static DOWN: AuthorityKind =
+        AuthorityKind { name: "down", open: |_| Ok(Arc::new(Directory(false))), ..UP };
+
+    #[test]
+    fn an_authority_that_cannot_be_asked_is_named_with_what_to_do() {
+        static BOTH: [&AuthorityKind; 2] = [&UP, &DOWN];
+        let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &BOTH };
+        let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
+        let looks = of_authorities(&registry, &call);
+        let [look] = looks.as_slice() else { panic!("{looks:?}") };
+        assert!(!look.ok);
+        let told = format!("{look:?}");
+        assert!(
+            told.contains("authority down cannot be asked: ") && told.contains("its server does not answer")
+        );
+        assert!(told.contains("getent passwd"), "{told}");
+    }
 }

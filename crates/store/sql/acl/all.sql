@@ -1,2 +1,2 @@
 -- All acls.
-SELECT id, list FROM acl
+SELECT id, list, connection FROM acl

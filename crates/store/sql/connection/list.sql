@@ -1,2 +1,2 @@
 -- All connections.
-SELECT handle, role, kind, name, settings FROM connection ORDER BY role, name
+SELECT handle, role, kind, name, settings, authority_group FROM connection ORDER BY role, name

@@ -1,10 +1,11 @@
 //! What outputs that judge access by what they were told have been told of who may see (design 4.20, decision 0015).
 
 use ingather_model::access::Acl;
+use ingather_model::access::identity::Group;
 use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 
 use crate::containers::{ACCESS, PendingAcl, Ruled};
-use crate::db::{Column, Sql, Value};
+use crate::db::{Column, Row, Sql, Value};
 use crate::documents::next_id;
 use crate::error::{Result, StoreError};
 use crate::queries;
@@ -180,8 +181,10 @@ pub fn pending_at(sql: &mut Sql<'_>, containers: &[i64]) -> Result<Vec<PendingAc
 }
 
 /// Some acls by their ids; one that cannot be read admits nobody and is left out.
-pub fn acls(sql: &mut Sql<'_>, acl_ids: &[i64]) -> Result<Vec<(AclId, Acl)>> {
-    let rows =
-        sql.query(&queries::ACL_SOME, &[Value::Ints(acl_ids)], |row| Ok((AclId(row.int(0)?), row.text(1)?)))?;
-    Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
+pub fn acls(sql: &mut Sql<'_>, acl_ids: &[i64]) -> Result<Vec<(AclId, Acl, Group)>> {
+    let row = |row: &Row<'_>| Ok((AclId(row.int(0)?), row.text(1)?, Group::named(row.text(2)?)));
+    let rows = sql.query(&queries::ACL_SOME, &[Value::Ints(acl_ids)], row)?;
+    let read =
+        |(id, text, group): (AclId, String, Group)| Some((id, serde_json::from_str(&text).ok()?, group));
+    Ok(rows.into_iter().filter_map(read).collect())
 }

@@ -197,6 +197,16 @@ pub fn acls(sql: &mut Sql<'_>) -> Result<Vec<(AclId, Acl)>> {
     Ok(rows.into_iter().filter_map(|(id, text)| Some((id, serde_json::from_str(&text).ok()?))).collect())
 }
 
+/// The same with the connection that each belongs to.
+pub fn acls_of_connections(sql: &mut Sql<'_>) -> Result<Vec<(AclId, ConnectionId, Acl)>> {
+    let row = |row: &Row<'_>| Ok((AclId(row.int(0)?), ConnectionId(row.int(2)?), row.text(1)?));
+    let rows = sql.query(&queries::ACL_ALL, &[], row)?;
+    let read = |(id, connection, text): (AclId, ConnectionId, String)| {
+        Some((id, connection, serde_json::from_str(&text).ok()?))
+    };
+    Ok(rows.into_iter().filter_map(read).collect())
+}
+
 /// How many acls cannot be read: they admit nobody.
 pub fn unreadable_acls(sql: &mut Sql<'_>) -> Result<u64> {
     let rows = sql.query(&queries::ACL_ALL, &[], |row| row.text(1))?;

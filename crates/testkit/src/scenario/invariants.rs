@@ -243,7 +243,7 @@ impl Play {
                     names
                 };
                 let told = whole(self.world.sees(user, output));
-                let judged = whole(self.world.judged(user, output));
+                let judged = whole(self.world.judged(&tokens(user).into(), output));
                 if told != judged {
                     found.push(format!(
                         "`{user}` finds {told:?} in {output} by what it was told, and {judged:?} else"

@@ -7,6 +7,7 @@ use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 
+use super::secrets::secrets;
 use super::{Breaches, call, must_be_none};
 
 /// An output that the suite may fill; empty at the beginning.
@@ -69,6 +70,13 @@ struct Suite<'s> {
 /// As [`output`], for tests of the suite itself.
 pub fn output_breaches(kind: &OutputKind, sample: &OutputSample) -> Vec<String> {
     let mut suite = Suite { kind, sample, changes: Changes { seq: 0 }, found: Breaches::default() };
+    let faults = |settings: &serde_json::Value| {
+        let checked = (kind.check)(settings, &sample.context).err();
+        let looked = kind.look.and_then(|look| look(settings, &sample.context).err());
+        let opened = (kind.open)(settings, &sample.context).err();
+        checked.into_iter().chain(looked).chain(opened).collect()
+    };
+    secrets(&(kind.schema)(), &sample.settings, &faults, &mut suite.found);
     if let Err(fault) = suite.play() {
         suite.found.0.push(format!("it fails: {fault}"));
     }

@@ -12,6 +12,7 @@ use ingather_model::key::Stamp;
 use ingather_model::limits;
 use ingather_model::scope::{Absence, Coverage, Scope};
 
+use super::secrets::secrets;
 use super::{Breaches, call, must_be_none};
 
 /// A source that the suite may change.
@@ -62,10 +63,18 @@ struct Told {
 /// As [`repository`], for tests of the suite itself.
 pub fn repository_breaches(kind: &RepositoryKind, sample: &RepositorySample<'_>) -> Vec<String> {
     let mut found = Breaches::default();
+    let faults = |source: &serde_json::Value| match (kind.open)(source, &sample.host) {
+        Ok(repository) => repository.check(&call()).err().into_iter().collect(),
+        Err(fault) => vec![fault],
+    };
+    secrets(&(kind.source_schema)(), &sample.source, &faults, &mut found);
     let opened = (kind.open)(&sample.source, &sample.host);
     let repository = match opened {
         Ok(repository) => repository,
-        Err(fault) => return vec![format!("it does not open: {fault}")],
+        Err(fault) => {
+            found.0.push(format!("it does not open: {fault}"));
+            return found.0;
+        }
     };
     let repository = repository.as_ref();
     let call = call();

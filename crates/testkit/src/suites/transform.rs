@@ -8,6 +8,7 @@ use ingather_model::document::{Parts, Record};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 
+use super::secrets::secrets;
 use super::{Breaches, call, must_be_none};
 
 /// Checks a transform with `samples` of what it is for, beside what nobody wants to read.
@@ -74,9 +75,14 @@ pub fn transform_breaches(
     samples: &[(&str, &[u8])],
 ) -> Vec<String> {
     let mut found = Breaches::default();
+    let faults = |settings: &serde_json::Value| (kind.open)(settings).err().into_iter().collect();
+    secrets(&(kind.schema)(), settings, &faults, &mut found);
     let transform = match (kind.open)(settings) {
         Ok(transform) => transform,
-        Err(fault) => return vec![format!("it does not open: {fault}")],
+        Err(fault) => {
+            found.0.push(format!("it does not open: {fault}"));
+            return found.0;
+        }
     };
     found.unless(!kind.version.is_empty(), || "it has no version".to_owned());
     let noise: Vec<u8> = (0..4_096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();

@@ -1,11 +1,13 @@
-//! Two runs over the same folders that meet in one order: told here once, for the engine's tests and for the planted faults.
+//! Two runs over the same folders that meet in one order, and two sources that meet in one output: told here once, for the engine's
+//! tests and for the planted faults.
 
 pub mod gate;
 
 use std::sync::MutexGuard;
 
 use ingather_engine::{EngineError, Report};
-use ingather_model::access::Acl;
+use ingather_model::access::identity::{Group, Identity};
+use ingather_model::access::{Acl, Entry, Tokens};
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep};
 
@@ -67,6 +69,44 @@ pub fn run_together<'n>(world: &World, jobs: &[&'n str]) -> Vec<(&'n str, Result
         runs.into_iter().map(ended).collect()
     })
 }
+
+/// Two systems with tokens of the same spelling, in one output: each connection is judged by the tokens of its own authority group.
+/// What somebody finds who is `ann` to both, of the `staff` in the files, and of the `guests` in the mails.
+///
+/// # Panics
+/// When a run fails.
+pub fn found_across_groups(kind: Kind, output: &str) -> Vec<String> {
+    let mut world = World::new(kind);
+    world.output("one", output);
+    let [files, mails] = ["", "mails"].map(Group::named);
+    world.connection("mails", &mails);
+    for (job, repository) in [("files", "source"), ("mails", "mails")] {
+        let root = format!("{job}/");
+        let_in(&world, &root, Acl::Flat { allow: vec!["ann".to_owned()], deny: Vec::new() });
+        let staff = || vec!["staff".to_owned()];
+        let everybody_else = Acl::Ordered(vec![Entry::deny("staff"), Entry::allow("ann")]);
+        let acls = [
+            ("for_staff", Acl::Flat { allow: staff(), deny: Vec::new() }),
+            ("not_for_staff", everybody_else),
+            ("not_for_guests", Acl::Flat { allow: vec!["ann".to_owned()], deny: vec!["guests".to_owned()] }),
+        ];
+        for (name, acl) in acls {
+            put(&world, &format!("{root}{name}"), "v1");
+            source(&world).file(&format!("{root}{name}")).acl = acl;
+        }
+        world.job(Definition {
+            repository: repository.to_owned(),
+            ..definition(&world, job, &root, &["one"])
+        });
+        world.run(job, FULL).expect("a quiet run ends well");
+    }
+    let tokens = |text: &str| text.split(' ').collect::<Tokens>();
+    let ann = Identity::anonymous().with(files, tokens("ann staff")).with(mails, tokens("ann guests"));
+    world.sees_as(&ann, "one")
+}
+
+/// What is found there where nothing crosses.
+pub const FOUND_BY_GROUP: [&str; 3] = ["files/for_staff", "files/not_for_guests", "mails/not_for_staff"];
 
 /// A run that has listed a folder while it let anna in tells so only after another run has found that it lets bert in instead, and has read
 /// what was written since. Whoever finds that text at the end of the other run, while the first one still waits: `anna` never might see it.

@@ -3,3 +3,4 @@
 mod other_plants;
 mod output_plants;
 mod repository_plants;
+mod secret_plants;

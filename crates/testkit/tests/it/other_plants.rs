@@ -8,6 +8,7 @@ use ingather_contract::authority::{Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
+use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use ingather_testkit::suites::{AuthoritySample, authority_breaches, transform_breaches};
@@ -92,24 +93,49 @@ enum Door {
     Sound,
     EverybodyHolds,
     TrimsNames,
+    NeverWhole,
+    WholeInPart,
+    MoreInPart,
+    ChecksNothing,
     OpenWhenDown,
 }
 
-struct Keeper(Door);
-
-static DOWN: AtomicBool = AtomicBool::new(false);
+/// Whether somebody has cut what it reads, and whether it cannot be asked.
+struct Keeper(Door, Arc<[AtomicBool; 2]>);
 
 impl Authority for Keeper {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        let down = self.1[1].load(Ordering::Relaxed);
+        match down && self.0 != Door::ChecksNothing {
+            true => Err(Fault::passing("down", "the directory does not answer")),
+            false => Ok("the directory answers".to_owned()),
+        }
+    }
+
     fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
-        let down = self.0 == Door::OpenWhenDown && DOWN.load(Ordering::Relaxed);
+        let [cut, down] = [0, 1].map(|at| self.1[at].load(Ordering::Relaxed));
         let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
+        let known = |tokens: &[&str]| tokens.iter().copied().collect::<Tokens>();
+        let anna = match (cut, self.0) {
+            (true, Door::WholeInPart) => known(&["t:anna"]),
+            (true, Door::MoreInPart) => known(&["t:anna", "t:root"]).not_whole(),
+            (true, _) => known(&["t:anna"]).not_whole(),
+            (false, Door::NeverWhole) => known(&["t:anna", "t:staff"]).not_whole(),
+            (false, _) => known(&["t:anna", "t:staff"]),
+        };
         Ok(match name {
-            _ if down => Answer::Known(["everything"].into_iter().collect()),
-            "anna" => Answer::Known(["t:anna"].into_iter().collect()),
-            _ if self.0 == Door::EverybodyHolds => Answer::Known(["everyone"].into_iter().collect()),
+            _ if down && self.0 == Door::OpenWhenDown => Answer::Known(known(&["everything"])),
+            _ if down => return Err(Fault::passing("down", "the directory does not answer")),
+            "anna" => Answer::Known(anna),
+            _ if self.0 == Door::EverybodyHolds => Answer::Known(known(&["everyone"])),
             _ => Answer::Unknown,
         })
     }
+}
+
+thread_local! {
+    /// Those of the authority of one test.
+    static FLAGS: Arc<[AtomicBool; 2]> = Arc::default();
 }
 
 macro_rules! doors {
@@ -121,13 +147,14 @@ macro_rules! doors {
                     name: "planted",
                     about: "has one fault, or none",
                     schema: schema_of::<NoSettings>,
-                    open: |_| Ok(Arc::new(Keeper(Door::$plant))),
+                    open: |_| Ok(Arc::new(Keeper(Door::$plant, FLAGS.with(Arc::clone)))),
                 };
-                let obstruct = || DOWN.store(true, Ordering::Relaxed);
+                let set = |at: usize| FLAGS.with(|flags| flags[at].store(true, Ordering::Relaxed));
                 let told = authority_breaches(&KIND, &AuthoritySample {
                     settings: serde_json::json!({}),
-                    known: ("anna", &["t:anna"]),
-                    obstruct: (Door::$plant == Door::OpenWhenDown).then_some(&obstruct as &dyn Fn()),
+                    known: ("anna", &["t:anna", "t:staff"]),
+                    cut: Some(&|| set(0)),
+                    obstruct: Some(&|| set(1)),
                 });
                 assert_eq!(told.is_empty(), $word.is_empty(), "{told:#?}");
                 assert!(told.is_empty() || told.iter().any(|told| told.contains($word)), "{told:#?}");
@@ -140,5 +167,9 @@ doors! {
     a_sound_authority_passes: Sound is told by "";
     tokens_for_the_unknown: EverybodyHolds is told by "\"nobody-of-this-name\" is nobody";
     names_that_are_nearly_known: TrimsNames is told by "is nobody";
+    parts_of_nothing: NeverWhole is told by "the answer is not whole";
+    parts_that_are_called_whole: WholeInPart is told by "and the answer is whole";
+    tokens_that_appear_where_others_are_hidden: MoreInPart is told by "holds t:root only where";
+    good_whatever_is_down: ChecksNothing is told by "and check says";
     open_when_it_is_down: OpenWhenDown is told by "it cannot be asked";
 }

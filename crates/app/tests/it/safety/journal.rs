@@ -27,8 +27,8 @@ import journal
 users = json.load(sys.stdin)
 shown, now = set(), {}
 def look(line=None):
-    for user, tokens in users.items():
-        now[user] = sorted(key for key, entry in journal.entries.items() if journal.may_see(entry, set(tokens)))
+    for user, (tokens, whole) in users.items():
+        now[user] = sorted(key for key, entry in journal.entries.items() if journal.may_see(entry, {"": (set(tokens), whole)}))
         for key in now[user]:
             shown.add((user, key, journal.entries[key]["fields"].get("body")))
 for file in sys.argv[1:]:
@@ -40,7 +40,7 @@ print(json.dumps({"shown": sorted(shown, key=str), "now": now, "entries": len(jo
 "#;
 
 /// The program of the manual page, as it stands there.
-fn reader() -> String {
+pub(super) fn reader() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/journal.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, rest) = page.split_once("```python\n").unwrap();
@@ -51,7 +51,7 @@ fn reader() -> String {
 fn tokens(sandbox: &Sandbox, people: &[Person]) -> BTreeMap<String, Value> {
     let of = |person: &Person| {
         let told = sandbox.run(&["tokens", &person.name, "--json"]).exits(0).json().remove(0);
-        (person.name.clone(), told["tokens"].clone())
+        (person.name.clone(), serde_json::json!([told["tokens"], told["whole"]]))
     };
     people.iter().map(of).collect()
 }

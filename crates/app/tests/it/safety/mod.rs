@@ -13,6 +13,7 @@ pub(crate) mod mounts;
 mod readers;
 mod servers;
 mod terminal;
+mod tokens;
 mod unlooked;
 mod unseen;
 

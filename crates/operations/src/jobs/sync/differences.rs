@@ -1,13 +1,16 @@
 //! What a request would change of a job that is stored, a clause for each setting, as they are typed.
 
+use ingather_contract::registry::Registry;
+use ingather_contract::secrets::Place;
 use ingather_model::job::{ContentBy, Definition, Keep};
 use serde_json::{Value, json};
 
 use super::wanted::Wanted;
+use crate::connections::FILES;
 use crate::jobs::KeepWord;
 use crate::{in_words, pipeline};
 
-pub(super) fn differences(wanted: &Wanted) -> Vec<String> {
+pub(super) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     let Some(stored) = &wanted.stored else { return Vec::new() };
     let (old, new) = (&stored.definition, &wanted.definition);
     let mut found = Vec::new();
@@ -16,17 +19,23 @@ pub(super) fn differences(wanted: &Wanted) -> Vec<String> {
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
     names.dedup();
+    let source = registry.repository(FILES.0).map(|kind| (kind.source_schema)());
     for name in names {
         let (a, b) = (before.get(name), after.get(name));
         if a != b {
-            found.push(difference(name, a, b));
+            let place = source.as_ref().map(|schema| Place::of(schema).field(name));
+            let shown = |value: Option<&Value>| Some(place.as_ref()?.hidden(value?.clone()));
+            found.push(match &place {
+                Some(place) if !place.is_secret() => difference(name, shown(a).as_ref(), shown(b).as_ref()),
+                _ => format!("{} differs", name.replace('_', "-")),
+            });
         }
     }
     if old.outputs != new.outputs {
         found.push(format!("to: {} → {}", old.outputs.join(", "), new.outputs.join(", ")));
     }
     if old.stages != new.stages {
-        found.push(format!("pipeline: {}", pipeline::differences(&old.stages, &new.stages)));
+        found.push(format!("pipeline: {}", pipeline::differences(registry, &old.stages, &new.stages)));
     }
     if old.compare_content != new.compare_content {
         let word = |on: bool| if on { "on" } else { "off" };

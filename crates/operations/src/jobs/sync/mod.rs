@@ -289,7 +289,7 @@ fn sync(
     }
     let wanted = wanted::find(reader.as_ref(), &request)?;
     wanted.check_outputs(context)?;
-    let changes = differences::differences(&wanted);
+    let changes = differences::differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
         return Err(Problem::new(
             Code::Differs,

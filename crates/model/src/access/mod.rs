@@ -1,5 +1,7 @@
 //! Who may see a document: acls, containers and the one function that judges (design 4.20, coverage S3.253–S3.267).
 
+pub mod identity;
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
@@ -77,14 +79,17 @@ impl Acl {
 
     /// Whether somebody who holds `tokens` passes this acl.
     pub fn admits(&self, tokens: &Tokens) -> bool {
+        matches!(self.judge(tokens), Judgement::Open | Judgement::Allowed { .. })
+    }
+
+    /// What of this acl decides about somebody who holds `tokens`.
+    ///
+    /// Tokens that are not whole may lack any other token, so that they pass no deny that they cannot disprove: whoever is
+    /// admitted by a part of their tokens is admitted by all of them.
+    pub fn judge(&self, tokens: &Tokens) -> Judgement<'_> {
         match self {
-            Acl::Ordered(entries) => {
-                entries.iter().find(|entry| tokens.holds(&entry.who)).is_some_and(|entry| entry.allow)
-            }
-            Acl::Flat { allow, deny } => {
-                let open = allow.is_empty() && deny.is_empty();
-                (open || allow.iter().any(|t| tokens.holds(t))) && !deny.iter().any(|t| tokens.holds(t))
-            }
+            Acl::Ordered(entries) => ordered(entries, tokens),
+            Acl::Flat { allow, deny } => flat(allow, deny, tokens),
         }
     }
 
@@ -120,30 +125,100 @@ impl Acl {
     }
 }
 
-/// The tokens that a user holds; empty for somebody who is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tokens(HashSet<String>);
+fn ordered<'l>(entries: &'l [Entry], tokens: &Tokens) -> Judgement<'l> {
+    let decides = |(at, entry): (usize, &'l Entry)| {
+        let who = entry.who.as_str();
+        match (tokens.holds(who), entry.allow) {
+            (true, true) => Some(Judgement::Allowed { at, who }),
+            (true, false) => Some(Judgement::Denied { at, who }),
+            (false, false) if !tokens.are_whole() => Some(Judgement::Unproven { at, who }),
+            (false, _) => None,
+        }
+    };
+    entries.iter().enumerate().find_map(decides).unwrap_or(Judgement::Unlisted)
+}
+
+fn flat<'l>(allow: &'l [String], deny: &'l [String], tokens: &Tokens) -> Judgement<'l> {
+    let held = |list: &'l [String]| list.iter().enumerate().find(|(_, token)| tokens.holds(token));
+    match (held(deny), held(allow), deny.first()) {
+        (Some((at, who)), ..) => Judgement::Denied { at, who },
+        (None, None, None) if allow.is_empty() => Judgement::Open,
+        (None, None, _) => Judgement::Unlisted,
+        (None, Some(_), Some(who)) if !tokens.are_whole() => Judgement::Unproven { at: 0, who },
+        (None, Some((at, who)), _) => Judgement::Allowed { at, who },
+    }
+}
+
+/// What of an acl decides about somebody. `at` counts from 0: entries of an ordered acl, or tokens of the list of a flat one that
+/// has `who`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement<'l> {
+    /// It lists nobody: everybody passes.
+    Open,
+    /// It allows `who`, and they hold that.
+    Allowed {
+        /// Where it says so.
+        at: usize,
+        /// The token.
+        who: &'l str,
+    },
+    /// It denies `who`, and they hold that.
+    Denied {
+        /// Where it says so.
+        at: usize,
+        /// The token.
+        who: &'l str,
+    },
+    /// It denies `who`, and they may hold that: their tokens are not whole. They do not pass.
+    Unproven {
+        /// Where it says so.
+        at: usize,
+        /// The token.
+        who: &'l str,
+    },
+    /// It allows others alone.
+    Unlisted,
+}
+
+/// The tokens that a user holds; none for somebody who is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    held: HashSet<String>,
+    whole: bool,
+}
 
 impl Tokens {
     /// Nobody known: sees only what is open to all.
     pub fn anonymous() -> Tokens {
-        Tokens::default()
+        Tokens { held: HashSet::new(), whole: true }
+    }
+
+    /// The same tokens of a user who may hold others: not all of them could be asked for. Such a user passes no deny
+    /// that the tokens do not disprove ([`Acl::judge`]).
+    pub fn not_whole(self) -> Tokens {
+        Tokens { whole: false, ..self }
+    }
+
+    /// Whether the user holds no other token.
+    pub fn are_whole(&self) -> bool {
+        self.whole
     }
 
     /// Whether `token` is among them.
     pub fn holds(&self, token: &str) -> bool {
-        self.0.contains(token)
+        self.held.contains(token)
     }
 
     /// All tokens, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+        self.held.iter().map(String::as_str)
     }
 }
 
+/// Whole tokens.
 impl<T: Into<String>> FromIterator<T> for Tokens {
     fn from_iter<I: IntoIterator<Item = T>>(tokens: I) -> Tokens {
-        Tokens(tokens.into_iter().map(Into::into).collect())
+        Tokens { held: tokens.into_iter().map(Into::into).collect(), whole: true }
     }
 }
 
@@ -157,6 +232,8 @@ pub fn may_see<'a>(tokens: &Tokens, acls: impl IntoIterator<Item = Option<&'a Ac
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn flat(allow: &str, deny: &str) -> Acl {
@@ -214,6 +291,84 @@ mod tests {
         assert!(!judge(&["unix:u:8", "unix:g:3", UNIX_EVERYONE]));
         assert!(judge(&["unix:u:8", "unix:g:4", UNIX_EVERYONE]));
         assert!(!judge(&[]), "nobody anonymous");
+    }
+
+    /// The table of docs/design/access.md: what decides about somebody who holds `b` and perhaps more.
+    #[test]
+    fn tokens_that_are_not_whole_pass_no_deny_that_they_cannot_disprove() {
+        let ordered = |text: &str| {
+            let entry = |word: &str| Entry { who: word[1..].to_owned(), allow: word.starts_with('+') };
+            Acl::Ordered(text.split_whitespace().map(entry).collect())
+        };
+        let allowed = |at| Judgement::Allowed { at, who: "b" };
+        let denied = |at| Judgement::Denied { at, who: "b" };
+        let unproven = |at| Judgement::Unproven { at, who: "a" };
+        let table = [
+            (flat("", ""), Judgement::Open, Judgement::Open),
+            (flat("ab", ""), allowed(1), allowed(1)),
+            (flat("b", "a"), allowed(0), unproven(0)),
+            (flat("b", "ab"), denied(1), denied(1)),
+            (flat("", "a"), Judgement::Unlisted, Judgement::Unlisted),
+            (flat("a", ""), Judgement::Unlisted, Judgement::Unlisted),
+            (ordered("+b"), allowed(0), allowed(0)),
+            (ordered("+a +b"), allowed(1), allowed(1)),
+            (ordered("+b -a"), allowed(0), allowed(0)),
+            (ordered("-a +b"), allowed(1), unproven(0)),
+            (ordered("+c -a -b"), denied(2), unproven(1)),
+            (ordered("-b"), denied(0), denied(0)),
+            (ordered("+a"), Judgement::Unlisted, Judgement::Unlisted),
+            (ordered("-a"), Judgement::Unlisted, unproven(0)),
+            (ordered(""), Judgement::Unlisted, Judgement::Unlisted),
+        ];
+        let whole: Tokens = ["b"].into_iter().collect();
+        let part = whole.clone().not_whole();
+        for (acl, of_whole, of_part) in &table {
+            assert_eq!(acl.judge(&whole), *of_whole, "{acl:?}, whole");
+            assert_eq!(acl.judge(&part), *of_part, "{acl:?}, not whole");
+            assert!(whole.are_whole() && !part.are_whole() && part != whole && part.holds("b"));
+        }
+    }
+
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+    fn some_acl() -> impl Strategy<Value = Acl> {
+        let list =
+            || prop::collection::vec(prop::sample::select(NAMES.to_vec()).prop_map(str::to_owned), 0..4);
+        let entry = (prop::sample::select(NAMES.to_vec()), any::<bool>());
+        let entry = entry.prop_map(|(who, allow)| Entry { who: who.to_owned(), allow });
+        prop_oneof![
+            prop::collection::vec(entry, 0..6).prop_map(Acl::Ordered),
+            (list(), list()).prop_map(|(allow, deny)| Acl::Flat { allow, deny }),
+        ]
+    }
+
+    fn some_of(bits: u32) -> Tokens {
+        NAMES.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, name)| *name).collect()
+    }
+
+    proptest! {
+        /// A part of an answer never sees more than the whole one; and what no other token could deny, it sees.
+        #[test]
+        fn a_part_of_the_tokens_sees_what_all_that_they_may_be_part_of_see(acl in some_acl(), held in 0u32..32) {
+            let part = some_of(held).not_whole();
+            let always = (0..32).filter(|all| all & held == held).all(|all| acl.admits(&some_of(all)));
+            prop_assert!(always || !acl.admits(&part), "{acl:?}");
+            // Of a token that is listed twice, the later entry says nothing.
+            let twice = match &acl {
+                Acl::Ordered(entries) => (1..entries.len()).any(|n| entries[..n].iter().any(|e| e.who == entries[n].who)),
+                Acl::Flat { .. } => false,
+            };
+            prop_assert!(twice || !always || acl.admits(&part), "{acl:?}");
+        }
+
+        /// An acl that is within another one is so for a part of somebody's tokens, too.
+        #[test]
+        fn an_acl_within_another_admits_no_part_of_the_tokens_of_somebody_else(
+            one in some_acl(), other in some_acl(), held in 0u32..32,
+        ) {
+            let part = some_of(held).not_whole();
+            prop_assert!(!one.is_within(&other) || !one.admits(&part) || other.admits(&part));
+        }
     }
 
     #[test]

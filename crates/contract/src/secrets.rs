@@ -1,0 +1,184 @@
+//! Secrets in settings: a field is one where its schema says `writeOnly`, as JSON Schema has it for what is given and never
+//! shown. One rule for connectors of every role: no answer, message, log or export shows its value, and no digest is made of it.
+
+use schemars::Schema;
+use serde_json::Value;
+
+/// What stands in the place of a secret.
+pub const HIDDEN: &str = "(hidden)";
+/// References and alternatives of a schema that are followed at one place; what leads further counts as a secret.
+const SHAPES_MAX: usize = 64;
+
+/// A place in settings, by what their schema says of it.
+#[derive(Clone, Debug)]
+pub struct Place<'s> {
+    root: &'s Value,
+    shapes: Vec<&'s Value>,
+    is_secret: bool,
+}
+
+impl<'s> Place<'s> {
+    /// The settings themselves.
+    pub fn of(schema: &'s Schema) -> Place<'s> {
+        Place::at(schema.as_value(), vec![schema.as_value()])
+    }
+
+    /// What all of these schemas, and all that they refer to, say of a place.
+    fn at(root: &'s Value, mut shapes: Vec<&'s Value>) -> Place<'s> {
+        let mut next = 0;
+        while let Some(shape) = shapes.get(next).copied().filter(|_| shapes.len() <= SHAPES_MAX) {
+            let refers = shape["$ref"].as_str().and_then(|place| root.pointer(place.trim_start_matches('#')));
+            let others = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|word| shape[word].as_array());
+            shapes.extend(refers.into_iter().chain(others.flatten()));
+            next += 1;
+        }
+        let is_secret =
+            shapes.len() > SHAPES_MAX || shapes.iter().any(|shape| shape["writeOnly"] == Value::Bool(true));
+        Place { root, shapes, is_secret }
+    }
+
+    /// Whether the value here is a secret, with all that is in it.
+    pub fn is_secret(&self) -> bool {
+        self.is_secret
+    }
+
+    /// The place of a field.
+    pub fn field(&self, name: &str) -> Place<'s> {
+        let of =
+            |shape: &&'s Value| shape["properties"].get(name).or_else(|| shape.get("additionalProperties"));
+        Place::at(self.root, self.shapes.iter().filter_map(of).collect())
+    }
+
+    /// The place of each entry of a list.
+    pub fn entry(&self) -> Place<'s> {
+        Place::at(self.root, self.shapes.iter().filter_map(|shape| shape.get("items")).collect())
+    }
+
+    /// Names of the fields that the schema knows here.
+    pub fn fields(&self) -> Vec<&'s str> {
+        let names = self.shapes.iter().filter_map(|shape| shape["properties"].as_object());
+        let mut names: Vec<&str> = names.flat_map(|fields| fields.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// A value here to be shown: each secret is there, and says that it is hidden.
+    pub fn hidden(&self, mut value: Value) -> Value {
+        self.each(&mut value, &mut |value| match value {
+            Value::Null => {}
+            Value::Array(all) => all.iter_mut().for_each(|value| *value = HIDDEN.into()),
+            value => *value = HIDDEN.into(),
+        });
+        value
+    }
+
+    /// Changes each secret of a value here.
+    fn each(&self, value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
+        match value {
+            value if self.is_secret => change(value),
+            Value::Object(fields) => {
+                fields.iter_mut().for_each(|(name, value)| self.field(name).each(value, change));
+            }
+            Value::Array(all) => {
+                let place = self.entry();
+                all.iter_mut().for_each(|value| place.each(value, change));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Settings to be shown ([`Place::hidden`]).
+pub fn hidden(schema: &Schema, settings: Value) -> Value {
+    Place::of(schema).hidden(settings)
+}
+
+/// Settings to make a digest of: as they are but for their secrets, so that another password sends nothing again.
+pub fn left_out(schema: &Schema, mut settings: Value) -> Value {
+    Place::of(schema).each(&mut settings, &mut |value| *value = Value::Null);
+    settings
+}
+
+/// A text about settings without any secret that they hold.
+pub fn scrubbed(schema: &Schema, settings: &Value, text: &str) -> String {
+    let mut secrets = Vec::new();
+    Place::of(schema).each(&mut settings.clone(), &mut |value| collect(value, &mut secrets));
+    // A secret that is in another one is looked for behind it.
+    secrets.sort_unstable_by_key(|secret: &String| std::cmp::Reverse(secret.len()));
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
+}
+
+/// All spellings of what is in a secret: as it is, and as a program writes it between quotes.
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::Number(number) => found.push(number.to_string()),
+        Value::String(text) if text.is_empty() => {}
+        Value::String(text) => {
+            found.extend([text.clone(), text.escape_debug().to_string()]);
+            found.push(value.to_string().trim_matches('"').to_owned());
+        }
+        Value::Array(all) => all.iter().for_each(|value| collect(value, found)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            found.push(name.clone());
+            collect(value, found);
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Schema {
+        let schema = json!({
+            "properties": {
+                "user": {"type": "string"},
+                "password": {"type": "string", "writeOnly": true},
+                "inner": {"anyOf": [{"$ref": "#/$defs/Inner"}, {"type": "null"}]},
+                "all": {"type": "array", "items": {"$ref": "#/$defs/Inner"}},
+                "headers": {"type": "object", "additionalProperties": {"type": "string", "writeOnly": true}},
+            },
+            "$defs": {"Inner": {"properties": {
+                "keys": {"type": "array", "items": {"type": "string"}, "writeOnly": true},
+                "again": {"$ref": "#/$defs/Inner"},
+            }}},
+        });
+        Schema::try_from(schema).unwrap()
+    }
+
+    #[test]
+    fn secrets_are_hidden_and_left_out_wherever_they_are_and_nothing_else_changes() {
+        let settings = json!({
+            "user": "ann", "password": "p", "inner": {"keys": ["a", "b"], "again": {"keys": "c"}},
+            "all": [{"keys": null}, {"keys": ["d"]}], "headers": {"x": "e"}, "unknown": ["f"],
+        });
+        let shown = json!({
+            "user": "ann", "password": "(hidden)",
+            "inner": {"keys": ["(hidden)", "(hidden)"], "again": {"keys": "(hidden)"}},
+            "all": [{"keys": null}, {"keys": ["(hidden)"]}], "headers": {"x": "(hidden)"}, "unknown": ["f"],
+        });
+        assert_eq!(hidden(&schema(), settings.clone()), shown);
+        let digested = json!({
+            "user": "ann", "password": null, "inner": {"keys": null, "again": {"keys": null}},
+            "all": [{"keys": null}, {"keys": null}], "headers": {"x": null}, "unknown": ["f"],
+        });
+        assert_eq!(left_out(&schema(), settings), digested);
+    }
+
+    #[test]
+    fn a_text_is_scrubbed_of_every_spelling_of_a_secret() {
+        let settings = json!({"user": "ann", "password": "hun\"ter", "headers": {"x": "hun\"ter2"}});
+        let text = format!("ann: hun\"ter, hun\"ter2, {:?} and {}", "hun\"ter", json!("hun\"ter2"));
+        let told = "ann: (hidden), (hidden), \"(hidden)\" and \"(hidden)\"";
+        assert_eq!(scrubbed(&schema(), &settings, &text), told);
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_without_end_hides() {
+        let circle = Schema::try_from(json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]})).unwrap();
+        assert!(Place::of(&circle).is_secret());
+    }
+}

@@ -1,0 +1,2 @@
+-- Whose tokens judge what repository connections rule.
+SELECT handle, authority_group FROM connection WHERE role = 'repository'
