@@ -1,8 +1,10 @@
 //! What differs between two pipelines, in few words: a person who changed one setting wants to read that one.
 
-use ingather_model::job::Stage;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ingather_model::job::{Route, Stage};
 use ingather_model::run_counts::counted;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::secrets;
 
@@ -19,6 +21,7 @@ pub(crate) fn differences(stored: &[Stage], given: &[Stage]) -> String {
             (Some(old), Some(new)) => {
                 let mut inside = Vec::new();
                 compare("", &stored[old].settings, &given[new].settings, &mut inside);
+                compare("", &place(&stored[old]), &place(&given[new]), &mut inside);
                 let stage = format!("stage {} `{}`", new + 1, given[new].transform);
                 found.extend(inside.into_iter().map(|told| format!("{stage}: {told}")));
             }
@@ -35,6 +38,25 @@ pub(crate) fn differences(stored: &[Stage], given: &[Stage]) -> String {
         found.push(format!("and {more} more"));
     }
     found.join(", ")
+}
+
+/// What `given` says otherwise of the places of outputs than `stored`, a clause each.
+pub(crate) fn route_differences(
+    stored: &BTreeMap<String, Route>,
+    given: &BTreeMap<String, Route>,
+) -> Vec<String> {
+    let names: BTreeSet<&String> = stored.keys().chain(given.keys()).collect();
+    let mut found = Vec::new();
+    for name in names {
+        let of = |routes: &BTreeMap<String, Route>| json!(routes.get(name).cloned().unwrap_or_default());
+        compare(&format!("output `{name}`"), &of(stored), &of(given), &mut found);
+    }
+    found
+}
+
+/// What a stage says of its place in the pipeline.
+fn place(stage: &Stage) -> Value {
+    json!({ "name": stage.name, "after": stage.after, "when": stage.when })
 }
 
 /// Stages of both that are the same one, by their places, and those that one of them has alone, in order.
@@ -112,13 +134,13 @@ fn brief(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn told(stored: Value, given: Value) -> String {
         let stages = |value: Value| -> Vec<Stage> {
             let one = |stage: &Value| Stage {
                 transform: stage[0].as_str().unwrap().to_owned(),
                 settings: stage[1].clone(),
+                ..Stage::default()
             };
             value.as_array().unwrap().iter().map(one).collect()
         };
