@@ -1,6 +1,7 @@
 //! The job that a run is asked for: found or new, as it is stored and as it is wanted.
 
 use ingather_contract::registry::Registry;
+use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Report, outputs};
 use ingather_model::fault::Fault;
 use ingather_model::guard::Guard;
@@ -174,6 +175,9 @@ impl Wanted {
         let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
         let repository = (kind.open)(&self.definition.source, &host)
             .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
+        if self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition) {
+            check_pipeline(&self.definition, &context.registry)?;
+        }
         if self.stored.is_some() {
             return Ok(());
         }
