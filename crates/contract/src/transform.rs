@@ -43,7 +43,7 @@ pub enum Verdict {
 pub struct Item<'a> {
     /// Fields and text, as the stages before left them.
     pub record: &'a mut Record,
-    /// The bytes as no stage before has read them: a repository gives none before the first is asked for, so that what is
+    /// The bytes as no stage before has read them, in whichever branch of the pipeline it stands: a repository gives none before the first is asked for, so that what is
     /// declined by its record alone is not fetched. Empty for a component: the stage that found it has read it.
     pub content: &'a mut dyn Read,
     /// What the stage finds in the item; empty at first.
@@ -71,5 +71,11 @@ pub trait Transform: Send + Sync {
     /// access may change alone (design 4.18). Containers above it rule whatever a stage says.
     fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {
         acl
+    }
+
+    /// Whether [`Transform::access`] changes anything. A document has one acl for all outputs, so such a stage stands where every
+    /// output comes after it, and what another one says of access does not count in a branch.
+    fn rules_access(&self) -> bool {
+        false
     }
 }

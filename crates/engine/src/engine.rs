@@ -1,6 +1,7 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
@@ -104,6 +105,8 @@ pub struct Report {
     pub stopped: bool,
     /// Why it ended early.
     pub error: Option<String>,
+    /// Documents that conditions of the pipeline took out of an output, or would take.
+    pub kept_out: u64,
     /// What a person should know of the source.
     pub notes: Vec<String>,
     /// How long it took, milliseconds.
@@ -208,6 +211,7 @@ impl Engine {
             blind,
             stopped,
             error,
+            kept_out: run.kept_out.load(Ordering::Relaxed),
             notes: run.author.repository.notes(),
             millis: self.clock.now() - started,
         })
@@ -269,6 +273,7 @@ impl Engine {
             listed_containers: Mutex::new(ListedContainers::new(limits::CONTAINERS_KEPT_MAX)),
             audiences: Audiences::new(containers.shared().most),
             counts: Mutex::default(),
+            kept_out: AtomicU64::default(),
             aborted: Mutex::default(),
         };
         let run = Arc::new(Run { state: Arc::new(state), outputs });
@@ -332,7 +337,8 @@ impl Engine {
                 )
             })?;
             let shown = secrets::left_out(&(kind.schema)(), connection.settings.clone());
-            let settings = definition.delivery_digest(&pipeline.versions, &shown);
+            let (path, arrival) = (pipeline.path_to(name), pipeline.arrival_of(name));
+            let settings = definition.delivery_digest(&path, &pipeline.versions, &shown);
             let queue = match writes {
                 true => {
                     let used = self.open_output(&connection)?;
@@ -342,7 +348,8 @@ impl Engine {
                 }
                 false => None,
             };
-            outputs.push(JobOutput { id: connection.id, capabilities: kind.capabilities, settings, queue });
+            let capabilities = kind.capabilities;
+            outputs.push(JobOutput { id: connection.id, capabilities, arrival, settings, queue });
         }
         Ok((outputs, uses))
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use ingather_contract::registry::Registry;
 use ingather_contract::repository::Presence;
+use ingather_model::job::Definition;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Connection, Role};
@@ -20,6 +22,7 @@ use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 use crate::run::id_set;
+use crate::visit::pipeline::Pipeline;
 
 /// A removal that waits for a confirmation.
 #[derive(Clone, Debug)]
@@ -41,6 +44,14 @@ pub fn resends(reader: &Reader, job: &Job) -> Result<u64> {
     let Some(held) = held else { return Ok(ids.len() as u64) };
     let held = id_set::from_bytes(&held)?;
     Ok(ids.into_iter().filter(|id| !held.contains(*id as u64)).count() as u64)
+}
+
+/// Opens the pipeline of a definition and lets it go: what a run would be refused for is said before anything is stored.
+///
+/// # Errors
+/// A tree that leads nowhere, a transform that there is not or that refuses its settings, or one in a place where it cannot work.
+pub fn check_pipeline(definition: &Definition, registry: &Registry) -> Result<()> {
+    Pipeline::open(definition, registry).map(drop)
 }
 
 impl Engine {

@@ -1,5 +1,6 @@
 //! A worker's visit to one document: look, read, pass through the pipeline, decide for every output.
 
+mod arrivals;
 pub(crate) mod audience;
 pub(crate) mod completion;
 pub(crate) mod contained;
@@ -9,19 +10,20 @@ pub(crate) mod left_out;
 pub(crate) mod outcome;
 pub(crate) mod parts;
 pub(crate) mod pipeline;
+mod raw;
 pub(crate) mod refill;
 pub(crate) mod steady;
 mod unchanged;
 mod unread;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ingather_contract::repository::Observed;
 use ingather_contract::transform::Verdict;
 use ingather_model::access::Acl;
 use ingather_model::decision::{DeliveryState, Found, NOBODY};
-use ingather_model::document::{EXTRACTION, INSIDE, Parts, Record};
+use ingather_model::document::{EXTRACTION, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::ids::{AclId, Digest, DocumentId};
 use ingather_model::key::Stamp;
@@ -30,17 +32,17 @@ use ingather_store::documents::{self, DocumentUpdate};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
-use crate::delivery::change::{ChangeKind, DecidedChange, Origin, Part, QueuedChange, access_digest};
-use crate::delivery::job_output::JobOutput;
+use crate::delivery::change::{ChangeKind, DecidedChange, Origin, QueuedChange, access_digest};
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
 use crate::run::visitors::Place;
 
+use self::arrivals::Findings;
 use self::completion::complete;
 use self::outcome::{Outcome, PendingVisit, VisitArtifacts};
 use self::parts::{Deliveries, Finding};
-use self::pipeline::Passed;
+use self::pipeline::{Arrival, CONDITION, Passed};
 use self::steady::{Done, SecondLook};
 use self::unchanged::Peek;
 
@@ -100,17 +102,11 @@ fn is_steady(observed: &Observed) -> bool {
 }
 
 /// Whether a stage says of a document, or of something in it, that not all could be read.
-fn is_partial(record: &Record, parts: &Parts) -> bool {
+fn is_partial(Arrival { verdict, record, parts, .. }: &Arrival) -> bool {
     let unread = |record: &Record| record.fields.contains_key(EXTRACTION);
     parts.incomplete
-        || unread(record)
+        || (unread(record) && !matches!(verdict, Verdict::Decline(_)))
         || parts.list.iter().any(|part| part.record.as_ref().map_or(true, unread))
-}
-
-/// Whether a part is one that could not be read, or is in one that could not be opened.
-fn is_unread(unread: &HashSet<String>, name: &str) -> bool {
-    let around = name.match_indices(INSIDE).map(|(end, _)| &name[..end]);
-    around.chain([name]).any(|name| unread.contains(name))
 }
 
 struct Visitor<'r> {
@@ -135,7 +131,7 @@ enum Looked<'r> {
     Reads(Box<Visitor<'r>>),
 }
 
-/// A document as read: its record, or why it is not wanted.
+/// A document as read, and what the pipeline made of it.
 struct Read {
     observed: Observed,
     passed: Passed,
@@ -171,8 +167,8 @@ impl<'r> Visitor<'r> {
 
     /// Reads and sends; gives the visit back when no output has to hear of it.
     fn read_and_send(mut self) -> Result<Done<'r>> {
-        if let Some((update, record, passed)) = self.kept()? {
-            return self.made(update, record, passed);
+        if let Some((update, passed)) = self.kept()? {
+            return self.made(update, passed);
         }
         if self.run.was_refilled(self.item.id) {
             let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
@@ -194,7 +190,7 @@ impl<'r> Visitor<'r> {
                 self.steady = is_steady(&observed);
                 let acl_id = self.acl_id(&observed)?;
                 let update = DocumentUpdate { raw: Some(passed.content), ..self.update(&observed, acl_id) };
-                self.made(update, observed.record, passed)
+                self.made(update, passed)
             }
             Err(fault @ Fault::Unreadable(_)) => self.unreadable(fault),
             Err(fault) => self.fault(fault, None),
@@ -260,7 +256,7 @@ impl<'r> Visitor<'r> {
     }
 
     /// What was made of it when it was read last, when it is of that version still and its access is as it was.
-    fn kept(&self) -> Result<Option<(DocumentUpdate, Record, Passed)>> {
+    fn kept(&self) -> Result<Option<(DocumentUpdate, Passed)>> {
         let Some(known) = &self.item.known else { return Ok(None) };
         let same = self.item.version.same(known.version) && self.item.access.same(known.access);
         let same = same && (self.item.is_listed || self.run.was_refilled(self.item.id));
@@ -281,87 +277,30 @@ impl<'r> Visitor<'r> {
             raw: None,
         };
         let kept = extracts::kept(self.run, self.item.id, known.version)?;
-        Ok(kept.map(|(record, passed)| (update, record, passed)))
+        Ok(kept.map(|passed| (update, passed)))
     }
 
-    fn made(self, update: DocumentUpdate, record: Record, passed: Passed) -> Result<Done<'r>> {
-        self.made_as(update, record, passed, None)
+    fn made(self, update: DocumentUpdate, passed: Passed) -> Result<Done<'r>> {
+        self.made_as(update, passed, None)
     }
 
     /// `outcome`: what becomes of the document, whatever outputs have to be told.
-    fn made_as(
-        self,
-        update: DocumentUpdate,
-        record: Record,
-        passed: Passed,
-        outcome: Option<Outcome>,
-    ) -> Result<Done<'r>> {
+    fn made_as(self, update: DocumentUpdate, passed: Passed, outcome: Option<Outcome>) -> Result<Done<'r>> {
         // Kept text that is masked is known as such, so that its folder opens for all else.
         let access = update.acl_id.map_or(NOBODY, |id| access_digest(Some(id), self.item.container));
-        if let Verdict::Decline(reason) = passed.verdict {
+        if let Some(reason) = passed.declined() {
             return self.send_declined(update, reason);
         }
-        if let Verdict::Unread(fault) = passed.verdict {
-            return self.unread(update, record, passed.parts, passed.content, fault);
+        if let Some(fault) = passed.unread() {
+            return self.unread(update, passed, fault);
         }
-        let extract = extracts::of(self.run, update.version, &record, &passed).map(Box::new);
-        let partial = is_partial(&record, &passed.parts);
-        let (mut findings, kept) = self.inside(passed.parts, access)?;
-        let is_entry = |finding: &Finding| finding.record.is_some() || kept.contains(&finding.part.id);
-        findings.push(match passed.verdict {
-            Verdict::Pass => self.finding(Part::whole(), Arc::new(record), passed.content, access),
-            _ if findings.iter().any(is_entry) => Finding::same(Part::whole(), Found::Absent),
-            _ => {
-                let reason = Reason::new("no_entry", "neither it nor anything in it can be an entry");
-                Finding::same(Part::whole(), Found::Declined(reason))
-            }
-        });
+        let extract = extracts::of(self.run, update.version, &passed).map(Box::new);
+        let partial = passed.arrivals.iter().any(is_partial);
+        let Findings { findings, kept, kept_out } = self.findings(passed, access)?;
         let artifacts = VisitArtifacts { kept: Some(kept), extract, partial };
         let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.note_kept_out(&changes, &kept_out);
         self.show(update, changes, outcome.unwrap_or(decided), artifacts)
-    }
-
-    fn finding(&self, part: Part, record: Arc<Record>, content: Digest, access: Digest) -> Finding {
-        let without_times = self.run.definition.compare_content;
-        let digest = |output: &JobOutput| record.digest(content, output.settings, without_times);
-        let made = |output| Found::Made { record: digest(output), access };
-        let found = self.run.outputs.iter().map(made).collect();
-        Finding { part, found, record: Some(record) }
-    }
-
-    /// What was found in a document, and what became of that which was in it before (design parts CMP-2): what could not
-    /// be read this time stays where it is known to be held, and is told beside; what is not there any more goes.
-    fn inside(&self, parts: Parts, access: Digest) -> Result<(Vec<Finding>, Vec<i64>)> {
-        let mut kept = Vec::new();
-        let mut findings = Vec::with_capacity(parts.list.len() + 1);
-        let (mut made, mut unread) = (HashSet::with_capacity(parts.list.len()), HashSet::new());
-        for component in parts.list {
-            let part = Part::inside(&self.run.author.hasher, &component.name);
-            match component.record {
-                Ok(record) => {
-                    made.insert(part.id);
-                    findings.push(self.finding(part, Arc::new(record), Digest::NONE, access));
-                }
-                Err(_) => drop(unread.insert(component.name)),
-            }
-        }
-        for part in self.deliveries.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
-            let unread =
-                parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
-            if (unread && !failpoint(Failpoint::UnreadComponentGoes))
-                || failpoint(Failpoint::VanishedComponentStays)
-            {
-                let kept_access = self.access_of_kept(access)?;
-                let finding = Finding::looked(Part { kept: true, ..part }, access, kept_access);
-                if finding.stays(&self.deliveries, &self.run.outputs) {
-                    kept.push(finding.part.id);
-                }
-                findings.push(finding);
-            } else {
-                findings.push(Finding::same(part, Found::Absent));
-            }
-        }
-        Ok((findings, kept))
     }
 
     fn fault(self, fault: Fault, update: Option<DocumentUpdate>) -> Result<Done<'r>> {
@@ -410,9 +349,12 @@ impl<'r> Visitor<'r> {
     }
 
     fn send_declined(self, update: DocumentUpdate, reason: Reason) -> Result<Done<'r>> {
+        let kept_out =
+            if reason.code == CONDITION { vec![true; self.run.pipeline.arrivals()] } else { vec![] };
         let declined = Found::Declined(reason);
         let findings = self.deliveries.parts().map(|part| Finding::same(part, declined.clone())).collect();
         let (changes, outcome) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
+        self.note_kept_out(&changes, &kept_out);
         self.hand_over(update, changes, outcome, VisitArtifacts::default())
     }
 

@@ -1,5 +1,6 @@
 //! What flows from a repository through the pipeline to the outputs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,27 @@ impl Record {
         let mut first = [0u8; 8];
         first.copy_from_slice(&hash.finalize().as_bytes()[..8]);
         Digest(i64::from_le_bytes(first)).or_one()
+    }
+
+    /// The values under a name, those that a record has a place of its own for among them; sizes and times in digits.
+    pub fn values(&self, name: &str) -> Vec<Cow<'_, str>> {
+        let own: Option<Cow<'_, str>> = match name {
+            "title" => Some(self.title.as_str().into()).filter(|title: &Cow<'_, str>| !title.is_empty()),
+            "uri" => Some(self.uri.as_str().into()),
+            "path" => Some(self.path.as_str().into()),
+            "body" => self.body.as_deref().map(Cow::from),
+            "media_type" => self.media_type.as_deref().map(Cow::from),
+            "language" => self.language.as_deref().map(Cow::from),
+            "author" => self.author.as_deref().map(Cow::from),
+            "size" => self.size.map(|size| size.to_string().into()),
+            "modified" => self.modified.map(|time| time.to_string().into()),
+            "created" => self.created.map(|time| time.to_string().into()),
+            _ => {
+                let values = self.fields.get(name).into_iter().flatten();
+                return values.map(|value| value.as_str().into()).collect();
+            }
+        };
+        own.into_iter().collect()
     }
 
     /// Bytes of text that it carries, for batches that are bounded by size.

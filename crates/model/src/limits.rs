@@ -235,6 +235,12 @@ pub const VERIFY_PAGE: usize = 4_096;
 pub const PASSAGES_MAX: usize = 10_000;
 /// Stages of one pipeline.
 pub const STAGES_MAX: usize = 64;
+/// Conditions inside each other in one condition of a pipeline: each level is a call inside another one.
+pub const CONDITION_DEPTH_MAX: usize = 8;
+/// Tests of fields in one condition: each is made for every document and everything in it.
+pub const CONDITION_TESTS_MAX: usize = 64;
+/// Bytes of a text or a field's name in a condition: a pattern costs its length for each character that it is compared with.
+pub const CONDITION_TEXT_BYTES_MAX: usize = 256;
 /// Bytes of the file that describes a pipeline.
 pub const PIPELINE_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of one answer of a Tika server: text, fields of all parts, and their names.

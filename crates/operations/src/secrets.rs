@@ -24,7 +24,7 @@ pub(crate) fn hidden_in(
 ) -> Definition {
     let source = connector.and_then(|kind| registry.repository(kind)).map(|kind| kind.source_schema);
     definition.source = by_schema(source, definition.source);
-    for Stage { transform, settings } in &mut definition.stages {
+    for Stage { transform, settings, .. } in &mut definition.stages {
         let schema = registry.transform(transform).map(|kind| kind.schema);
         *settings = by_schema(schema, std::mem::take(settings));
     }
@@ -75,6 +75,7 @@ mod tests {
         let stage = |name: &str| Stage {
             transform: name.to_owned(),
             settings: json!({"user": "ann", "key": ["narwhal", "orca"]}),
+            ..Stage::default()
         };
         let definition = Definition {
             source: json!({"root": "/"}),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 mod kept;
 mod rare;
+mod routes;
 
 use crate::dice::Dice;
 
@@ -66,6 +67,8 @@ struct World {
     some_told: bool,
     /// Jobs keep what was read, and folders are replaced while they are listed.
     keeps: bool,
+    /// Outputs have conditions, and places of their own in pipelines.
+    routed: bool,
     /// Texts so far that nothing else ever had.
     texts: usize,
     jobs: Vec<&'static str>,
@@ -89,6 +92,8 @@ pub fn of_seed(seed: u64) -> String {
         all_fit,
         some_told,
         keeps: seed % 4 == 1,
+        // As well.
+        routed: seed % 5 == 3,
         texts: 0,
         jobs: Vec::new(),
         together: false,
@@ -156,13 +161,11 @@ impl World {
         // A job that is there keeps its root: another root is another job.
         let root = self.root_of(name).unwrap_or_else(|| root.to_owned());
         let keep = if self.keeps && !self.dice.once_in(4) { " keep=extracted" } else { "" };
-        self.tell(&format!("job {name} root={root} to={}{stage}{guard}{compare}{keep}", to.join(",")));
-    }
-
-    fn root_of(&self, name: &str) -> Option<String> {
-        let start = format!("job {name} root=");
-        let line = self.lines.iter().find_map(|line| line.strip_prefix(&start))?;
-        line.split(' ').next().map(str::to_owned)
+        let routes = self.routes(&to, !stage.is_empty());
+        self.tell(&format!(
+            "job {name} root={root} to={}{stage}{guard}{compare}{keep}{routes}",
+            to.join(",")
+        ));
     }
 
     fn step(&mut self) {

@@ -10,10 +10,10 @@ use ingather_model::access::Acl;
 use ingather_model::document::{Component, Record};
 use ingather_model::fault::{Fault, Reason};
 
-/// `{"decline": word, "broken": word, "mark": text, "parts": "keep" | "drop", "access": "everybody"}`, each optional; for parts see [`parted`].
+/// `{"decline": word, "broken": word, "away": word, "mark": text, "parts": "keep" | "drop", "access": "everybody"}`, each optional; for parts see [`parted`].
 pub static TRANSFORM: TransformKind = TransformKind {
     name: "script",
-    about: "Declines, fails or marks by a word.",
+    about: "Declines, fails, is away or marks by a word.",
     version: "1",
     schema: schema_of::<NoSettings>,
     open: |settings| {
@@ -21,6 +21,7 @@ pub static TRANSFORM: TransformKind = TransformKind {
         Ok(Arc::new(Script {
             decline: word("decline"),
             broken: word("broken"),
+            away: word("away"),
             mark: word("mark"),
             parts: word("parts"),
             everybody: word("access").is_some(),
@@ -31,6 +32,7 @@ pub static TRANSFORM: TransformKind = TransformKind {
 struct Script {
     decline: Option<String>,
     broken: Option<String>,
+    away: Option<String>,
     mark: Option<String>,
     parts: Option<String>,
     everybody: bool,
@@ -75,6 +77,9 @@ impl Transform for Script {
         if has(&self.broken) {
             return Err(Fault::broken("stage", "the stage cannot read this"));
         }
+        if has(&self.away) {
+            return Ok(Verdict::Unread(Fault::passing("away", "what reads it is away")));
+        }
         if has(&self.decline) {
             return Ok(Verdict::Decline(Reason::new("declined", "it contains the word")));
         }
@@ -94,6 +99,10 @@ impl Transform for Script {
             item.parts.list.push(Component { name, record });
         }
         Ok(if own == "drop" && is_container { Verdict::PartsOnly } else { Verdict::Pass })
+    }
+
+    fn rules_access(&self) -> bool {
+        self.everybody
     }
 
     fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {

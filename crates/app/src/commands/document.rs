@@ -92,6 +92,9 @@ fn tell_explanation(told: &Explained) {
             (None, None) => String::new(),
         };
         line("output", &format!("{}: {}{at}", holder.output, holder.says));
+        if let Some(way) = &holder.way {
+            line("", way);
+        }
     }
     if let Some(uri) = &told.same_name {
         line("same name", &format!("something in another document: {uri}"));

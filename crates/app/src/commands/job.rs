@@ -80,6 +80,9 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     show::line(&format!("source     {}", job.root));
     show::line(&format!("stages     {}", pipeline::in_words(&job.definition.stages)));
     show::line(&format!("outputs    {}", job.outputs.join(", ")));
+    for way in job.outputs.iter().filter_map(|output| pipeline::way_to(&job.definition, output)) {
+        show::line(&format!("           {way}"));
+    }
     show::line(&format!("keep       {}", job.keep.as_str()));
     show::line(&format!("state      {}", state_word(job.state, job.works)));
     show::line(&format!("documents  {}", show::number(job.documents)));

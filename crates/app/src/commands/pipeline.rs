@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ingather_model::limits;
-use ingather_operations::pipeline::{self, StageSettings};
+use ingather_operations::pipeline::{self, RoutedOutput, StageSettings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,6 +27,7 @@ pub(crate) fn run(global: &Global, command: Pipeline) -> Result<u8> {
 #[serde(deny_unknown_fields)]
 struct Given {
     stages: Vec<GivenStage>,
+    outputs: Option<Vec<RoutedOutput>>,
 }
 
 #[derive(Deserialize)]
@@ -35,10 +36,21 @@ struct GivenStage {
     transform: String,
     #[serde(default)]
     settings: Value,
+    name: Option<String>,
+    after: Option<String>,
+    when: Option<Value>,
 }
 
-/// The stages that a file names, each checked by its transform.
-pub(super) fn read(file: &Path) -> Result<Vec<StageSettings>> {
+/// What a file says of the pipeline of a job, or nothing.
+#[derive(Default)]
+pub(super) struct PipelineFile {
+    pub(super) stages: Option<Vec<StageSettings>>,
+    /// Where outputs come, if it says that.
+    pub(super) outputs: Option<Vec<RoutedOutput>>,
+}
+
+/// The pipeline that a file describes, each stage checked by its transform.
+pub(super) fn read(file: &Path) -> Result<PipelineFile> {
     let wrong = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let mut text = String::new();
     let unread = |error: std::io::Error| {
@@ -64,25 +76,25 @@ pub(super) fn read(file: &Path) -> Result<Vec<StageSettings>> {
     let value = if value.is_array() { json!({ "stages": value }) } else { value };
     let given: Given = serde_json::from_value(value).map_err(|error| {
         wrong(format!(
-            "{}; each stage is `transform` with `settings`, in a list `stages`",
+            "{}; each stage is `transform` with `settings`, in a list `stages`; each of `outputs` has its name in `output`",
             ingather_contract::settings::in_words(&error.to_string())
         ))
     })?;
     let stages: Vec<StageSettings> = given.stages.into_iter().map(StageSettings::from).collect();
-    if pipeline::check(&ingather_connectors::ALL, &stages).map_err(wrong)? == 0 {
+    if pipeline::stages(&ingather_connectors::ALL, &stages).map_err(wrong)?.1 == 0 {
         show::stderr(&format!(
             "ingather: {}: no stage reads documents ({}): they are found by their names and fields alone",
             file.display(),
             pipeline::READING.join(" or ")
         ));
     }
-    Ok(stages)
+    Ok(PipelineFile { stages: Some(stages), outputs: given.outputs })
 }
 
 impl From<GivenStage> for StageSettings {
-    fn from(GivenStage { transform, settings }: GivenStage) -> StageSettings {
+    fn from(GivenStage { transform, settings, name, after, when }: GivenStage) -> StageSettings {
         let settings = if settings.is_null() { json!({}) } else { settings };
-        StageSettings { transform, settings }
+        StageSettings { transform, settings, name, after, when }
     }
 }
 

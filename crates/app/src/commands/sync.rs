@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ingather_model::names;
 use ingather_operations::jobs::sync::{self, Changing, ContentByWord, SyncSource, Synced};
 use ingather_operations::jobs::{self, ConfirmRemovals};
+use ingather_operations::pipeline::{GivenOutput, RoutedOutput};
 use ingather_operations::problem::Code;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ mod source;
 mod told;
 
 use crate::arguments::{self, Global, OnOff, Sync};
-use crate::exit::Result;
+use crate::exit::{Failure, Result};
 use crate::show;
 use crate::wiring::{Program, caller};
 
@@ -57,15 +58,21 @@ fn tell_change(changing: Changing) {
 /// What the flags ask for; those that are left out change nothing.
 fn request(global: &Global, sync: &Sync) -> Result<SyncSource> {
     let root = source::canonical(&sync.source)?;
-    let stages = sync.pipeline.as_deref().map(super::pipeline::read).transpose()?;
+    let pipeline = sync.pipeline.as_deref().map(super::pipeline::read).transpose()?.unwrap_or_default();
     let back = &sync.taken_back;
-    let outputs: Vec<String> = sync.to.iter().map(|name| absolute_journal(name)).collect();
+    let named = sync.to.iter().map(|name| GivenOutput::Name(absolute_journal(name))).collect::<Vec<_>>();
+    let routed = pipeline.outputs.map(|outputs| outputs.into_iter().map(with_absolute_journal).collect());
+    if routed.is_some() && !named.is_empty() {
+        return Err(Failure::usage(
+            "the file of --pipeline names the outputs, and so does --to; leave one out",
+        ));
+    }
     Ok(SyncSource {
         root: names::escape(root.as_os_str().as_bytes()).into_owned(),
         name: sync.name.clone(),
         source: source_settings(sync),
-        outputs: (!outputs.is_empty()).then_some(outputs),
-        stages,
+        outputs: routed.or((!named.is_empty()).then_some(named)),
+        stages: pipeline.stages,
         compare_content: match (sync.compare_content, back.no_compare_content) {
             (_, true) => Some(false),
             (true, false) => Some(true),
@@ -108,6 +115,10 @@ fn source_settings(sync: &Sync) -> Map<String, Value> {
     set("trust_modes", sync.trust_modes.is_some(), json!(trusts), false);
     set("other_devices", sync.one_file_system, json!(false), back.no_one_file_system);
     settings
+}
+
+fn with_absolute_journal(output: RoutedOutput) -> GivenOutput {
+    GivenOutput::Routed(RoutedOutput { output: absolute_journal(&output.output), ..output })
 }
 
 /// A journal is named by its absolute path, so that one file has one name.

@@ -93,6 +93,10 @@ impl Transform for Access {
         Ok(Verdict::Pass)
     }
 
+    fn rules_access(&self) -> bool {
+        true
+    }
+
     fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {
         Cow::Owned(match (self.mode, acl.into_owned()) {
             (Mode::Replace, _) => Acl::Flat { allow: self.allow.clone(), deny: self.deny.clone() },

@@ -123,7 +123,13 @@ impl Batch {
         let shared = ended(DeliveryOutcome::Shared);
         deliveries::confirm(sql, id, now, Confirmed::Record, &shared)?;
         deliveries::end_as(sql, id, DeliveryOutcome::Shared, &shared)?;
-        deliveries::end_as(sql, id, DeliveryOutcome::Superseded, &ended(DeliveryOutcome::Superseded))
+        let left = ended(DeliveryOutcome::Superseded);
+        deliveries::end_as(sql, id, DeliveryOutcome::Superseded, &left)?;
+        // What is kept may be newer all the same: the next run that can look at the source says so.
+        let documents: BTreeSet<i64> = left.iter().map(|left| left.document).collect();
+        let again =
+            |document| VisitRequest { document, due: queue::DUE_NEXT_RUN, reason: VisitReason::Resend };
+        queue::enqueue(sql, self.author.job, 0, &documents.into_iter().map(again).collect::<Vec<_>>())
     }
 
     /// Finds of which records it speaks where it sends access alone: whoever has lost what came before shows no other one for it.

@@ -11,6 +11,8 @@ use super::output_queue::OutputQueue;
 pub(crate) struct JobOutput {
     pub(crate) id: ConnectionId,
     pub(crate) capabilities: OutputCapabilities,
+    /// What arrives there, by its place among what leaves the pipeline.
+    pub(crate) arrival: usize,
     /// Digest of what it receives of this job: stages and its own settings.
     pub(crate) settings: Digest,
     /// The output itself; none in a run that writes nothing.

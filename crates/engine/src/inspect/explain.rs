@@ -21,7 +21,7 @@ use super::{cause, parts};
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::run::id_set;
-use crate::visit::pipeline::Pipeline;
+use crate::visit::pipeline::{CONDITION, Pipeline};
 
 /// Why one document stands as it does.
 #[derive(Clone, Debug)]
@@ -115,11 +115,12 @@ impl Engine {
             cause = self.read_in_part(job, repository.as_ref(), &item_name)?.unwrap_or(cause);
         }
         let (waits_for, due, next) = cause::next(&case, row.as_ref());
+        let outputs = self.holders(job, repository.as_ref(), &item_name, (&status, row.as_ref()))?;
         Ok(Explanation {
             uri: item_name.uri(repository.uri(name)),
             cause,
             source: cause::source(&status),
-            outputs: cause::holders(job, row.as_ref()),
+            outputs,
             same_name: self.same_name(job, repository.as_ref(), &item_name)?,
             also_in: self.also_in(job, &repository.uri(name))?,
             known: row.map(|row| row.facts),
@@ -139,6 +140,42 @@ impl Engine {
             }
             Err(_) => (acl, None),
         }
+    }
+
+    /// What each output holds, and which conditions keep what was asked about from those that hold nothing of it: for these it is read
+    /// once more, as a visit would.
+    fn holders(
+        &self,
+        job: &Job,
+        source: &dyn Repository,
+        item_name: &ItemName,
+        (status, row): (&SourceStatus, Option<&Row>),
+    ) -> Result<Vec<Holder>> {
+        let mut outputs = cause::holders(job, row);
+        let lacks = outputs.iter().any(|holder| holder.state == "nothing");
+        if !lacks || !matches!(status, SourceStatus::Taken(_)) {
+            return Ok(outputs);
+        }
+        let pipeline = match Pipeline::open(&job.definition, &self.registry) {
+            Ok(pipeline) if pipeline.has_conditions() => pipeline,
+            // A job whose stages cannot be opened is told so when it runs.
+            Ok(_) | Err(_) => return Ok(outputs),
+        };
+        let part = item_name.component.as_ref().map(|(_, name)| name.as_str());
+        // What cannot be read just now tells no reason.
+        let Ok(course) = self.send(source, &pipeline, &job.definition.stages, &item_name.named.key, part)
+        else {
+            return Ok(outputs);
+        };
+        for exit in course.exits {
+            let Fate::Declined(reason) = exit.fate else { continue };
+            let nothing = |holder: &&mut Holder| holder.output == exit.output && holder.state == "nothing";
+            if let (CONDITION, Some(holder)) = (reason.code.as_str(), outputs.iter_mut().find(nothing)) {
+                holder.state = "kept_out";
+                holder.sentence = format!("a condition keeps it out: {}", reason.message);
+            }
+        }
+        Ok(outputs)
     }
 
     /// Why what was asked about is found by less than its text, when it is: it is read once more, as a visit would.

@@ -15,7 +15,7 @@ use super::stage_acl::StageAcl;
 pub struct Holder {
     /// Its name.
     pub output: String,
-    /// Stable word: `held`, `unconfirmed`, `leaving`, `refused`, `overwritten`, `lost`, `nothing`.
+    /// Stable word: `held`, `unconfirmed`, `leaving`, `refused`, `overwritten`, `lost`, `kept_out`, `nothing`.
     pub state: &'static str,
     /// The same as a sentence.
     pub sentence: String,

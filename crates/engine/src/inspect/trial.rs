@@ -12,6 +12,7 @@ use ingather_store::jobs::Job;
 use super::names::Target;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
+pub use crate::visit::pipeline::CONDITION;
 use crate::visit::pipeline::{After, Pipeline};
 
 /// Characters of a text that are shown.
@@ -25,8 +26,12 @@ pub struct Trial {
     pub uri: String,
     /// As the repository gave it; none for what is in a document: a stage finds it.
     pub arrived: Option<Seen>,
-    /// What the stages made of it, one after the other, as far as they came.
+    /// What the stages made of it, each behind the one that it comes after, as far as they came.
     pub steps: Vec<Step>,
+    /// What arrives at the outputs; empty when a stage failed.
+    pub exits: Vec<Exit>,
+    /// What each stage comes after; none is the repository.
+    pub after: Vec<Option<usize>>,
     /// Why the stage after the last step failed, or the content could not be read to its end.
     pub fault: Option<Reason>,
     /// Who may see it: as the source says, and as the stages leave it.
@@ -42,6 +47,15 @@ pub struct Step {
     pub fate: Fate,
     /// As it is after the stage, or was when it was left out; none while nothing has found it.
     pub seen: Option<Seen>,
+}
+
+/// What arrives at one output of a document, or of something in one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exit {
+    /// Name of the output.
+    pub output: String,
+    /// What has become of it there; what stages or conditions left out on the way stays so.
+    pub fate: Fate,
 }
 
 /// What has become of a document, or of something in one, after a stage. What is left out is not sent to later stages.
@@ -67,6 +81,8 @@ pub(super) struct Course {
     pub(super) whole: Vec<Step>,
     /// The same for what was asked about in it; empty without.
     pub(super) inside: Vec<Step>,
+    /// What arrives at the outputs, of what was asked about.
+    pub(super) exits: Vec<Exit>,
     pub(super) fault: Option<Reason>,
     acl: Acl,
 }
@@ -105,16 +121,16 @@ pub struct SeenPart {
 }
 
 impl Engine {
-    /// Sends what `text` names, a document or something in one, through `stages`. Reads the document once, whatever their
+    /// Sends what `text` names, a document or something in one, through the pipeline of `definition`. Reads the document once, whatever their
     /// number.
     ///
     /// # Errors
     /// Stages or a source that cannot be opened, a document that is not there or cannot be read, or nothing of that name
     /// in it.
-    pub fn try_stages(&self, job: &Job, stages: &[Stage], text: &str) -> Result<Trial> {
-        let definition = Definition { stages: stages.to_vec(), ..job.definition.clone() };
+    pub fn try_stages(&self, job: &Job, definition: &Definition, text: &str) -> Result<Trial> {
+        let stages = definition.stages.as_slice();
         let repository = self.repository(job)?;
-        let pipeline = Pipeline::open(&definition, &self.registry)?;
+        let pipeline = Pipeline::open(definition, &self.registry)?;
         let refused = |reason: Reason| EngineError::refused(Refusal::NoSuchDocument, reason.message);
         let Target { named, part } = match self.at_source(repository.as_ref(), text) {
             Some(target) => target,
@@ -141,12 +157,15 @@ impl Engine {
         }
         let shown_to = pipeline.access(&sent.acl).into_owned();
         let access = [sent.acl, shown_to];
+        let after = pipeline.places().to_vec();
         Ok(match part {
             None => Trial {
                 document: named.key,
                 uri,
                 arrived: Some(sent.arrived),
                 steps: sent.whole,
+                exits: sent.exits,
+                after,
                 fault: sent.fault,
                 access,
             },
@@ -155,6 +174,8 @@ impl Engine {
                 uri: component_uri(&uri, &part),
                 arrived: None,
                 steps: sent.inside,
+                exits: sent.exits,
+                after,
                 fault: sent.fault,
                 access,
             },
@@ -173,19 +194,27 @@ impl Engine {
         let call = self.call();
         let looked = repository.look(&call, key)?;
         let (mut arrived, mut fault) = (None, None);
-        let (mut whole, mut inside) = (Vec::new(), Vec::new());
+        let (mut whole, mut inside, mut exits) = (Vec::new(), Vec::new(), Vec::new());
         let fetched = repository.fetch(&call, key, &mut |record, _, content| {
             // A document that changes while it is read is read again.
             whole.clear();
             inside.clear();
             arrived = Some(Seen::of(record, &Parts::default(), None));
-            let mut kinds = stages.iter().map(|stage| stage.transform.clone());
+            exits.clear();
             let passed = pipeline.pass_watched(&call, &Audience::default, record, content, &mut |after| {
-                let transform = kinds.next().unwrap_or_default();
-                if let Some(name) = part {
-                    inside.push(inside_after(transform.clone(), name, inside.last(), after));
+                let transform = after.stage.map(|at| stages[at].transform.clone()).unwrap_or_default();
+                let before = |steps: &[Step]| after.after.map(|at| steps[at].clone());
+                let in_it =
+                    part.map(|name| inside_after(transform.clone(), name, before(&inside).as_ref(), after));
+                let whole_step = whole_after(transform, after);
+                if after.stage.is_none() {
+                    let step = in_it.unwrap_or(whole_step);
+                    let exit = |output: &String| Exit { output: output.clone(), fate: step.fate.clone() };
+                    exits.extend(after.outputs.iter().map(exit));
+                    return;
                 }
-                whole.push(whole_after(transform, after));
+                inside.extend(in_it);
+                whole.push(whole_step);
             });
             fault = passed.as_ref().err().map(Fault::reason);
             passed.map(|_| ())
@@ -196,13 +225,13 @@ impl Engine {
             Err(fault) => return Err(fault),
         };
         let arrived = arrived.ok_or_else(|| Fault::broken("connector", format!("`{key}` has no content")))?;
-        Ok(Course { arrived, whole, inside, fault, acl })
+        Ok(Course { arrived, whole, inside, exits, fault, acl })
     }
 }
 
 fn whole_after(transform: String, after: &After<'_>) -> Step {
-    let seen = Some(Seen::of(after.record, after.parts, None));
-    Step { transform, fate: fate(after.verdict), seen }
+    let seen = Some(Seen::of(after.record(), after.parts(), None));
+    Step { transform, fate: fate(after.verdict()), seen }
 }
 
 fn inside_after(transform: String, name: &str, before: Option<&Step>, after: &After<'_>) -> Step {
@@ -212,14 +241,14 @@ fn inside_after(transform: String, name: &str, before: Option<&Step>, after: &Af
         let seen = seen_before().map(|seen| Seen {
             record: seen.record.clone(),
             text: seen.text.clone(),
-            ..Seen::of(&seen.record, after.parts, Some(name))
+            ..Seen::of(&seen.record, after.parts(), Some(name))
         });
         return Step { transform, fate: fate(verdict), seen };
     }
-    match after.parts.list.iter().find(|part| part.name == name).map(|part| &part.record) {
+    match after.parts().list.iter().find(|part| part.name == name).map(|part| &part.record) {
         Some(Ok(record)) => {
             let fate = if was_found { Fate::Passed } else { Fate::Found };
-            Step { transform, fate, seen: Some(Seen::of(record, after.parts, Some(name))) }
+            Step { transform, fate, seen: Some(Seen::of(record, after.parts(), Some(name))) }
         }
         Some(Err(reason)) => Step { transform, fate: Fate::Unreadable(reason.clone()), seen: seen_before() },
         None => {

@@ -1,6 +1,7 @@
 //! What is known of one run under way.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_contract::call::CallContext;
@@ -64,6 +65,8 @@ pub(crate) struct RunState {
     pub(crate) listed_containers: Mutex<ListedContainers>,
     pub(crate) audiences: Audiences,
     pub(crate) counts: Mutex<RunCounts>,
+    /// Documents that conditions of the pipeline have taken out of an output.
+    pub(crate) kept_out: AtomicU64,
     pub(crate) aborted: Mutex<Option<String>>,
 }
 
@@ -178,6 +181,11 @@ impl RunState {
 
     pub(crate) fn note_failed(&self, id: i64) {
         lock(&self.failed_now).push(id);
+    }
+
+    /// A condition of the pipeline takes a document out of an output.
+    pub(crate) fn note_kept_out(&self) {
+        self.kept_out.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The run has an error to tell at its end.

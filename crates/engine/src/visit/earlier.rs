@@ -76,12 +76,12 @@ impl<'r> Visitor<'r> {
         if self.item.known.is_some()
             && (!is_moved || self.by_reference())
             && !self.holds_old_content(&update)
-            && let Some((record, passed)) = extracts::kept(self.run, self.item.id, update.version)?
+            && let Some(passed) = extracts::kept(self.run, self.item.id, update.version)?
         {
             if is_moved {
                 update = DocumentUpdate { acl_id: None, ..self.as_read(update) };
             }
-            return self.made_as(update, record, passed, Some(Outcome::Failed(fault.reason())));
+            return self.made_as(update, passed, Some(Outcome::Failed(fault.reason())));
         }
         if !self.deliveries.is_delivered() {
             let same = !self.holds_old_content(&update);

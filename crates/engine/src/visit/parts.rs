@@ -126,6 +126,8 @@ pub(crate) struct Finding {
     pub(crate) record: Option<Arc<Record>>,
     /// One for all outputs, or one for each.
     pub(crate) found: Vec<Found>,
+    /// For the outputs that this is what arrives at; none where it is so for all.
+    pub(crate) arrival: Option<usize>,
 }
 
 impl Finding {
@@ -137,7 +139,7 @@ impl Finding {
 
     /// Whether some output keeps an entry of a part that was not read.
     pub(crate) fn stays(&self, deliveries: &Deliveries, outputs: &[JobOutput]) -> bool {
-        outputs.iter().any(|output| {
+        outputs.iter().filter(|output| self.is_for(output)).any(|output| {
             let Some(state) = deliveries.of(&self.part, output.id) else { return false };
             match decide(Some(&state), &self.found[0]) {
                 Decision::Skip => state.is_confirmed(),
@@ -150,7 +152,16 @@ impl Finding {
 
     /// The same for every output, without a record.
     pub(crate) fn same(part: Part, found: Found) -> Finding {
-        Finding { part, record: None, found: vec![found] }
+        Finding { part, record: None, found: vec![found], arrival: None }
+    }
+
+    /// The same for the outputs of one arrival.
+    pub(crate) fn at(self, arrival: usize) -> Finding {
+        Finding { arrival: Some(arrival), ..self }
+    }
+
+    fn is_for(&self, output: &JobOutput) -> bool {
+        self.arrival.is_none_or(|arrival| arrival == output.arrival)
     }
 }
 
@@ -162,10 +173,12 @@ pub(crate) fn decide_all(
 ) -> Result<(Vec<DecidedChange>, Outcome)> {
     let mut changes = Vec::new();
     let mut outcome = Outcome::Unchanged;
-    for Finding { part, record, found } in findings {
-        for (output_index, output) in outputs.iter().enumerate() {
+    for finding in findings {
+        for (output_index, output) in outputs.iter().enumerate().filter(|(_, output)| finding.is_for(output))
+        {
+            let Finding { part, record, found, .. } = &finding;
             let found = &found[output_index.min(found.len() - 1)];
-            let kind = match (decide(deliveries.of(&part, output.id).as_ref(), found), found) {
+            let kind = match (decide(deliveries.of(part, output.id).as_ref(), found), found) {
                 (Decision::Skip, _) => continue,
                 (Decision::Deliver, Found::Made { record, access }) => {
                     ChangeKind::Put { version: *record, access: *access }

@@ -18,8 +18,10 @@ fn definition(world: &World) -> Definition {
         stages: vec![Stage {
             transform: "script".to_owned(),
             settings: json!({"broken": "bad", "decline": "ugly"}),
+            ..Stage::default()
         }],
         outputs: vec!["one".to_owned()],
+        routes: std::collections::BTreeMap::new(),
         retired: Vec::new(),
         delete_guard: Guard::default(),
         compare_content: false,
@@ -95,7 +97,7 @@ fn what_became_of_something_in_a_document_is_named() {
     for kind in BOTH {
         let mut world = World::new(kind);
         world.output("one", "memory");
-        let stage = |settings| Stage { transform: "script".to_owned(), settings };
+        let stage = |settings| Stage { transform: "script".to_owned(), settings, ..Stage::default() };
         let stages =
             vec![stage(json!({"parts": "keep"})), stage(json!({"decline": "ugly", "broken": "bad"}))];
         world.job(Definition { stages, ..definition(&world) });

@@ -23,6 +23,7 @@ fn definition(name: &str) -> Definition {
         source: serde_json::json!({}),
         stages: Vec::new(),
         outputs: Vec::new(),
+        routes: std::collections::BTreeMap::new(),
         retired: Vec::new(),
         delete_guard: Guard::Off,
         compare_content: false,

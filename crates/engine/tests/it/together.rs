@@ -407,7 +407,8 @@ fn access_that_the_record_of_another_owner_overtakes_hides_nothing_for_good() {
         world.threads = 3;
         world.output("one", "told");
         world.job(definition(&world, "whole", "", &["one"]));
-        let marks = Stage { transform: "script".to_owned(), settings: serde_json::json!({"mark": "m1"}) };
+        let settings = serde_json::json!({"mark": "m1"});
+        let marks = Stage { transform: "script".to_owned(), settings, ..Stage::default() };
         world.job(Definition { stages: vec![marks], ..definition(&world, "part", "s/", &["one"]) });
         let names: Vec<String> = (0..20).map(|n| format!("s/{n}")).collect();
         for name in &names {

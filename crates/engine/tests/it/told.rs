@@ -28,6 +28,7 @@ fn filled(kind: Kind) -> World {
         source: serde_json::json!({"world": world.name, "root": ""}),
         stages: Vec::new(),
         outputs: vec!["one".to_owned()],
+        routes: std::collections::BTreeMap::new(),
         retired: Vec::new(),
         delete_guard: Guard::Off,
         compare_content: false,

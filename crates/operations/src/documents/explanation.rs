@@ -1,6 +1,7 @@
 //! Why one document stands as it does, whether it is known or not (design 4.13).
 
 use ingather_engine::inspect::explain::Explanation;
+use ingather_model::job::Definition;
 use ingather_model::lifecycle::outcome::{FailureKind, VisitReason};
 use ingather_store::jobs;
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use crate::documents::lookup::Lookup;
 use crate::jobs::named;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::pipeline::way_to;
 use crate::problem::{Code, Result};
 
 /// Why a document stands as it does.
@@ -124,6 +126,9 @@ pub struct ExplainedOutput {
     pub state: String,
     /// The same as a sentence.
     pub says: String,
+    /// The stages on the way to it, each with its condition, where the pipeline is no plain list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<String>,
     /// When something was sent last.
     pub sent_at: Option<i64>,
     /// When the output confirmed last.
@@ -138,10 +143,10 @@ fn explain(context: &Context<'_>, caller: &Caller<'_>, request: ExplainDocument)
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
     let told = engine.explain(&job, &lookup.text)?;
     let file = lookup.file(&engine.reader.read(jobs::list)?);
-    Ok(explained(job.name, told, file))
+    Ok(explained(job.name, &job.definition, told, file))
 }
 
-fn explained(job: String, told: Explanation, file: Option<String>) -> Explained {
+fn explained(job: String, definition: &Definition, told: Explanation, file: Option<String>) -> Explained {
     let known = told.known.map(|known| ExplainedKnown {
         changed_run: known.changed_run,
         work: known.work.map(|(reason, _)| reason),
@@ -155,6 +160,7 @@ fn explained(job: String, told: Explanation, file: Option<String>) -> Explained 
         }),
     });
     let outputs = told.outputs.into_iter().map(|holder| ExplainedOutput {
+        way: way_to(definition, &holder.output),
         output: holder.output,
         state: holder.state.to_owned(),
         says: holder.sentence,

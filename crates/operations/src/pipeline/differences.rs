@@ -1,11 +1,13 @@
 //! What differs between two pipelines, in few words: a person who changed one setting wants to read that one.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
 use ingather_contract::settings::Schema;
-use ingather_model::job::Stage;
+use ingather_model::job::{Route, Stage};
 use ingather_model::run_counts::counted;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Differences that are named; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -22,8 +24,9 @@ pub(crate) fn differences(registry: &Registry, stored: &[Stage], given: &[Stage]
                 let schema = registry.transform(&given[new].transform).map(|kind| (kind.schema)());
                 // What nobody knows may be a secret.
                 let schema = schema.unwrap_or_else(all_secret);
-                let place = Place::of(&schema);
-                compare(("", &place), &stored[old].settings, &given[new].settings, &mut inside);
+                compare(("", &Place::of(&schema)), &stored[old].settings, &given[new].settings, &mut inside);
+                let open = Schema::default();
+                compare(("", &Place::of(&open)), &place(&stored[old]), &place(&given[new]), &mut inside);
                 let stage = format!("stage {} `{}`", new + 1, given[new].transform);
                 found.extend(inside.into_iter().map(|told| format!("{stage}: {told}")));
             }
@@ -45,6 +48,27 @@ pub(crate) fn differences(registry: &Registry, stored: &[Stage], given: &[Stage]
 /// Settings of which each is a secret.
 fn all_secret() -> Schema {
     schemars::json_schema!({"additionalProperties": {"writeOnly": true}})
+}
+
+/// What `given` says otherwise of the places of outputs than `stored`, a clause each.
+pub(crate) fn route_differences(
+    stored: &BTreeMap<String, Route>,
+    given: &BTreeMap<String, Route>,
+) -> Vec<String> {
+    let names: BTreeSet<&String> = stored.keys().chain(given.keys()).collect();
+    let mut found = Vec::new();
+    let open = Schema::default();
+    for name in names {
+        let of = |routes: &BTreeMap<String, Route>| json!(routes.get(name).cloned().unwrap_or_default());
+        let output = format!("output `{name}`");
+        compare((&output, &Place::of(&open)), &of(stored), &of(given), &mut found);
+    }
+    found
+}
+
+/// What a stage says of its place in the pipeline.
+fn place(stage: &Stage) -> Value {
+    json!({ "name": stage.name, "after": stage.after, "when": stage.when })
 }
 
 /// Stages of both that are the same one, by their places, and those that one of them has alone, in order.
@@ -132,13 +156,13 @@ mod tests {
     use super::*;
     use ingather_contract::transform::TransformKind;
     use ingather_model::fault::Fault;
-    use serde_json::json;
 
     fn told(stored: Value, given: Value) -> String {
         let stages = |value: Value| -> Vec<Stage> {
             let one = |stage: &Value| Stage {
                 transform: stage[0].as_str().unwrap().to_owned(),
                 settings: stage[1].clone(),
+                ..Stage::default()
             };
             value.as_array().unwrap().iter().map(one).collect()
         };

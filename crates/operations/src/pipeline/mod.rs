@@ -1,29 +1,31 @@
 //! Pipelines: the stages between a source and its outputs, which there are, and what they make of one document.
 
 mod differences;
+mod given;
 mod trial;
 
-pub(crate) use differences::differences;
+pub(crate) use differences::{differences, route_differences};
+pub(crate) use given::with_pipeline;
+pub use given::{GivenOutput, READING, RoutedOutput, StageSettings, stages, way_to};
 pub use trial::{
-    FailedStage, RecordSeen, Seen, SeenPart, TRY, TriedAccess, TriedStage, TriedStages, TryStages, Verdict,
-    Why,
+    FailedStage, RecordSeen, Seen, SeenPart, TRY, TriedAccess, TriedOutput, TriedStage, TriedStages,
+    TryStages, Verdict, Why,
 };
 
 use ingather_contract::registry::Registry;
 use ingather_model::job::Stage;
-use ingather_model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 
+/// Code of the reason why a condition keeps something out.
+pub const CONDITION: &str = ingather_engine::inspect::trial::CONDITION;
 /// Characters of the settings of a stage that an answer shows.
 const SETTINGS_SHOWN: usize = 1_000;
-/// Stages that read the content of a document: a second one would find it read, and take the text away.
-pub const READING: [&str; 3] = ["text", "tika", "ocr"];
 
 /// What stages there are, or one, with their settings.
 pub static STAGES: Answering<ListStages, StageList> = Answering {
@@ -71,29 +73,6 @@ pub struct StageKind {
     pub settings: Value,
 }
 
-/// A stage of a pipeline, as it is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StageSettings {
-    /// Kind of the transform.
-    pub transform: String,
-    /// Its settings.
-    #[serde(default = "none")]
-    pub settings: Value,
-}
-
-impl From<StageSettings> for Stage {
-    fn from(stage: StageSettings) -> Stage {
-        Stage { transform: stage.transform, settings: stage.settings }
-    }
-}
-
-impl From<Stage> for StageSettings {
-    fn from(stage: Stage) -> StageSettings {
-        StageSettings { transform: stage.transform, settings: stage.settings }
-    }
-}
-
 fn list(context: &Context<'_>, _: &Caller<'_>, request: ListStages) -> Result<StageList> {
     let name = request.stage.as_deref();
     let chosen = context.registry.transforms.iter().filter(|kind| name.is_none_or(|name| name == kind.name));
@@ -115,41 +94,6 @@ fn list(context: &Context<'_>, _: &Caller<'_>, request: ListStages) -> Result<St
 fn no_such_stage(registry: &Registry, name: &str) -> String {
     let names: Vec<&str> = registry.transforms.iter().map(|kind| kind.name).collect();
     format!("there is no transform `{name}`; there is {}", names.join(", "))
-}
-
-/// Refuses stages that cannot be a pipeline; how many of them read documents.
-///
-/// # Errors
-/// A sentence that says what is wrong, and with which stage.
-pub fn check(registry: &Registry, stages: &[StageSettings]) -> std::result::Result<usize, String> {
-    if stages.len() > limits::STAGES_MAX {
-        return Err(format!("it has {} stages; the most are {}", stages.len(), limits::STAGES_MAX));
-    }
-    let reading = stages.iter().filter(|stage| READING.contains(&stage.transform.as_str())).count();
-    if reading > 1 {
-        let names = READING.join(" and ");
-        return Err(format!(
-            "only one stage can read a document, and of {names} there are {reading}; leave one"
-        ));
-    }
-    for (place, stage) in stages.iter().enumerate() {
-        check_one(registry, stage).map_err(|why| format!("stage {}: {why}", place + 1))?;
-    }
-    Ok(reading)
-}
-
-fn check_one(registry: &Registry, stage: &StageSettings) -> std::result::Result<(), String> {
-    let StageSettings { transform, settings } = stage;
-    let Some(kind) = registry.transform(transform) else { return Err(no_such_stage(registry, transform)) };
-    (kind.open)(settings).map(drop).map_err(|fault| {
-        let why = fault.reason().message;
-        format!("{transform}: {why}; see `ingather pipeline stages {transform}`")
-    })
-}
-
-/// Settings that are not given are none.
-fn none() -> Value {
-    json!({})
 }
 
 /// Stages of a definition that was answered, so without secrets, as one line; settings that are not the default ones with them.

@@ -6,11 +6,11 @@ use ingather_engine::inspect::trial::{self, Fate, SeenText, Trial};
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::Reason;
-use ingather_model::job::Stage;
+use ingather_model::job::{Definition, SOURCE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::StageSettings;
+use super::{GivenOutput, StageSettings};
 use crate::context::{Caller, Context, journals};
 use crate::documents::lookup::Lookup;
 use crate::jobs::named;
@@ -59,6 +59,9 @@ pub struct TryStages {
     /// Stages to try instead of those of the job.
     #[serde(default)]
     pub stages: Option<Vec<StageSettings>>,
+    /// Outputs with their places behind these stages, instead of those of the job.
+    #[serde(default)]
+    pub outputs: Option<Vec<GivenOutput>>,
 }
 
 /// What stages made of a document.
@@ -72,6 +75,9 @@ pub struct TriedStages {
     pub uri: String,
     /// What each made of it, as far as they came.
     pub stages: Vec<TriedStage>,
+    /// Which outputs get it, where stages or outputs have conditions or places of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<TriedOutput>,
     /// The stage that failed.
     pub failed: Option<FailedStage>,
     /// Who may see it.
@@ -94,6 +100,25 @@ pub struct TriedStage {
     pub before: Option<Seen>,
     /// As it is after it.
     pub after: Option<Seen>,
+    /// What it comes after, where that is not the stage just above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comes_after: Option<String>,
+    /// The same by its place among the stages; none is the source.
+    #[serde(skip)]
+    pub place: Option<usize>,
+}
+
+/// What arrives at one output.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TriedOutput {
+    /// Its name.
+    pub output: String,
+    /// The stages on the way to it, each with its condition.
+    pub way: String,
+    /// Whether it gets an entry of the document itself.
+    pub gets: bool,
+    /// Why it gets none, or why the content is not in it.
+    pub reason: Option<Why>,
 }
 
 /// What has become of a document after a stage.
@@ -208,32 +233,32 @@ pub enum SeenPart {
 }
 
 fn try_stages(context: &Context<'_>, caller: &Caller<'_>, request: TryStages) -> Result<TriedStages> {
-    if let Some(stages) = &request.stages {
-        super::check(&context.registry, stages).map_err(|why| Problem::new(Code::Definition, why))?;
-    }
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
     let engine = context.engine(reader, None, &journals(&job.definition));
-    let stages: Vec<Stage> = match request.stages {
-        Some(given) => given.into_iter().map(Stage::from).collect(),
-        None => job.definition.stages.clone(),
-    };
+    let mut definition = job.definition.clone();
+    let (stages, to) = (request.stages.as_deref(), request.outputs.as_deref());
+    super::with_pipeline(&context.registry, &mut definition, stages, to)
+        .map_err(|why| Problem::new(Code::Definition, why))?;
     let typed = (request.document, request.path);
     let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
-    let trial = engine.try_stages(&job, &stages, &lookup.text)?;
-    Ok(tried(job.name, &stages, trial))
+    let trial = engine.try_stages(&job, &definition, &lookup.text)?;
+    Ok(tried(job.name, &definition, trial))
 }
 
-fn tried(job: String, stages: &[Stage], trial: Trial) -> TriedStages {
+fn tried(job: String, definition: &Definition, trial: Trial) -> TriedStages {
+    let stages = &definition.stages;
     let failed = trial.fault.map(|Reason { code, message }| {
         let transform = stages.get(trial.steps.len()).map(|stage| stage.transform.clone());
         FailedStage { transform, code, message }
     });
     let arrived = trial.arrived.map(Seen::from);
-    let mut before = arrived.clone();
-    let mut tried = Vec::new();
-    for step in trial.steps {
+    let mut tried: Vec<TriedStage> = Vec::new();
+    for (step, place) in trial.steps.into_iter().zip(&trial.after) {
         let after = step.seen.map(Seen::from);
+        let before = place.map_or(&arrived, |at| &tried[at].after).clone();
+        // Of a list everybody knows what comes after what.
+        let is_next = *place == tried.len().checked_sub(1);
         let (verdict, reason) = match step.fate {
             Fate::Absent => (Verdict::Absent, None),
             Fate::Found => (Verdict::Found, None),
@@ -247,13 +272,27 @@ fn tried(job: String, stages: &[Stage], trial: Trial) -> TriedStages {
             transform: step.transform,
             verdict,
             reason,
-            before: std::mem::replace(&mut before, after.clone()),
+            before,
             after,
+            place: *place,
+            comes_after: (!is_next).then(|| place.map_or(SOURCE, |at| stages[at].called()).to_owned()),
         });
     }
     let [source, given] = trial.access;
     let access = TriedAccess { source, given };
-    TriedStages { job, document: trial.document, uri: trial.uri, stages: tried, failed, access, arrived }
+    let exits = trial.exits.into_iter().filter_map(|exit| {
+        let (gets, reason) = match exit.fate {
+            Fate::Found | Fate::Passed => (true, None),
+            Fate::Unreadable(reason) => (true, Some(reason)),
+            Fate::Declined(reason) => (false, Some(reason)),
+            Fate::Absent | Fate::PartsOnly => (false, None),
+        };
+        let reason = reason.map(|Reason { code, message }| Why { code, message });
+        Some(TriedOutput { way: super::way_to(definition, &exit.output)?, output: exit.output, gets, reason })
+    });
+    let outputs = exits.collect();
+    let (document, uri) = (trial.document, trial.uri);
+    TriedStages { job, document, uri, stages: tried, outputs, failed, access, arrived }
 }
 
 impl From<trial::Seen> for Seen {

@@ -40,6 +40,12 @@ impl World {
         job
     }
 
+    pub(super) fn root_of(&self, name: &str) -> Option<String> {
+        let start = format!("job {name} root=");
+        let line = self.lines.iter().find_map(|line| line.strip_prefix(&start))?;
+        line.split(' ').next().map(str::to_owned)
+    }
+
     /// A job below whose root a file is; the first one where there is none.
     fn covering(&mut self, name: &str) -> &'static str {
         let covers = |job: &&&str| self.root_of(job).is_some_and(|root| name.starts_with(&root));

@@ -97,7 +97,7 @@ impl Play {
                 unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
                 for (name, file) in source.files.iter().filter(|(name, _)| name.starts_with(root)) {
                     // Of what is in a file, some may not be findable now: it stays as it was.
-                    for expected in oracle::wanted(job, file).entries() {
+                    for expected in oracle::wanted(job, output, file).entries() {
                         let name = format!("{name}{}", expected.suffix);
                         match expected.is {
                             Some(is) => wanted.entry(name).or_default().push(is),

@@ -174,7 +174,7 @@ impl Play {
                     if !takes_access && self.is_unsettled(job, name) {
                         continue;
                     }
-                    let why = wrongly(&source, job, name, acts, word, rest);
+                    let why = wrongly(&source, (job, output), name, (acts, word, rest));
                     // What cannot be read now stays only where it is known to be held.
                     let stays = |why: &String| {
                         if takes_access { confirmed || why != INCOMPLETE } else { acts && why != INCOMPLETE }
@@ -273,7 +273,7 @@ impl Play {
                 if file.vanishing {
                     continue;
                 }
-                for Expected { suffix, is } in oracle::wanted(job, file).entries() {
+                for Expected { suffix, is } in oracle::wanted(job, output, file).entries() {
                     let Some((text, mark)) = is else { continue };
                     let name = &format!("{name}{suffix}");
                     if missed.contains(name) {
@@ -310,7 +310,11 @@ impl Play {
                 .keys()
                 .filter(|name| name.starts_with(root) && !shared(name) && !missed.contains(*name))
             {
-                if source.files.get(oracle::file_of(name)).is_none_or(|file| !may_be_held(job, file, name)) {
+                if source
+                    .files
+                    .get(oracle::file_of(name))
+                    .is_none_or(|file| !may_be_held(job, output, file, name))
+                {
                     found.push(format!("{output} still holds {name}"));
                 }
             }
@@ -319,9 +323,9 @@ impl Play {
 }
 
 /// Whether an output may hold an entry of a file, or of what is in it.
-fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
+fn may_be_held(job: &Job, output: &str, file: &File, name: &str) -> bool {
     let suffix = &name[oracle::file_of(name).len()..];
-    match oracle::wanted(job, file) {
+    match oracle::wanted(job, output, file) {
         Wanted::Declined => false,
         Wanted::Broken => true,
         Wanted::Entries(entries) => {
@@ -335,12 +339,17 @@ fn may_be_held(job: &Job, file: &File, name: &str) -> bool {
 const INCOMPLETE: &str = "which was not found only because not everything could be read";
 
 /// Why a document of a job had to stay, if it had to.
-fn wrongly(source: &Source, job: &Job, name: &str, acts: bool, word: &str, rest: &str) -> Option<String> {
+fn wrongly(
+    source: &Source,
+    (job, output): (&Job, &str),
+    name: &str,
+    (acts, word, rest): (bool, &str, &str),
+) -> Option<String> {
     let suffix = &name[oracle::file_of(name).len()..];
     let name = oracle::file_of(name);
     let file = source.files.get(name).filter(|file| !(acts && file.vanishing));
     if let Some(file) = file {
-        return match oracle::wanted(job, file) {
+        return match oracle::wanted(job, output, file) {
             // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
             // showed: it gets the record again.
             Wanted::Entries(_) if file.unreadable => None,

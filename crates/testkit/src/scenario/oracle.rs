@@ -1,7 +1,9 @@
 //! The naive model: what outputs must hold and who may find it, from the source and the jobs as they are now.
 
 use ingather_model::access::{Acl, Tokens};
+use ingather_model::document::Record;
 use ingather_model::job::Stage;
+use ingather_model::job::condition::Condition;
 use ingather_store::jobs::Job;
 
 use crate::script_repository::{File, Source};
@@ -53,13 +55,20 @@ pub(super) fn root(job: &Job) -> &str {
     job.definition.source["root"].as_str().unwrap_or_default()
 }
 
-/// What a job wants of a file in its scope.
-pub(super) fn wanted(job: &Job, file: &File) -> Wanted {
+/// What a job wants of a file in its scope, in one of its outputs.
+pub(super) fn wanted(job: &Job, output: &str, file: &File) -> Wanted {
     if file.excluded {
         return Wanted::Declined;
     }
-    let mut entries = vec![Expected { suffix: String::new(), is: Some((file.content.clone(), None)) }];
-    for stage in &job.definition.stages {
+    let definition = &job.definition;
+    let tree = definition.tree().expect("scenarios have pipelines that lead somewhere");
+    let first = vec![Expected { suffix: String::new(), is: Some((file.content.clone(), None)) }];
+    let behind = |made: &[Vec<Expected>], place: Option<usize>| {
+        place.map_or_else(|| first.clone(), |at| made[at].clone())
+    };
+    let mut made: Vec<Vec<Expected>> = Vec::new();
+    for (at, stage) in definition.stages.iter().enumerate() {
+        let entries = let_in(behind(&made, tree.stages[at]), stage.when.as_ref());
         let mut next = Vec::new();
         for Expected { suffix, is } in entries {
             let Some((text, mark)) = is else {
@@ -68,19 +77,36 @@ pub(super) fn wanted(job: &Job, file: &File) -> Wanted {
             };
             let has = |name: &str| stage.settings[name].as_str().is_some_and(|word| text.contains(word));
             match (has("broken"), has("decline")) {
+                // Whatever its branch, the document fails.
                 (true, _) if suffix.is_empty() => return Wanted::Broken,
                 (true, _) => next.push(Expected { suffix, is: None }),
                 (false, true) => {}
                 (false, false) => {
                     let mark = stage.settings["mark"].as_str().map(str::to_owned).or(mark);
-                    next.extend(made(stage, suffix, text, mark));
+                    next.extend(self::made(stage, suffix, text, mark));
                 }
             }
         }
-        entries = next;
+        made.push(next);
     }
+    let place = definition.outputs.iter().position(|name| name == output).map(|at| tree.outputs[at]);
+    let Some(place) = place else { return Wanted::Declined };
+    let when = definition.routes.get(output).and_then(|route| route.when.as_ref());
+    let entries = let_in(behind(&made, place), when);
     // What cannot be taken apart now may still hold what was found in it before.
     if entries.is_empty() && !is_incomplete(job, file) { Wanted::Declined } else { Wanted::Entries(entries) }
+}
+
+/// The entries that are as a condition says; what cannot be read now may be so.
+fn let_in(mut entries: Vec<Expected>, when: Option<&Condition>) -> Vec<Expected> {
+    let Some(when) = when else { return entries };
+    entries.retain(|Expected { is, .. }| {
+        is.as_ref().is_none_or(|(text, mark)| {
+            let fields = mark.iter().map(|mark| ("mark".to_owned(), vec![mark.clone()])).collect();
+            when.holds(&Record { body: Some(text.clone()), fields, ..Record::default() })
+        })
+    });
+    entries
 }
 
 /// What a stage makes of one entry that it takes.

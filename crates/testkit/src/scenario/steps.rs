@@ -1,12 +1,14 @@
 //! Deeds of a scenario: they change the source, the outputs, the time, or ask the engine for something.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
 use ingather_engine::Mode;
 use ingather_model::access::Acl;
 use ingather_model::fault::{Exhausted, Fault, Reason};
 use ingather_model::guard::Guard;
+use ingather_model::job::condition::Condition;
 use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
-
-use std::sync::{Arc, Mutex};
 
 use super::{Answer, Play};
 use crate::memory_output::{Shelf, locked};
@@ -106,6 +108,7 @@ impl Play {
             source: serde_json::json!({"world": self.world.name, "root": ""}),
             stages: Vec::new(),
             outputs: Vec::new(),
+            routes: BTreeMap::new(),
             retired: Vec::new(),
             delete_guard: Guard::Off,
             compare_content: false,
@@ -127,9 +130,11 @@ impl Play {
                 "keep" if value == "extracted" => definition.keep = Keep::Extracted,
                 "content_by" if value == "times" => definition.content_by = ContentBy::Times,
                 "compare" => definition.compare_content = value == "content",
-                "stage" => {
-                    let settings = serde_json::from_str(value).map_err(|error| error.to_string())?;
-                    definition.stages.push(Stage { transform: "script".to_owned(), settings });
+                "stage" => definition.stages.push(stage(value)?),
+                "route" => {
+                    let (output, route) = value.split_once(':').ok_or("route=OUTPUT:{…}")?;
+                    let route = serde_json::from_str(route).map_err(|error| error.to_string())?;
+                    definition.routes.insert(output.to_owned(), route);
                 }
                 _ => return Err(format!("a job has no `{key}`")),
             }
@@ -239,6 +244,17 @@ impl Play {
         self.changed_meanwhile = !states.is_empty();
         states.iter().for_each(|state| self.invariants.note(state));
     }
+}
+
+/// A stage by its settings, with its `name`, `after` and `when` among them. Conditions ask for `body` and `mark`.
+fn stage(text: &str) -> Result<Stage, String> {
+    let mut settings: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let fields = settings.as_object_mut().ok_or("settings of a stage are an object")?;
+    let mut take = |name: &str| fields.shift_remove(name);
+    let (name, after, when) = (take("name"), take("after"), take("when"));
+    let word = |value: Option<serde_json::Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+    let when = when.map(|when| Condition::read(&when)).transpose()?;
+    Ok(Stage { transform: "script".to_owned(), settings, name: word(name), after: word(after), when })
 }
 
 /// One change of the source.

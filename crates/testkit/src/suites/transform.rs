@@ -1,9 +1,11 @@
 //! What a transform promises (`crates/contract/src/transform.rs`).
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ingather_contract::transform::{Audience, Item, Transform, TransformKind, Verdict};
+use ingather_model::access::Acl;
 use ingather_model::document::{Parts, Record};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
@@ -85,6 +87,7 @@ pub fn transform_breaches(
         }
     };
     found.unless(!kind.version.is_empty(), || "it has no version".to_owned());
+    access(transform.as_ref(), &mut found);
     let noise: Vec<u8> = (0..4_096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let long_line = vec![b'a'; 300_000];
     let nasty: [(&str, &[u8]); 7] = [
@@ -129,6 +132,20 @@ pub fn transform_breaches(
         "several threads get different answers".to_owned()
     });
     found.0
+}
+
+/// What it says of access, of acls that admit nobody, everybody and somebody.
+fn access(transform: &dyn Transform, found: &mut Breaches) {
+    let some = Acl::Flat { allow: vec!["anna".to_owned()], deny: vec!["bert".to_owned()] };
+    for acl in [Acl::Ordered(Vec::new()), Acl::open(), some] {
+        let given = transform.access(Cow::Borrowed(&acl)).into_owned();
+        found.unless(given == transform.access(Cow::Borrowed(&acl)).into_owned(), || {
+            format!("access of {} is another one the second time", acl.text())
+        });
+        found.unless(given == acl || transform.rules_access(), || {
+            format!("it changes access of {} and does not say that it rules access", acl.text())
+        });
+    }
 }
 
 fn one(transform: &dyn Transform, name: &str, bytes: &[u8], found: &mut Breaches) {

@@ -25,6 +25,7 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         source: serde_json::json!({"world": world.name, "root": root}),
         stages: Vec::new(),
         outputs: outputs.iter().map(|name| (*name).to_owned()).collect(),
+        routes: std::collections::BTreeMap::new(),
         retired: Vec::new(),
         delete_guard: Guard::Off,
         compare_content: false,

@@ -1,5 +1,6 @@
 //! Transforms and authorities with one fault each.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +9,7 @@ use ingather_contract::authority::{Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
-use ingather_model::access::Tokens;
+use ingather_model::access::{Acl, Tokens};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use ingather_testkit::suites::{AuthoritySample, authority_breaches, transform_breaches};
@@ -22,6 +23,7 @@ enum Plant {
     Counts,
     FirstPieceOnly,
     ChangesTheAddress,
+    OpensUnsaid,
 }
 
 struct Stage(Plant, AtomicU64);
@@ -56,6 +58,10 @@ impl Transform for Stage {
         record.body = Some(body);
         Ok(Verdict::Pass)
     }
+
+    fn access<'l>(&self, acl: Cow<'l, Acl>) -> Cow<'l, Acl> {
+        if self.0 == Plant::OpensUnsaid { Cow::Owned(Acl::open()) } else { acl }
+    }
 }
 
 macro_rules! stages {
@@ -86,6 +92,7 @@ stages! {
     another_result_each_time: Counts is told by "another result the second time";
     the_first_piece_only: FirstPieceOnly is told by "in small pieces";
     an_address_that_changes: ChangesTheAddress is told by "the address of";
+    access_that_is_ruled_and_not_said: OpensUnsaid is told by "does not say that it rules access";
 }
 
 #[derive(Clone, Copy, PartialEq)]

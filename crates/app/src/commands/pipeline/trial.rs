@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use ingather_operations::pipeline::{
-    RecordSeen, Seen, SeenPart, TRY, TriedAccess, TriedStages, TryStages, Verdict,
+    CONDITION, GivenOutput, RecordSeen, Seen, SeenPart, TRY, TriedAccess, TriedStages, TryStages, Verdict,
 };
 
 use super::super::lookup;
@@ -19,10 +19,11 @@ use crate::wiring::{Program, caller};
 const PARTS_SHOWN: usize = 20;
 
 pub(super) fn run(global: &Global, job: String, typed: &OsStr, file: Option<&Path>) -> Result<u8> {
-    let stages = file.map(read).transpose()?;
+    let pipeline = file.map(read).transpose()?.unwrap_or_default();
+    let outputs = pipeline.outputs.map(|outputs| outputs.into_iter().map(GivenOutput::Routed).collect());
     let program = Program::of(global)?;
     let (document, path) = lookup::typed(typed);
-    let request = TryStages { job, document, path, stages };
+    let request = TryStages { job, document, path, stages: pipeline.stages, outputs };
     let trial = TRY.call(&program.context(), &caller(), request)?;
     if global.json {
         show::answer(&trial);
@@ -75,31 +76,42 @@ fn text_in_words(record: &RecordSeen) -> Option<String> {
 
 fn tell(trial: &TriedStages) {
     show::line(&format!("{}  {}", trial.document, trial.uri));
-    let mut before = BTreeMap::new();
     if let Some(arrived) = &trial.arrived {
         show::line("from the source");
-        before = facts(arrived);
-        for (name, value) in &before {
+        for (name, value) in &facts(arrived) {
             show::line(&format!("    {name}: {value}"));
         }
     }
-    let mut over = false;
+    let mut over: Vec<bool> = Vec::new();
     for (place, stage) in trial.stages.iter().enumerate() {
         let reason = stage.reason.as_ref().map(|reason| reason.message.as_str()).unwrap_or_default();
+        let was_over = stage.place.is_some_and(|before| over[before]);
+        let is_kept_out = stage.reason.as_ref().is_some_and(|reason| reason.code == CONDITION);
         let word = match stage.verdict {
-            verdict if over && verdict != Verdict::Pass => "does not get it".to_owned(),
+            verdict if was_over && verdict != Verdict::Pass => "does not get it".to_owned(),
             Verdict::Absent => "has not found it".to_owned(),
             Verdict::Found => "finds it".to_owned(),
             Verdict::Pass => "passes it on".to_owned(),
             Verdict::PartsOnly => "leaves only what is in it".to_owned(),
+            Verdict::Decline if is_kept_out => format!("does not get it: {reason}"),
             Verdict::Decline => format!("filters it out: {reason}"),
             Verdict::Unreadable => format!("cannot read it: {reason}"),
         };
-        over |= !matches!(stage.verdict, Verdict::Absent | Verdict::Found | Verdict::Pass);
-        show::line(&format!("{} {}: {word}", place + 1, stage.transform));
-        let after = stage.after.as_ref().map(facts).unwrap_or_default();
-        tell_changes(&before, &after);
-        before = after;
+        over.push(was_over || !matches!(stage.verdict, Verdict::Absent | Verdict::Found | Verdict::Pass));
+        let after = stage.comes_after.as_ref().map_or(String::new(), |after| format!(" (after {after})"));
+        show::line(&format!("{} {}{after}: {word}", place + 1, stage.transform));
+        let of = |seen: &Option<Seen>| seen.as_ref().map(facts).unwrap_or_default();
+        tell_changes(&of(&stage.before), &of(&stage.after));
+    }
+    for output in &trial.outputs {
+        let word = match (output.gets, &output.reason) {
+            (true, None) => "gets it".to_owned(),
+            (true, Some(reason)) => format!("gets it without its content: {}", reason.message),
+            (false, None) => "does not get it".to_owned(),
+            (false, Some(reason)) => format!("does not get it: {}", reason.message),
+        };
+        show::line(&format!("output {}: {word}", output.output));
+        show::line(&format!("    {}", output.way));
     }
     if let Some(failed) = &trial.failed {
         let stage = failed.transform.as_deref().unwrap_or("reading");

@@ -5,6 +5,7 @@ mod inside;
 mod parts;
 mod passages;
 mod pictures;
+mod routes;
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -37,6 +37,7 @@ pub(super) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     if old.stages != new.stages {
         found.push(format!("pipeline: {}", pipeline::differences(registry, &old.stages, &new.stages)));
     }
+    found.extend(pipeline::route_differences(&old.routes, &new.routes));
     if old.compare_content != new.compare_content {
         let word = |on: bool| if on { "on" } else { "off" };
         found.push(format!("compare-content: {} → {}", word(old.compare_content), word(new.compare_content)));

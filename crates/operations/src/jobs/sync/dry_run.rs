@@ -31,12 +31,14 @@ pub(super) fn count_only(
             (Store::open(&Target::Sqlite(scratch.join("store.db")))?.reader().clone(), true)
         }
     };
-    let report = report(context, reader, wanted, request);
+    let report = report(context, reader.clone(), wanted, request);
     if made {
         // What stays behind is an empty store in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&scratch);
     }
-    Ok(Synced::of(&pretended(wanted), report?))
+    let report = report?;
+    wanted.refuse_keeping_out(&reader, &report, request.guard_off)?;
+    Ok(Synced::of(&pretended(wanted), report))
 }
 
 pub(super) fn report(

@@ -25,7 +25,7 @@ use crate::context::{Caller, Context, journals};
 use crate::jobs::{KeepWord, Resends, resends};
 use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
-use crate::pipeline::{self, StageSettings};
+use crate::pipeline::{GivenOutput, StageSettings};
 use crate::problem::{Code, Problem, Result};
 
 /// Brings an output up to date with a source, once.
@@ -72,9 +72,9 @@ pub struct SyncSource {
     /// Settings of the source that are to be otherwise; null takes one back.
     #[serde(default)]
     pub source: serde_json::Map<String, serde_json::Value>,
-    /// Outputs, by name.
+    /// Outputs, by name, or with their places in the pipeline.
     #[serde(default)]
-    pub outputs: Option<Vec<String>>,
+    pub outputs: Option<Vec<GivenOutput>>,
     /// Stages between the source and the outputs, each checked by its transform.
     #[serde(default)]
     pub stages: Option<Vec<StageSettings>>,
@@ -284,10 +284,7 @@ fn sync(
         true => context.host.reader()?,
         false => context.host.reader_up_to_date(&format!("sync of {}", root.display()))?,
     };
-    if let Some(stages) = &request.stages {
-        pipeline::check(&context.registry, stages).map_err(|why| Problem::new(Code::Definition, why))?;
-    }
-    let wanted = wanted::find(reader.as_ref(), &request)?;
+    let wanted = wanted::find(&context.registry, reader.as_ref(), &request)?;
     wanted.check_outputs(context)?;
     let changes = differences::differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
@@ -313,9 +310,13 @@ fn sync(
     }
     let writing = context.host.write(&format!("sync of {}", wanted.root))?;
     let reader = writing.store.reader().clone();
-    if !changes.is_empty() && request.advise {
+    let advises = !changes.is_empty() && request.advise;
+    if advises || (wanted.may_keep_out() && !request.guard_off) {
         let report = dry_run::report(context, reader.clone(), &wanted, &request)?;
-        each(Changing { job: wanted.definition.name.clone(), changes, leads_to: report.counts });
+        wanted.refuse_keeping_out(&reader, &report, request.guard_off)?;
+        if advises {
+            each(Changing { job: wanted.definition.name.clone(), changes, leads_to: report.counts });
+        }
     }
     let before = wanted.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
     for name in wanted.definition.outputs.iter().filter(|name| !before.contains(name)) {

@@ -1,10 +1,12 @@
 //! The job that a run is asked for: found or new, as it is stored and as it is wanted.
 
-use ingather_engine::outputs;
+use ingather_contract::registry::Registry;
+use ingather_engine::jobs::check_pipeline;
+use ingather_engine::{Report, outputs};
 use ingather_model::fault::Fault;
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
-use ingather_model::run_counts::number;
+use ingather_model::run_counts::{counted, number};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Store, deliveries, documents};
@@ -14,6 +16,7 @@ use super::SyncSource;
 use crate::connections::{FILES, files};
 use crate::context::Context;
 use crate::jobs::KeepWord;
+use crate::pipeline;
 use crate::problem::{Code, Problem, Result};
 
 /// Characters of a job's name.
@@ -28,7 +31,7 @@ pub(super) struct Wanted {
     pub(super) root: String,
 }
 
-pub(super) fn find(reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
+pub(super) fn find(registry: &Registry, reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
     let stored = match reader {
         Some(reader) => find_stored(reader, request)?,
         None => None,
@@ -37,7 +40,8 @@ pub(super) fn find(reader: Option<&Reader>, request: &SyncSource) -> Result<Want
         Some(job) => job.definition.clone(),
         None => new_definition(reader, request)?,
     };
-    Ok(Wanted { stored, definition: with_changes(definition, request), root: request.root.clone() })
+    let definition = with_changes(registry, definition, request)?;
+    Ok(Wanted { stored, definition, root: request.root.clone() })
 }
 
 fn find_stored(reader: &Reader, request: &SyncSource) -> Result<Option<Job>> {
@@ -89,8 +93,9 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
         name,
         repository: FILES.1.to_owned(),
         source: json!({ "root": root }),
-        stages: vec![Stage { transform: "text".to_owned(), settings: json!({}) }],
+        stages: vec![Stage { transform: "text".to_owned(), settings: json!({}), ..Stage::default() }],
         outputs: vec!["index".to_owned()],
+        routes: std::collections::BTreeMap::new(),
         retired: Vec::new(),
         delete_guard: Guard::default(),
         compare_content: false,
@@ -120,7 +125,7 @@ pub(super) fn refuse_name(name: &str) -> Result<()> {
 }
 
 /// A definition with what the request says; what is left out changes nothing.
-fn with_changes(mut definition: Definition, request: &SyncSource) -> Definition {
+fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncSource) -> Result<Definition> {
     if let Some(source) = definition.source.as_object_mut() {
         for (name, value) in &request.source {
             match value {
@@ -141,24 +146,17 @@ fn with_changes(mut definition: Definition, request: &SyncSource) -> Definition 
         Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
         None => {}
     }
-    if let Some(stages) = &request.stages {
-        definition.stages = stages.iter().cloned().map(Stage::from).collect();
-    }
-    if let Some(wanted) = &request.outputs {
-        let mut outputs: Vec<String> = Vec::new();
-        for name in wanted {
-            // Said twice is meant once.
-            if !outputs.contains(name) {
-                outputs.push(name.clone());
-            }
-        }
-        let left = definition.outputs.iter().filter(|name| !outputs.contains(name)).cloned();
-        definition.retired.extend(left.collect::<Vec<_>>());
-        definition.retired.retain(|name| !outputs.contains(name));
+    let before = definition.outputs.clone();
+    let (stages, to) = (request.stages.as_deref(), request.outputs.as_deref());
+    pipeline::with_pipeline(registry, &mut definition, stages, to)
+        .map_err(|why| Problem::new(Code::Definition, why))?;
+    if to.is_some() {
+        let left = before.into_iter().filter(|name| !definition.outputs.contains(name));
+        definition.retired.extend(left);
+        definition.retired.retain(|name| !definition.outputs.contains(name));
         definition.retired.dedup();
-        definition.outputs = outputs;
     }
-    definition
+    Ok(definition)
 }
 
 impl Wanted {
@@ -177,6 +175,9 @@ impl Wanted {
         let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
         let repository = (kind.open)(&self.definition.source, &host)
             .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
+        if self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition) {
+            check_pipeline(&self.definition, &context.registry)?;
+        }
         if self.stored.is_some() {
             return Ok(());
         }
@@ -219,6 +220,34 @@ impl Wanted {
         Ok(())
     }
 
+    /// Whether a change of the pipeline may let conditions keep documents from outputs that hold them.
+    pub(super) fn may_keep_out(&self) -> bool {
+        let Some(stored) = &self.stored else { return false };
+        let (old, new) = (&stored.definition, &self.definition);
+        let decides = new.stages.iter().any(|stage| stage.when.is_some())
+            || new.routes.values().any(|route| route.when.is_some());
+        decides && (&old.stages, &old.routes) != (&new.stages, &new.routes)
+    }
+
+    /// Refuses conditions that would take much of the job out of outputs, unless the guard is off: what they keep out counts like what
+    /// a rule leaves out, and nothing could hold what leaves one output alone. `report` is of a run that wrote nothing.
+    pub(super) fn refuse_keeping_out(&self, reader: &Reader, report: &Report, guard_off: bool) -> Result<()> {
+        let Some(stored) = self.stored.as_ref().filter(|_| !guard_off && self.may_keep_out()) else {
+            return Ok(());
+        };
+        let known = reader.read(|sql| documents::total(sql, stored.id))?;
+        if self.definition.delete_guard.holds(report.kept_out, known, false) {
+            return Err(Problem::usage(format!(
+                "the conditions of the pipeline would take {} of {} of job {} out of outputs that hold them; \
+                 change the conditions, or add --delete-guard off",
+                number(report.kept_out),
+                counted(known, "document"),
+                stored.name
+            )));
+        }
+        Ok(())
+    }
+
     /// Stores it: new, changed, or as it was.
     pub(super) fn store(&self, store: &Store, now: i64) -> Result<Job> {
         let repository = files(store, now)?;
@@ -243,8 +272,12 @@ impl Wanted {
 mod tests {
     use super::*;
 
+    const NO_STAGES: Registry =
+        Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
+
     fn changed(definition: Definition, request: Value) -> Definition {
-        with_changes(definition, &serde_json::from_value(request).unwrap())
+        let request = serde_json::from_value(request).unwrap();
+        with_changes(&NO_STAGES, definition, &request).unwrap()
     }
 
     #[test]
@@ -260,6 +293,42 @@ mod tests {
         assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
         let back = json!({"root": "/srv/share", "source": {"exclude": null}, "keep": "nothing", "compare_content": false});
         assert_eq!(changed(set, back), new);
+    }
+
+    #[test]
+    fn an_output_that_is_only_named_keeps_its_place_and_new_stages_take_it_away() {
+        let request = serde_json::from_value(json!({"root": "/srv/share"})).unwrap();
+        let new = new_definition(None, &request).unwrap();
+        let when = json!({"field": "size", "above": 1.0});
+        let routed =
+            json!([{"output": "null", "when": when}, {"output": "index", "after": "text"}, "journal:/x"]);
+        let placed = changed(new, json!({"root": "/srv/share", "outputs": routed}));
+        assert_eq!(placed.outputs, ["null", "index", "journal:/x"]);
+        let routes = json!({"index": {"after": "text"}, "null": {"when": when}});
+        assert_eq!(serde_json::to_value(&placed.routes).unwrap(), routes);
+        let named = changed(placed.clone(), json!({"root": "/srv/share", "outputs": ["null", "journal:/y"]}));
+        assert_eq!(serde_json::to_value(&named.routes).unwrap(), json!({"null": {"when": when}}));
+        let staged = changed(placed, json!({"root": "/srv/share", "stages": []}));
+        assert!(staged.routes.is_empty() && staged.outputs.len() == 3);
+        let refused = |outputs: Value| {
+            let request: Value = json!({"root": "/srv/share", "outputs": outputs});
+            let definition =
+                new_definition(None, &serde_json::from_value(json!({"root": "/a"})).unwrap()).unwrap();
+            let request = serde_json::from_value(request).unwrap();
+            with_changes(&NO_STAGES, definition, &request).unwrap_err().to_string()
+        };
+        assert!(
+            refused(json!([{"output": "null", "when": {"all": []}}]))
+                .starts_with("output `null`: the condition")
+        );
+        assert!(
+            refused(json!([{"output": "null", "after": "x"}])).starts_with("output `null` comes after `x`")
+        );
+        assert!(refused(json!(["null", {"output": "null", "after": "source"}])).contains("named twice"));
+        assert!(
+            refused(json!([{"output": "null", "after": "source"}]))
+                .contains("stage 1 `text` leads to no stage")
+        );
     }
 
     #[test]
