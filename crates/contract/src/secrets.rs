@@ -94,10 +94,25 @@ pub fn hidden(schema: &Schema, settings: Value) -> Value {
     Place::of(schema).hidden(settings)
 }
 
-/// Settings to make a digest of: as they are but for their secrets, so that another password sends nothing again.
+/// Settings to make a digest of: as they are but for their secrets, so that another password, or one at all, sends nothing again.
 pub fn left_out(schema: &Schema, mut settings: Value) -> Value {
-    Place::of(schema).each(&mut settings, &mut |value| *value = Value::Null);
+    without(&Place::of(schema), &mut settings);
     settings
+}
+
+fn without(place: &Place<'_>, value: &mut Value) {
+    match value {
+        value if place.is_secret => *value = Value::Null,
+        Value::Object(fields) => {
+            fields.retain(|name, _| !place.field(name).is_secret);
+            fields.iter_mut().for_each(|(name, value)| without(&place.field(name), value));
+        }
+        Value::Array(all) => {
+            let entry = place.entry();
+            all.iter_mut().for_each(|value| without(&entry, value));
+        }
+        _ => {}
+    }
 }
 
 /// A text about settings without any secret that they hold.
@@ -162,8 +177,7 @@ mod tests {
         });
         assert_eq!(hidden(&schema(), settings.clone()), shown);
         let digested = json!({
-            "user": "ann", "password": null, "inner": {"keys": null, "again": {"keys": null}},
-            "all": [{"keys": null}, {"keys": null}], "headers": {"x": null}, "unknown": ["f"],
+            "user": "ann", "inner": {"again": {}}, "all": [{}, {}], "headers": {}, "unknown": ["f"],
         });
         assert_eq!(left_out(&schema(), settings), digested);
     }

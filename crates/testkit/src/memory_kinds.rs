@@ -1,7 +1,7 @@
 //! Kinds of outputs in memory, by what they are able to do.
 
 use ingather_contract::output::{AsOpened, OutputCapabilities, OutputContext, OutputKind, OutputSnapshot};
-use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_contract::settings::Schema;
 use ingather_model::fault::Fault;
 
 use crate::memory_output::open;
@@ -11,7 +11,7 @@ pub static MEMORY: OutputKind = OutputKind {
     name: "memory",
     about: "Entries in memory.",
     capabilities: OutputCapabilities { commits: false, access: true, list: true, told: false },
-    schema: schema_of::<NoSettings>,
+    schema,
     open: |settings, context| open(settings, context, MEMORY.capabilities),
     check: |settings, context| open(settings, context, MEMORY.capabilities).map(drop),
     look: Some(|settings, context| look(&MEMORY, settings, context)),
@@ -25,7 +25,7 @@ pub static COMMITTING: OutputKind = OutputKind {
     name: "committing",
     about: "Entries in memory, kept from a commit on.",
     capabilities: OutputCapabilities { commits: true, access: true, list: true, told: false },
-    schema: schema_of::<NoSettings>,
+    schema,
     open: |settings, context| open(settings, context, COMMITTING.capabilities),
     check: |settings, context| open(settings, context, COMMITTING.capabilities).map(drop),
     look: Some(|settings, context| look(&COMMITTING, settings, context)),
@@ -39,7 +39,7 @@ pub static PLAIN: OutputKind = OutputKind {
     name: "plain",
     about: "Entries in memory, without access by reference.",
     capabilities: OutputCapabilities { commits: false, access: false, list: false, told: false },
-    schema: schema_of::<NoSettings>,
+    schema,
     open: |settings, context| open(settings, context, PLAIN.capabilities),
     check: |settings, context| open(settings, context, PLAIN.capabilities).map(drop),
     look: None,
@@ -53,7 +53,7 @@ pub static TOLD: OutputKind = OutputKind {
     name: "told",
     about: "Entries in memory, with who may see them.",
     capabilities: OutputCapabilities { commits: false, access: true, list: true, told: true },
-    schema: schema_of::<NoSettings>,
+    schema,
     open: |settings, context| open(settings, context, TOLD.capabilities),
     check: |settings, context| open(settings, context, TOLD.capabilities).map(drop),
     look: Some(|settings, context| look(&TOLD, settings, context)),
@@ -61,6 +61,16 @@ pub static TOLD: OutputKind = OutputKind {
     search: None,
     copy: None,
 };
+
+/// Which shelf of which world, and a password that nobody asks for.
+fn schema() -> Schema {
+    let settings = serde_json::json!({"properties": {
+        "world": {"type": "string"},
+        "name": {"type": "string"},
+        "password": {"type": "string", "writeOnly": true},
+    }});
+    Schema::try_from(settings).expect("an object is a schema")
+}
 
 fn look(
     kind: &OutputKind,

@@ -9,6 +9,7 @@ mod moves;
 mod owners;
 mod random_worlds;
 mod scenarios;
+mod secrets;
 mod together;
 mod told;
 mod upgrades;
