@@ -224,7 +224,8 @@ impl Reading<'_, '_> {
                 self.set_encoding(self.default_encoding);
                 self.state.hidden = false;
             }
-            "v" => self.state.hidden = number != Some(0),
+            // What was deleted is kept until somebody accepts it, and is shown to nobody either.
+            "v" | "deleted" => self.state.hidden = number != Some(0),
             _ if self.sink.is_marked() && self.marks.word(name, number) => {}
             _ if self.sink.is_marked() && self.is_text() && self.ends(name) => {}
             _ => match destinations::character(name) {
@@ -361,7 +362,7 @@ mod tests {
             "a.rtf",
             b"{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 X;}{\\f2\\fcharset128 Y;}}\
               {\\info{\\title A {\\b title}}{\\author Ann}}{\\*\\unknown gone}\\f0 caf\\'e9 \\f1\\'cf\\f2\\'83\\'65\\f0\\par\n\
-              \\u8364 ?\\uc0\\u8364\\tab x\\-y{\\v hidden}{\\header top\\par}\\{\\}{\\field{\\*\\fldinst HYPERLINK \"http://x\"}{\\fldrslt link}}}",
+              \\u8364 ?\\uc0\\u8364\\tab x\\-y{\\v hidden}{\\deleted gone}{\\header top\\par}\\{\\}{\\field{\\*\\fldinst HYPERLINK \"http://x\"}{\\fldrslt link}}}",
         );
         assert_eq!(extracted.text, "caf\u{e9} \u{41f}\u{30c6}\n\u{20ac}\u{20ac}\txy\ntop\n{}link");
         assert_eq!(extracted.field("title"), Some("A title"));
