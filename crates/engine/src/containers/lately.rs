@@ -36,7 +36,9 @@ impl<K: Eq + Hash, V> Lately<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        if let Some((key, value)) = self.old.remove_entry(key) {
+        if !self.old.is_empty()
+            && let Some((key, value)) = self.old.remove_entry(key)
+        {
             self.young.insert(key, value);
         }
         self.young.get_mut(key)
@@ -52,8 +54,16 @@ impl<K: Eq + Hash, V> Lately<K, V> {
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) {
-        self.old.remove(&key);
+        if !self.old.is_empty() {
+            self.old.remove(&key);
+        }
         self.young.insert(key, value);
+    }
+
+    /// A value, which is used; `made` where there is none.
+    pub(crate) fn get_or_insert(&mut self, key: K, made: impl FnOnce() -> V) -> &mut V {
+        let kept = if self.old.is_empty() { None } else { self.old.remove(&key) };
+        self.young.entry(key).or_insert_with(|| kept.unwrap_or_else(made))
     }
 
     pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>

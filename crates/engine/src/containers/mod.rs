@@ -56,9 +56,14 @@ impl ListedContainers {
         self.opening.get(&id).or_else(|| self.lately.peek(&id))
     }
 
-    fn take(&mut self, id: ContainerId) -> ListedContainer {
-        let listed = self.opening.remove(&id).or_else(|| self.lately.remove(&id));
-        listed.unwrap_or(ListedContainer { folder: None, look: Look::NONE })
+    fn note(&mut self, id: ContainerId, may_open: bool) -> &mut ListedContainer {
+        let none = || ListedContainer { folder: None, look: Look::NONE };
+        if may_open || self.opening.contains_key(&id) {
+            let lately = &mut self.lately;
+            self.opening.entry(id).or_insert_with(|| lately.remove(&id).unwrap_or_else(none))
+        } else {
+            self.lately.get_or_insert(id, none)
+        }
     }
 }
 
@@ -213,26 +218,22 @@ impl<'r> Containers<'r> {
     pub(crate) fn note(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) -> Result<()> {
         let Some(id) = self.id(&report.name)? else { return Ok(()) };
         let may_open = self.may_open(Some(id))?;
-        let known = &mut *self.listed;
-        known.met.insert(id.0 as u64);
+        self.listed.met.insert(id.0 as u64);
         if report.folder.as_deref() == Some("") {
-            known.root = Some(id);
+            self.listed.root = Some(id);
         }
-        let mut listed = known.take(id);
+        let number = self.listed.looks + 1;
+        let listed = self.listed.note(id, may_open);
         listed.folder.clone_from(&report.folder);
         let look = &mut listed.look;
         look.acl = acl;
-        if look.stamp != report.stamp || report.stamp == Stamp::NONE {
-            known.looks += 1;
-            *look = Look { stamp: report.stamp, number: known.looks, listing, acl };
+        let is_other = look.stamp != report.stamp || report.stamp == Stamp::NONE;
+        if is_other {
+            *look = Look { stamp: report.stamp, number, listing, acl };
         } else if listing > 0 {
             look.listing = listing;
         }
-        if may_open {
-            known.opening.insert(id, listed);
-        } else {
-            known.lately.insert(id, listed);
-        }
+        self.listed.looks += u64::from(is_other);
         Ok(())
     }
 

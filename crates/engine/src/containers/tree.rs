@@ -155,10 +155,15 @@ impl Tree {
 
     /// The container of that name.
     pub(super) fn named(&mut self, name: &str) -> Result<Option<&Container>> {
-        if self.ids.get(name).is_none() {
-            self.read_named(std::iter::once(name))?;
-        }
-        match self.ids.get(name).copied().flatten() {
+        let known = match self.ids.get(name) {
+            Some(known) => *known,
+            None if self.is_whole => None,
+            None => {
+                self.read_named(std::iter::once(name))?;
+                self.ids.get(name).copied().flatten()
+            }
+        };
+        match known {
             Some(id) => self.get(id),
             None => Ok(None),
         }
@@ -171,10 +176,10 @@ impl Tree {
 
     /// A container that was not replaced.
     pub(super) fn get(&mut self, id: ContainerId) -> Result<Option<&Container>> {
-        if self.kept.get(&id).is_none() {
+        if !self.is_whole {
             self.read_some(&[id])?;
         }
-        Ok(self.kept.peek(&id))
+        Ok(self.kept.get(&id).map(|container| &*container))
     }
 
     /// Whether any container may open for a job.
