@@ -29,8 +29,10 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// What one run has met of the containers of its connection. Other runs do not change it: what they find shows by the tree alone, and by
 /// the next look of this run.
 pub(crate) struct ListedContainers {
-    /// Those that may open: their looks are what proves that they do.
+    /// Those that may open, and those above them: their looks are what proves that they do.
     opening: HashMap<ContainerId, ListedContainer>,
+    /// Containers above those that may open; none before they are asked for.
+    above: Option<HashSet<ContainerId>>,
     /// Others, which count only while documents in them are visited. One whose look is gone has to be looked at again.
     lately: Lately<ContainerId, ListedContainer>,
     met: RoaringTreemap,
@@ -45,6 +47,7 @@ impl ListedContainers {
     pub(crate) fn new(most: usize) -> ListedContainers {
         ListedContainers {
             opening: HashMap::new(),
+            above: None,
             lately: Lately::new(most),
             met: RoaringTreemap::new(),
             root: None,
@@ -56,9 +59,9 @@ impl ListedContainers {
         self.opening.get(&id).or_else(|| self.lately.peek(&id))
     }
 
-    fn note(&mut self, id: ContainerId, may_open: bool) -> &mut ListedContainer {
+    fn note(&mut self, id: ContainerId, stays: bool) -> &mut ListedContainer {
         let none = || ListedContainer { folder: None, look: Look::NONE };
-        if may_open || self.opening.contains_key(&id) {
+        if stays || self.opening.contains_key(&id) {
             let lately = &mut self.lately;
             self.opening.entry(id).or_insert_with(|| lately.remove(&id).unwrap_or_else(none))
         } else {
@@ -217,13 +220,13 @@ impl<'r> Containers<'r> {
     /// Notes that a container was met, and what the look at it found.
     pub(crate) fn note(&mut self, report: &ContainerReport, acl: Option<AclId>, listing: u32) -> Result<()> {
         let Some(id) = self.id(&report.name)? else { return Ok(()) };
-        let may_open = self.may_open(Some(id))?;
+        let stays = self.some_may_open() && self.counts_for_an_opening(id)?;
         self.listed.met.insert(id.0 as u64);
         if report.folder.as_deref() == Some("") {
             self.listed.root = Some(id);
         }
         let number = self.listed.looks + 1;
-        let listed = self.listed.note(id, may_open);
+        let listed = self.listed.note(id, stays);
         listed.folder.clone_from(&report.folder);
         let look = &mut listed.look;
         look.acl = acl;
@@ -234,6 +237,39 @@ impl<'r> Containers<'r> {
             look.listing = listing;
         }
         self.listed.looks += u64::from(is_other);
+        Ok(())
+    }
+
+    /// Whether a container may open, or one below it may: the looks at both prove that it does.
+    fn counts_for_an_opening(&mut self, id: ContainerId) -> Result<bool> {
+        if self.listed.above.is_none() {
+            let pending = self.tree.pending(self.job);
+            self.tree.read_some(&pending)?;
+            self.listed.above = Some(HashSet::new());
+            for pending in pending {
+                self.keep_above(pending)?;
+            }
+        }
+        let may_open = self.may_open(Some(id))?;
+        if may_open {
+            self.keep_above(id)?;
+        }
+        Ok(may_open || self.listed.above.as_ref().is_some_and(|above| above.contains(&id)))
+    }
+
+    /// Keeps the looks at all that is above a container that may open.
+    fn keep_above(&mut self, id: ContainerId) -> Result<()> {
+        let mut at = self.tree.get(id)?.and_then(|container| container.parent);
+        while let Some(id) = at {
+            let ListedContainers { above, opening, lately, .. } = &mut *self.listed;
+            if !above.get_or_insert_default().insert(id) {
+                break;
+            }
+            if let Some(listed) = lately.remove(&id) {
+                opening.insert(id, listed);
+            }
+            at = self.tree.get(id)?.and_then(|container| container.parent);
+        }
         Ok(())
     }
 

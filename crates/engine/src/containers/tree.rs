@@ -187,6 +187,11 @@ impl Tree {
         self.is_lost || self.pending.get(&job).is_none_or(|pending| !pending.is_empty())
     }
 
+    /// Containers that have opened for a job, or may have, and are not proven.
+    pub(super) fn pending(&self, job: JobId) -> Vec<ContainerId> {
+        self.pending.get(&job).into_iter().flatten().copied().collect()
+    }
+
     /// Whether a container, or one above it, may open for a job. One that was replaced may.
     pub(super) fn may_open(&mut self, job: JobId, container: Option<ContainerId>) -> Result<bool> {
         if !self.some_may_open(job) {

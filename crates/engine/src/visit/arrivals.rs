@@ -24,7 +24,7 @@ pub(super) struct Findings {
     pub(super) findings: Vec<Finding>,
     /// Components that stay as they were.
     pub(super) kept: Vec<i64>,
-    /// For each arrival, whether a condition keeps the document out.
+    /// For each arrival, whether a condition keeps out the document, or something in it.
     pub(super) kept_out: Vec<bool>,
 }
 
@@ -71,9 +71,9 @@ impl Visitor<'_> {
         let mut arrived = Vec::with_capacity(passed.arrivals.len());
         let mut is_wanted = false;
         for (at, arrival) in passed.arrivals.into_iter().enumerate() {
-            let Arrival { verdict, record, parts, is_undecided } = arrival;
-            kept_out.push(matches!(&verdict, Verdict::Decline(reason) if reason.code == CONDITION));
-            let (inside, kept_here) = self.inside(at, parts, access)?;
+            let Arrival { verdict, record, parts, left, is_refused, is_undecided } = arrival;
+            kept_out.push(is_refused || !left.is_empty());
+            let (inside, kept_here) = self.inside(at, parts, &left, access)?;
             let is_entry =
                 |finding: &Finding| finding.record.is_some() || kept_here.contains(&finding.part.id);
             let whole = match verdict {
@@ -90,7 +90,9 @@ impl Visitor<'_> {
         }
         let mut findings = Vec::new();
         for (at, Arrived { inside, whole }) in arrived.into_iter().enumerate() {
-            if kept_out[at] && failpoint(Failpoint::KeptOutStays) {
+            if matches!(&whole, Whole::None(reason) if reason.code == CONDITION)
+                && failpoint(Failpoint::KeptOutStays)
+            {
                 continue;
             }
             findings.extend(inside);
@@ -137,7 +139,13 @@ impl Visitor<'_> {
     /// What was found in a document, and what became of that which was in it before (design parts CMP-2): what could not
     /// be read this time stays where it is known to be held, and is told beside; what is not there any more goes. What is kept for one
     /// branch counts as kept for all of them: nobody is let in to any of it before it is read again.
-    fn inside(&self, arrival: usize, parts: Parts, access: Digest) -> Result<(Vec<Finding>, Vec<i64>)> {
+    fn inside(
+        &self,
+        arrival: usize,
+        parts: Parts,
+        left: &[String],
+        access: Digest,
+    ) -> Result<(Vec<Finding>, Vec<i64>)> {
         let mut kept = Vec::new();
         let mut findings = Vec::with_capacity(parts.list.len() + 1);
         let (mut made, mut unread) = (HashSet::with_capacity(parts.list.len()), HashSet::new());
@@ -152,8 +160,10 @@ impl Visitor<'_> {
             }
         }
         for part in self.deliveries.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
-            let unread =
-                parts.incomplete || part.name.as_deref().is_some_and(|name| is_unread(&unread, name));
+            let named = |is: &dyn Fn(&str) -> bool| part.name.as_deref().is_some_and(is);
+            // What was found, and is not wanted there, was read.
+            let is_left = named(&|name| left.iter().any(|left| left == name));
+            let unread = !is_left && (parts.incomplete || named(&|name| is_unread(&unread, name)));
             if (unread && !failpoint(Failpoint::UnreadComponentGoes))
                 || failpoint(Failpoint::VanishedComponentStays)
             {

@@ -41,12 +41,15 @@ struct Kept {
     /// Why nothing of it is wanted there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     declined: Option<Reason>,
+    /// As in [`Arrival::left`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left: Vec<String>,
 }
 
 impl Kept {
     /// What arrived, with its bodies apart.
     fn of(arrival: &Arrival, bodies: &mut Vec<Option<String>>) -> Kept {
-        let Arrival { verdict, record, parts, .. } = arrival;
+        let Arrival { verdict, record, parts, left, .. } = arrival;
         bodies.push(record.body.clone());
         let mut list = Vec::with_capacity(parts.list.len());
         for part in &parts.list {
@@ -60,6 +63,7 @@ impl Kept {
             incomplete: parts.incomplete,
             parts_only: *verdict == Verdict::PartsOnly,
             declined: if let Verdict::Decline(reason) = verdict { Some(reason.clone()) } else { None },
+            left: left.clone(),
         }
     }
 
@@ -75,7 +79,7 @@ impl Kept {
             None if self.parts_only => Verdict::PartsOnly,
             None => Verdict::Pass,
         };
-        Some(Arrival { verdict, record, parts, is_undecided: false })
+        Some(Arrival { verdict, record, parts, left: self.left, is_refused: false, is_undecided: false })
     }
 }
 
@@ -170,7 +174,7 @@ mod tests {
     use super::*;
 
     fn arrival(verdict: Verdict, record: Record, parts: Parts) -> Arrival {
-        Arrival { verdict, record, parts, is_undecided: false }
+        Arrival { verdict, record, parts, left: Vec::new(), is_refused: false, is_undecided: false }
     }
 
     fn passed(arrivals: Vec<Arrival>) -> Passed {
@@ -203,7 +207,7 @@ mod tests {
                 record.clone(),
                 Parts::default(),
             ),
-            arrival(Verdict::Pass, other, parts),
+            Arrival { left: vec!["a.txt".to_owned()], ..arrival(Verdict::Pass, other, parts) },
             arrival(Verdict::Pass, record, Parts::default()),
         ]);
         assert_eq!(pack_and_unpack(&made).arrivals, made.arrivals);

@@ -68,6 +68,10 @@ pub(crate) struct Arrival {
     pub(crate) record: Record,
     /// What is in the document and wanted; names are unique, addresses and paths filled in.
     pub(crate) parts: Parts,
+    /// Names of what is in it and was found, and that a condition keeps out: they go also where not all could be found.
+    pub(crate) left: Vec<String>,
+    /// A condition keeps out the document itself, whatever becomes of what is in it.
+    pub(crate) is_refused: bool,
     /// A condition on the way could not be judged, since the document could not be read this time.
     pub(crate) is_undecided: bool,
 }
@@ -266,6 +270,10 @@ struct Flow {
     verdict: Verdict,
     parts: Parts,
     names: Names,
+    /// As in [`Arrival::left`].
+    left: Vec<String>,
+    /// As in [`Arrival::is_refused`].
+    is_refused: bool,
     unread: Option<Fault>,
     is_undecided: bool,
 }
@@ -273,7 +281,17 @@ struct Flow {
 impl Flow {
     fn of(record: Record) -> Flow {
         let (parts, names) = (Parts::default(), Names::default());
-        Flow { record, verdict: Verdict::Pass, parts, names, unread: None, is_undecided: false }
+        let (left, is_refused) = (Vec::new(), false);
+        Flow {
+            record,
+            verdict: Verdict::Pass,
+            parts,
+            names,
+            left,
+            is_refused,
+            unread: None,
+            is_undecided: false,
+        }
     }
 
     /// Keeps out what is not as a condition says, the document and each thing in it by its own record; what is left of the things in
@@ -289,7 +307,7 @@ impl Flow {
         } else if self.verdict == Verdict::Pass
             && let Some(verdict) = declined(&self.record)
         {
-            self.verdict = verdict;
+            (self.verdict, self.is_refused) = (verdict, true);
         }
         let mut left = Vec::new();
         self.parts.list.retain(|part| match part.record.as_ref().map(declined) {
@@ -299,6 +317,7 @@ impl Flow {
             }
             Ok(None) | Err(_) => true,
         });
+        self.left.extend(left.iter().map(|(name, _)| name.clone()));
         left
     }
 
@@ -332,7 +351,7 @@ impl Flow {
     }
 
     fn arrives(self) -> Arrival {
-        let Flow { record, verdict, parts, unread, is_undecided, .. } = self;
+        let Flow { record, verdict, parts, left, is_refused, unread, is_undecided, .. } = self;
         let is_empty = parts.list.is_empty() && !parts.incomplete;
         let verdict = match (verdict, unread) {
             (Verdict::Pass, Some(fault)) => Verdict::Unread(fault),
@@ -341,7 +360,7 @@ impl Flow {
             // What is in it is wanted, so it is not a document that nobody wants.
             _ => Verdict::PartsOnly,
         };
-        Arrival { verdict, record, parts, is_undecided }
+        Arrival { verdict, record, parts, left, is_refused, is_undecided }
     }
 }
 

@@ -104,7 +104,7 @@ impl Play {
                             None => drop(unsure.insert(name)),
                         }
                     }
-                    if oracle::is_incomplete(job, file) {
+                    if oracle::is_incomplete(job, output, file) {
                         let inside = |entry: &&String| oracle::file_of(entry) == name && *entry != name;
                         unsure.extend(self.world.entries(output).keys().filter(inside).cloned());
                     }

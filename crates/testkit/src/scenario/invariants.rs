@@ -329,7 +329,9 @@ fn may_be_held(job: &Job, output: &str, file: &File, name: &str) -> bool {
         Wanted::Declined => false,
         Wanted::Broken => true,
         Wanted::Entries(entries) => {
-            let incomplete = !suffix.is_empty() && oracle::is_incomplete(job, file);
+            let incomplete = !suffix.is_empty()
+                && oracle::is_incomplete(job, output, file)
+                && !oracle::is_kept_out(job, output, file, suffix);
             incomplete || file.unreadable || entries.iter().any(|entry| entry.suffix == suffix)
         }
     }
@@ -359,7 +361,9 @@ fn wrongly(
             Wanted::Entries(entries)
                 if acts
                     && !suffix.is_empty()
-                    && (oracle::is_incomplete(job, file) || entries.iter().any(|e| e.suffix == suffix)) =>
+                    && !oracle::is_kept_out(job, output, file, suffix)
+                    && (oracle::is_incomplete(job, output, file)
+                        || entries.iter().any(|e| e.suffix == suffix)) =>
             {
                 Some(INCOMPLETE.to_owned())
             }

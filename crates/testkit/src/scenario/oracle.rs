@@ -39,10 +39,15 @@ impl Wanted {
     }
 }
 
-/// Whether a job takes a file apart and cannot find all that is in it now: what it found before stays.
-pub(super) fn is_incomplete(job: &Job, file: &File) -> bool {
-    let takes_apart = job.definition.stages.iter().any(|stage| stage.settings["parts"].is_string());
-    takes_apart && parted(&file.content).incomplete
+/// Whether a job takes a file apart on the way to an output and cannot find all that is in it now: what it found before stays.
+pub(super) fn is_incomplete(job: &Job, output: &str, file: &File) -> bool {
+    walk(job, output, file, true).1
+}
+
+/// Whether something that is found in a file is kept out of an output by a condition.
+pub(super) fn is_kept_out(job: &Job, output: &str, file: &File, suffix: &str) -> bool {
+    let has = |gated| walk(job, output, file, gated).0.entries().iter().any(|entry| entry.suffix == suffix);
+    has(false) && !has(true)
 }
 
 /// Name of the file that an entry is of, or is in.
@@ -57,18 +62,25 @@ pub(super) fn root(job: &Job) -> &str {
 
 /// What a job wants of a file in its scope, in one of its outputs.
 pub(super) fn wanted(job: &Job, output: &str, file: &File) -> Wanted {
+    walk(job, output, file, true).0
+}
+
+/// The same, and whether not all that is in the file could be found on the way; `gated`: conditions count.
+fn walk(job: &Job, output: &str, file: &File, gated: bool) -> (Wanted, bool) {
     if file.excluded {
-        return Wanted::Declined;
+        return (Wanted::Declined, false);
     }
     let definition = &job.definition;
     let tree = definition.tree().expect("scenarios have pipelines that lead somewhere");
     let first = vec![Expected { suffix: String::new(), is: Some((file.content.clone(), None)) }];
-    let behind = |made: &[Vec<Expected>], place: Option<usize>| {
-        place.map_or_else(|| first.clone(), |at| made[at].clone())
+    let behind = |made: &[(Vec<Expected>, bool)], place: Option<usize>| {
+        place.map_or_else(|| (first.clone(), false), |at| made[at].clone())
     };
-    let mut made: Vec<Vec<Expected>> = Vec::new();
+    let let_in = |entries, when: Option<&Condition>| let_in(entries, when.filter(|_| gated));
+    let mut made: Vec<(Vec<Expected>, bool)> = Vec::new();
     for (at, stage) in definition.stages.iter().enumerate() {
-        let entries = let_in(behind(&made, tree.stages[at]), stage.when.as_ref());
+        let (entries, mut incomplete) = behind(&made, tree.stages[at]);
+        let entries = let_in(entries, stage.when.as_ref());
         let mut next = Vec::new();
         for Expected { suffix, is } in entries {
             let Some((text, mark)) = is else {
@@ -78,23 +90,27 @@ pub(super) fn wanted(job: &Job, output: &str, file: &File) -> Wanted {
             let has = |name: &str| stage.settings[name].as_str().is_some_and(|word| text.contains(word));
             match (has("broken"), has("decline")) {
                 // Whatever its branch, the document fails.
-                (true, _) if suffix.is_empty() => return Wanted::Broken,
+                (true, _) if suffix.is_empty() => return (Wanted::Broken, incomplete),
                 (true, _) => next.push(Expected { suffix, is: None }),
                 (false, true) => {}
                 (false, false) => {
                     let mark = stage.settings["mark"].as_str().map(str::to_owned).or(mark);
+                    incomplete |=
+                        suffix.is_empty() && stage.settings["parts"].is_string() && parted(&text).incomplete;
                     next.extend(self::made(stage, suffix, text, mark));
                 }
             }
         }
-        made.push(next);
+        made.push((next, incomplete));
     }
     let place = definition.outputs.iter().position(|name| name == output).map(|at| tree.outputs[at]);
-    let Some(place) = place else { return Wanted::Declined };
+    let Some(place) = place else { return (Wanted::Declined, false) };
     let when = definition.routes.get(output).and_then(|route| route.when.as_ref());
-    let entries = let_in(behind(&made, place), when);
+    let (entries, incomplete) = behind(&made, place);
+    let entries = let_in(entries, when);
     // What cannot be taken apart now may still hold what was found in it before.
-    if entries.is_empty() && !is_incomplete(job, file) { Wanted::Declined } else { Wanted::Entries(entries) }
+    let is_declined = entries.is_empty() && !incomplete;
+    (if is_declined { Wanted::Declined } else { Wanted::Entries(entries) }, incomplete)
 }
 
 /// The entries that are as a condition says; what cannot be read now may be so.

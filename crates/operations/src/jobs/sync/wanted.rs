@@ -236,11 +236,23 @@ impl Wanted {
             return Ok(());
         };
         let known = reader.read(|sql| documents::total(sql, stored.id))?;
+        let c = &report.counts;
+        let judged = c.unchanged + c.updated + c.access + c.skipped + c.failed + c.deleted + c.held;
+        let unjudged = known.saturating_sub(judged);
         if self.definition.delete_guard.holds(report.kept_out, known, false) {
             return Err(Problem::usage(format!(
                 "the conditions of the pipeline would take {} of {} of job {} out of outputs that hold them; \
                  change the conditions, or add --delete-guard off",
                 number(report.kept_out),
+                counted(known, "document"),
+                stored.name
+            )));
+        }
+        if self.definition.delete_guard.holds(report.kept_out + unjudged, known, false) {
+            return Err(Problem::usage(format!(
+                "nobody can tell what the conditions of the pipeline would take out of outputs: {} of {} of job {} could not be looked \
+                 at; run the command again when the source can be read, or add --delete-guard off",
+                number(unjudged),
                 counted(known, "document"),
                 stored.name
             )));
