@@ -168,6 +168,12 @@ fn conditions_that_would_take_much_out_of_an_output_are_refused_before_anything_
         sandbox.run(&command).refuses(2, &words);
         assert_eq!(lines(&sandbox, "all.jsonl"), told);
     }
+    let away = sandbox.root().with_extension("away");
+    std::fs::rename(sandbox.root(), &away).unwrap();
+    let untold =
+        ["nobody can tell what the conditions", "40 of 40 documents of job root could not be looked at"];
+    sandbox.run(&["sync", "root", "--pipeline", &file, "--update"]).refuses(2, &untold);
+    std::fs::rename(&away, sandbox.root()).unwrap();
     assert_eq!(sandbox.synced(&[]).get("unchanged"), 40, "the job is as it was");
     let off = ["--pipeline", &file, "--update", "--delete-guard", "off"];
     let report = sandbox.synced(&off);

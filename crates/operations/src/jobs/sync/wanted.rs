@@ -236,9 +236,8 @@ impl Wanted {
             return Ok(());
         };
         let known = reader.read(|sql| documents::total(sql, stored.id))?;
-        let c = &report.counts;
-        let judged = c.unchanged + c.updated + c.access + c.skipped + c.failed + c.deleted + c.held;
-        let unjudged = known.saturating_sub(judged);
+        let is_whole = report.error.is_none() && !report.stopped;
+        let unjudged = if is_whole { report.counts.waiting + report.counts.kept } else { known };
         if self.definition.delete_guard.holds(report.kept_out, known, false) {
             return Err(Problem::usage(format!(
                 "the conditions of the pipeline would take {} of {} of job {} out of outputs that hold them; \
