@@ -11,7 +11,6 @@ use ingather_contract::secrets;
 use ingather_model::ids::JobId;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
-use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Connection, Role};
@@ -270,7 +269,7 @@ impl Engine {
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
             shared: containers.shared(),
-            listed_containers: Mutex::new(ListedContainers::new(limits::CONTAINERS_KEPT_MAX)),
+            listed_containers: Mutex::new(ListedContainers::new(containers.shared().most)),
             audiences: Audiences::new(containers.shared().most),
             counts: Mutex::default(),
             kept_out: AtomicU64::default(),

@@ -254,7 +254,8 @@ impl<'r> Containers<'r> {
         if may_open {
             self.keep_above(id)?;
         }
-        Ok(may_open || self.listed.above.as_ref().is_some_and(|above| above.contains(&id)))
+        let is_above = self.listed.above.as_ref().is_some_and(|above| above.contains(&id));
+        Ok(may_open || is_above && !failpoint(Failpoint::LooksAboveLost))
     }
 
     /// Keeps the looks at all that is above a container that may open.
@@ -265,7 +266,7 @@ impl<'r> Containers<'r> {
             if !above.get_or_insert_default().insert(id) {
                 break;
             }
-            if let Some(listed) = lately.remove(&id) {
+            if let Some(listed) = lately.remove(&id).filter(|_| !failpoint(Failpoint::LooksAboveLost)) {
                 opening.insert(id, listed);
             }
             at = self.tree.get(id)?.and_then(|container| container.parent);
@@ -372,7 +373,9 @@ impl<'r> Containers<'r> {
         }
         left.retain(|container| !ruled.contains(container));
         // Until it is told elsewhere, an entry may be where its document was before.
-        if left.is_empty() || documents::is_access_unconfirmed(sql, self.job)? {
+        let is_known =
+            failpoint(Failpoint::UnremovedForgotten) || !documents::is_access_unconfirmed(sql, self.job)?;
+        if left.is_empty() || !is_known {
             return Ok(());
         }
         left.into_iter().try_for_each(|container| containers::open(sql, container, self.job))

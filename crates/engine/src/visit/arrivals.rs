@@ -162,7 +162,8 @@ impl Visitor<'_> {
         for part in self.deliveries.parts().filter(|part| part.id != 0 && !made.contains(&part.id)) {
             let named = |is: &dyn Fn(&str) -> bool| part.name.as_deref().is_some_and(is);
             // What was found, and is not wanted there, was read.
-            let is_left = named(&|name| left.iter().any(|left| left == name));
+            let is_left =
+                named(&|name| left.iter().any(|left| left == name)) && !failpoint(Failpoint::LeftPartUnread);
             let unread = !is_left && (parts.incomplete || named(&|name| is_unread(&unread, name)));
             if (unread && !failpoint(Failpoint::UnreadComponentGoes))
                 || failpoint(Failpoint::VanishedComponentStays)
