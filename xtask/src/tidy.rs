@@ -64,6 +64,7 @@ const RULES: &[(&str, Rule)] = &[
     ("citation", cited::citations),
     ("plural", messages::plurals),
     ("clock", clock::clock),
+    ("turns", clock::turns),
     ("wait", clock::wait),
     ("sql-twin", sql::twins),
     ("sql-move", sql::moves),

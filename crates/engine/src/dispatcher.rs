@@ -1,13 +1,14 @@
 //! What waits between the threads of a run: documents for workers, and the word to stop. All bounded.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::limits;
 use ingather_model::merge::Known;
 use ingather_store::queue::{Noted, VisitReason};
+use ingather_store::turns::Monitor;
 
 use crate::error::EngineError;
 use crate::process::visitors::Visitors;
@@ -65,15 +66,9 @@ impl State {
     }
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
 /// Documents that were claimed together. The claim is over when the last item that was taken with it is dropped: its visit is complete,
 /// put off or given up by then. Counting by ownership, and not by calls, leaves no way out that forgets to count.
-pub(crate) struct Claim(Arc<Shared>);
+pub(crate) struct Claim(Arc<Monitor<State>>);
 
 impl std::fmt::Debug for Claim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -83,43 +78,43 @@ impl std::fmt::Debug for Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         state.claims -= 1;
         if state.claims == 0 {
-            self.0.changed.notify_all();
+            self.0.notify();
         }
     }
 }
 
 /// Shared by the threads of one run.
 pub(crate) struct Dispatcher {
-    shared: Arc<Shared>,
+    state: Arc<Monitor<State>>,
     /// Those that visit in this process, which wait for each other.
     pub(crate) visitors: Arc<Visitors>,
 }
 
 impl Dispatcher {
     pub(crate) fn new(visitors: Arc<Visitors>) -> Dispatcher {
-        Dispatcher { shared: Arc::default(), visitors }
+        Dispatcher { state: Arc::default(), visitors }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A claim of items that no worker takes out of the queue.
     pub(crate) fn open_claim(&self) -> Arc<Claim> {
         self.lock().claims += 1;
-        Arc::new(Claim(self.shared.clone()))
+        Arc::new(Claim(self.state.clone()))
     }
 
     /// Hands documents to the workers; waits while too many wait already. Access changes go ahead of all others.
     pub(crate) fn push(&self, items: Vec<WorkItem>) {
         let mut state = self.lock();
         for item in items {
-            while !state.closed && state.urgent.len() + state.ready.len() >= limits::READY_MAX {
-                state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
+            state = self.state.wait_while(state, |state| {
+                !state.closed && state.urgent.len() + state.ready.len() >= limits::READY_MAX
+            });
             if state.closed {
                 return;
             }
@@ -128,19 +123,14 @@ impl Dispatcher {
                 _ => state.ready.push_back(item),
             }
         }
-        self.shared.changed.notify_all();
+        self.state.notify();
     }
 
     /// Waits until there is something to visit: how many documents a claim takes; none when the run is over or stops.
     pub(crate) fn wait_ready(&self) -> Option<usize> {
-        let mut state = self.lock();
-        loop {
-            let ready = state.urgent.len() + state.ready.len();
-            if state.closed || ready > 0 {
-                return (!state.closed).then_some(ready.min(limits::CLAIM_MAX));
-            }
-            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let nothing = |state: &mut State| !state.closed && state.urgent.is_empty() && state.ready.is_empty();
+        let state = self.state.wait_while(self.lock(), nothing);
+        (!state.closed).then_some((state.urgent.len() + state.ready.len()).min(limits::CLAIM_MAX))
     }
 
     /// Takes at most so many documents to visit; none when there is nothing any more, or the run is over or stops.
@@ -155,9 +145,9 @@ impl Dispatcher {
         items.extend(state.ready.drain(..ready));
         state.claims += 1;
         state.visiting += items.len();
-        let claim = Arc::new(Claim(self.shared.clone()));
+        let claim = Arc::new(Claim(self.state.clone()));
         items.iter_mut().for_each(|item| item.claim = Some(claim.clone()));
-        self.shared.changed.notify_all();
+        self.state.notify();
         // Its last item may be dropped by whoever takes them, which locks the state.
         drop(state);
         Some(items)
@@ -187,7 +177,7 @@ impl Dispatcher {
     /// The lister has named everything that it will name.
     pub(crate) fn listing_done(&self) {
         self.lock().listing_done = true;
-        self.shared.changed.notify_all();
+        self.state.notify();
     }
 
     /// Whether nothing is being made that an output should wait for.
@@ -197,37 +187,28 @@ impl Dispatcher {
 
     /// Waits until the listing is over and nothing is due or in flight, or the run stops; at most `longest`.
     pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
-        let state = self.lock();
         let busy = |state: &mut State| {
             let idle =
                 state.listing_done && state.claims == 0 && state.urgent.is_empty() && state.ready.is_empty();
             !(state.closed || idle)
         };
-        let (state, timeout) = self
-            .shared
-            .changed
-            .wait_timeout_while(state, longest, busy)
-            .unwrap_or_else(PoisonError::into_inner);
-        drop(state);
-        !timeout.timed_out()
+        !self.state.wait_at_most(self.lock(), longest, busy).1
     }
 
     /// Waits until the visits of all claims are complete, put off or given up.
     pub(crate) fn wait_complete(&self) {
-        let state = self.lock();
-        drop(self.shared.changed.wait_while(state, |state| state.claims > 0));
+        drop(self.state.wait_while(self.lock(), |state| state.claims > 0));
     }
 
     /// Waits, at most `longest`, for the end of the run.
     pub(crate) fn pause(&self, longest: Duration) {
-        let state = self.lock();
-        drop(self.shared.changed.wait_timeout_while(state, longest, |state| !state.closed));
+        drop(self.state.wait_at_most(self.lock(), longest, |state| !state.closed));
     }
 
     /// Ends the run: whoever waits goes on.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
-        self.shared.changed.notify_all();
+        self.state.notify();
         self.visitors.notify();
     }
 
@@ -242,7 +223,7 @@ impl Dispatcher {
         state.closed = true;
         state.error.get_or_insert(error);
         drop(state);
-        self.shared.changed.notify_all();
+        self.state.notify();
         self.visitors.notify();
     }
 

@@ -30,7 +30,6 @@ use crate::delivery::writer::Writer;
 use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
-use crate::lock::lock;
 use crate::outputs;
 use crate::process::Process;
 use crate::process::under_way::Work;
@@ -46,6 +45,7 @@ use crate::visit::contained::contained;
 use crate::visit::pipeline::Pipeline;
 use crate::visit::refill;
 use crate::{sweep, visit};
+use ingather_store::turns::lock;
 
 /// What a program needs to run jobs.
 pub struct Engine {

@@ -16,13 +16,13 @@ use crate::delivery::removal::Left;
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
-use crate::lock::lock;
 use crate::process::under_way::Work;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 use crate::run::id_set;
 use crate::visit::pipeline::Pipeline;
+use ingather_store::turns::lock;
 
 /// A removal that waits for a confirmation.
 #[derive(Clone, Debug)]

@@ -13,7 +13,6 @@ pub mod error;
 pub mod inspect;
 pub mod jobs;
 mod lister;
-mod lock;
 pub mod outputs;
 mod process;
 pub mod progress;

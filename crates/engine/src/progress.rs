@@ -1,8 +1,9 @@
 //! Live counters of a run, for a progress bar or a status page; the counts at the end are exact, these are in time.
 
 use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use ingather_store::turns::lock;
 
 /// Counters that grow while a run goes on.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ impl Progress {
             delivered: get(&self.delivered),
             removed: get(&self.removed),
             bytes: get(&self.bytes),
-            waits_for: *self.waits_for.lock().unwrap_or_else(PoisonError::into_inner),
+            waits_for: *lock(&self.waits_for),
         }
     }
 
@@ -67,6 +68,6 @@ impl Progress {
     }
 
     pub(crate) fn waits_for(&self, what: &'static str) {
-        *self.waits_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+        *lock(&self.waits_for) = what;
     }
 }

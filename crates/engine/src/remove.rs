@@ -1,6 +1,6 @@
 //! Taking documents out of outputs: what is to go is planned here, and sent by the outputs' senders.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use ingather_model::ids::ConnectionId;
@@ -25,7 +25,7 @@ use crate::progress::Progress;
 pub(crate) struct Remover {
     pub(crate) writer: Writer,
     pub(crate) author: Arc<Author>,
-    pub(crate) outputs: HashMap<ConnectionId, OutputUse>,
+    pub(crate) outputs: BTreeMap<ConnectionId, OutputUse>,
     ticket: Arc<RemovalTicket>,
 }
 
@@ -47,7 +47,7 @@ struct Plan {
 impl Remover {
     pub(crate) fn new(writer: Writer, author: Arc<Author>, progress: Arc<Progress>) -> Remover {
         let ticket = RemovalTicket::new(author.clone(), progress);
-        Remover { writer, author, outputs: HashMap::new(), ticket }
+        Remover { writer, author, outputs: BTreeMap::new(), ticket }
     }
 
     /// Sends removals to an output as well.

@@ -1,6 +1,6 @@
 //! The sweep: what the run did not meet, judged by what its listing proved; removed, kept or held (design 4.11).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ingather_contract::repository::Presence;
 use ingather_model::guard::Guard;
@@ -18,10 +18,10 @@ use roaring::RoaringTreemap;
 use crate::containers::openings;
 use crate::error::Result;
 use crate::lister::ListingResult;
-use crate::lock::lock;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
 use crate::run::id_set;
+use ingather_store::turns::lock;
 
 /// What the sweep found, before anything is removed.
 #[derive(Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Judged {
     /// There, but a rule of the job leaves it out now.
     filtered: RoaringTreemap,
     /// One of them in each place.
-    filtered_in: HashMap<ContainerId, String>,
+    filtered_in: BTreeMap<ContainerId, String>,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
     /// What is gone or filtered and some output may hold: what the guard counts.
@@ -49,7 +49,7 @@ impl Judged {
     }
 
     /// The folders of what a rule leaves out, each with the name of one document in it.
-    pub(crate) fn folders_of_filtered(&self) -> &HashMap<ContainerId, String> {
+    pub(crate) fn folders_of_filtered(&self) -> &BTreeMap<ContainerId, String> {
         &self.filtered_in
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ingather_simulator::play::{self, Seeds, trace, wrong, wrong_in_other_orders};
+use ingather_simulator::play::{self, Seeds, trace, wrong, wrong_in_orders};
 use ingather_simulator::shrink::shrink;
 use ingather_simulator::worlds;
 use ingather_testkit::database::Kind;
@@ -17,8 +17,8 @@ const USE: &str =
   --seeds N     how many seeds (100); --from S: the first (0)
   --fresh       the first is drawn from the clock, so that nobody has repaired anything against them
   --minutes M   no further world is begun after so long
-  --repeat N    each tenth world is played N times, with threads that wait here and there: a seed decides the steps, not how
-                threads take turns. With --seed or --play: that world, until it fails
+  --repeat N    each tenth world is played N times, with other orders in which threads take turns. With --seed or --play: that
+                world, until it fails. On PostgreSQL no seed decides the turns: there threads wait here and there
   --postgres    on the cluster of INGATHER_TEST_POSTGRES: scripts/postgres.sh cargo x simulate --postgres
   --at-once N   worlds at a time (8)
   --seed S      that one alone, with a trace
@@ -91,19 +91,12 @@ fn main() -> ExitCode {
 }
 
 fn one(name: &str, text: &str, seeds: &Seeds) -> ExitCode {
-    let mut found = wrong(seeds.kind, text);
-    for _ in 1..seeds.repeat {
-        if !found.is_empty() {
-            break;
-        }
-        found = wrong_in_other_orders(seeds.kind, text);
-    }
-    if found.is_empty() {
+    let Some((text, found)) = wrong_in_orders(seeds.kind, text, seeds.repeat) else {
         println!("{}\n{name}: nothing is wrong", trace(seeds.kind, text));
         return ExitCode::SUCCESS;
-    }
+    };
     println!("{name} failed\n{}", found.concat());
-    tell(seeds.kind, text);
+    tell(seeds.kind, &text);
     ExitCode::FAILURE
 }
 

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use ingather_testkit::database::Kind;
-use ingather_testkit::scenario::{play_in, play_on};
-use ingather_testkit::world::World;
+use ingather_testkit::scenario::{play_and_tell, play_on, with_turns};
 
 use crate::worlds;
 
@@ -29,7 +28,7 @@ pub struct Seeds {
     pub count: u64,
     /// Worlds at a time.
     pub at_once: usize,
-    /// Each tenth world is played so often, with threads that wait here and there; 1: once, as all others.
+    /// Each tenth world is played so often, in other orders of threads; 1: once, as all others.
     pub repeat: u64,
     /// The database.
     pub kind: Kind,
@@ -48,15 +47,8 @@ impl Seeds {
     fn wrong(&self, seed: u64) -> Vec<String> {
         let text = worlds::of_seed(seed);
         let repeats = seed.is_multiple_of(10) && self.repeat > 1;
-        let other_orders = (1..self.repeat).filter(|_| repeats);
-        let mut found = wrong(self.kind, &text);
-        for _ in other_orders {
-            if !found.is_empty() {
-                break;
-            }
-            found = wrong_in_other_orders(self.kind, &text);
-        }
-        found
+        let most = if repeats { self.repeat } else { 1 };
+        wrong_in_orders(self.kind, &text, most).map_or_else(Vec::new, |(_, found)| found)
     }
 }
 
@@ -65,9 +57,15 @@ pub fn wrong(kind: Kind, text: &str) -> Vec<String> {
     wrong_in(|| play_on(kind, text))
 }
 
-/// Plays a text with several workers, and threads that wait here and there: what was wrong.
-pub fn wrong_in_other_orders(kind: Kind, text: &str) -> Vec<String> {
-    wrong_in(|| play_in(World::new(kind).in_other_orders(), text, &mut |_, _| {}))
+/// Plays a text as it is, and in other orders of threads, at most so often: the text of the first one in which something was wrong, and
+/// what.
+pub fn wrong_in_orders(kind: Kind, text: &str, most: u64) -> Option<(String, Vec<String>)> {
+    let others = (1..most).map(|turns| with_turns(text, turns));
+    let mut all = std::iter::once(text.to_owned()).chain(others);
+    all.find_map(|text| {
+        let found = wrong(kind, &text);
+        (!found.is_empty()).then_some((text, found))
+    })
 }
 
 fn wrong_in(play: impl FnOnce() -> Vec<String>) -> Vec<String> {
@@ -83,7 +81,7 @@ pub fn trace(kind: Kind, text: &str) -> String {
     let mut lines = String::new();
     let mut number = 0;
     let played = catch_unwind(AssertUnwindSafe(|| {
-        play_in(World::new(kind), text, &mut |line, told| {
+        play_and_tell(kind, text, &mut |line, told| {
             number += 1;
             lines.push_str(&format!("{number:>3} {line}\n"));
             if !told.is_empty() {

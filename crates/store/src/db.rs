@@ -2,16 +2,17 @@
 
 pub(crate) mod postgres;
 mod row;
+mod sqlite;
 pub(crate) mod stopping;
 
 use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use self::sqlite::Sqlite;
 use crate::error::{Result, StoreError};
+use crate::migrate;
 use crate::queries::Statement;
-use crate::sqlite::Sqlite;
-use crate::{migrate, sqlite};
 
 use self::postgres::Postgres;
 pub use self::row::Row;

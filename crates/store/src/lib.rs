@@ -1,7 +1,8 @@
 //! The inventory in SQL. [`Store`] writes and reads, [`Reader`] only reads; both speak to SQLite or PostgreSQL.
 //!
 //! Reading order: [`db`] is the only file that knows there are two databases · [`queries`] lists the statements of
-//! `sql/` · [`migrate`] brings the schema up to date · the other modules are the questions and moves, by table.
+//! `sql/` · [`migrate`] brings the schema up to date · the other modules are the questions and moves, by table ·
+//! [`turns`] is where threads meet.
 
 pub mod connections;
 pub mod containers;
@@ -21,7 +22,8 @@ pub mod migrate;
 pub mod queries;
 pub mod queue;
 pub mod runs;
-mod sqlite;
+
+pub mod turns;
 
 pub use containers::definitions;
 pub use db::stopping::end_statements_when;

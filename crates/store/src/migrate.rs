@@ -4,7 +4,7 @@ use ingather_model::ids::Digest;
 
 use crate::db::{Durability, Sql, Value, Writer};
 use crate::error::{Result, StoreError};
-use crate::queries;
+use crate::{queries, turns};
 
 /// Every step: number, name, text. A step that was released is never changed.
 const STEPS: &[(i64, &str, &str)] = &[
@@ -101,10 +101,8 @@ fn translate(text: &str, sql: &Sql<'_>) -> String {
 }
 
 fn identify(sql: &mut Sql<'_>) -> Result<()> {
-    let mut random = [0u8; 32];
-    let read = std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut random));
-    read.map_err(|error| StoreError::Refused(format!("the system gives no random numbers: {error}")))?;
+    let random = turns::random()
+        .map_err(|error| StoreError::Refused(format!("the system gives no random numbers: {error}")))?;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     for (name, value) in [("secret", hex(&random[..16])), ("id", hex(&random[16..]))] {
         sql.execute(&queries::META_PUT, &[Value::Text(name), Value::Text(&value)])?;

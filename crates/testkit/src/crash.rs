@@ -66,6 +66,8 @@ impl Crash {
     }
 
     fn wait(&self) {
+        #[cfg(feature = "crash-points")]
+        ingather_store::turns::seeded::may_give_way();
         let most = self.delay_us_max.load(Ordering::Relaxed);
         if most > 0 {
             let wait = Duration::from_micros(fastrand::u64(0..=most));

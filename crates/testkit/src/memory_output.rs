@@ -7,7 +7,7 @@ mod stands;
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{
@@ -15,6 +15,7 @@ use ingather_contract::output::{
 };
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
+use ingather_store::turns::lock;
 
 pub use self::calls::Calls;
 use crate::clock::HandClock;
@@ -291,12 +292,12 @@ static SHELVES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Shelf>>>>> = LazyLock::
 /// The shelf of an output, made when it is not there.
 pub fn shared(world: &str, name: &str) -> Arc<Mutex<Shelf>> {
     let key = format!("{world}/{name}");
-    SHELVES.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
+    lock(&SHELVES).entry(key).or_default().clone()
 }
 
 /// The shelf itself.
 pub fn locked<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
-    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(shelf)
 }
 
 pub(crate) fn open(

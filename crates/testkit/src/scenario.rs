@@ -11,6 +11,7 @@
 //! crash after send                 also: before|mid|after PLACE [N] [power K]; the next step dies there, then a new process
 //!                                  opens; with the power, what was not synced is lost but for some commits
 //! takeover after intent            another process takes the lease there
+//! turns 7                          three workers, and one of many orders in which threads take turns; the first line, else one worker
 //! backup | restore | power K       the store is copied, put back, or loses power between two steps
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
 //! watch                            from here on every step is judged: see `invariants`
@@ -30,6 +31,8 @@ use ingather_engine::{EngineError, Report};
 
 use crate::database::{BOTH, Kind};
 use crate::world::World;
+
+const TURNS: &str = "turns ";
 
 /// What the last step answered.
 #[derive(Debug, Default)]
@@ -79,11 +82,37 @@ pub fn play(file: &str, text: &str) {
 
 /// Plays a text on one database: what differs, each with its line.
 pub fn play_on(kind: Kind, text: &str) -> Vec<String> {
-    play_in(World::new(kind), text, &mut |_, _| {})
+    play_and_tell(kind, text, &mut |_, _| {})
 }
 
-/// Plays a text in an empty world, and tells after each line what it led to.
-pub fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<String> {
+/// The same text with another order in which threads take turns.
+pub fn with_turns(text: &str, turns: u64) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with(TURNS));
+    std::iter::once(format!("{TURNS}{turns}").as_str()).chain(lines).map(|line| format!("{line}\n")).collect()
+}
+
+/// Plays a text on one database, and tells after each line what it led to.
+pub fn play_and_tell(kind: Kind, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<String> {
+    let turns = text.lines().next().and_then(|line| line.strip_prefix(TURNS)?.parse().ok());
+    let world = || turns.map_or_else(|| World::new(kind), |_| World::with_workers(kind));
+    match kind {
+        Kind::Sqlite => in_turns(turns.unwrap_or_default(), || play_in(world(), text, tell)),
+        // Its server lets threads wait for each other where no seed can see it.
+        Kind::Postgres => play_in(world(), text, tell),
+    }
+}
+
+#[cfg(feature = "crash-points")]
+fn in_turns<T>(seed: u64, play: impl FnOnce() -> T) -> T {
+    ingather_store::turns::seeded::play(seed, play)
+}
+
+#[cfg(not(feature = "crash-points"))]
+fn in_turns<T>(_seed: u64, play: impl FnOnce() -> T) -> T {
+    play()
+}
+
+fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<String> {
     let mut play = Play {
         world,
         answer: Answer::Nothing,

@@ -1,7 +1,7 @@
 //! A repository in memory that a scenario scripts: what is there, what cannot be read, and how a listing goes wrong.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
@@ -14,6 +14,7 @@ use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::key::Stamp;
 use ingather_model::limits;
+use ingather_store::turns::lock;
 
 use crate::crash::Crash;
 use crate::script_listing;
@@ -252,12 +253,12 @@ static SOURCES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Source>>>>> = LazyLock:
 
 /// The source of that name, made when it is not there; kinds are opened from settings alone, so names stand for sources.
 pub fn shared(name: &str) -> Arc<Mutex<Source>> {
-    SOURCES.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().clone()
+    lock(&SOURCES).entry(name.to_owned()).or_default().clone()
 }
 
 /// The source itself.
 pub fn locked(source: &Mutex<Source>) -> MutexGuard<'_, Source> {
-    source.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(source)
 }
 
 /// One root of a scripted source.

@@ -90,12 +90,15 @@ pub const FULL: Options = Options {
 };
 
 impl World {
-    /// The same, with several workers, and threads that wait for a random time here and there.
-    pub fn in_other_orders(mut self) -> World {
-        self.threads = 3;
-        self.crash.delay(DELAY_US_MAX);
-        self.reopen();
-        self
+    /// One with several workers, whose threads wait for a random time here and there where no seed decides their turns.
+    pub fn with_workers(kind: Kind) -> World {
+        let mut world = World::new(kind);
+        world.threads = 3;
+        if kind == Kind::Postgres {
+            world.crash.delay(DELAY_US_MAX);
+        }
+        world.reopen();
+        world
     }
 
     /// An empty world on a fresh database.
@@ -152,8 +155,8 @@ impl World {
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
             host: HostContext { own: Vec::new(), threads: self.threads },
-            // Each second process reads nearly every container when it is met.
-            process: if self.processes.is_multiple_of(2) { Process::keeping(2) } else { Process::default() },
+            // Each third process reads nearly every container when it is met.
+            process: if self.processes.is_multiple_of(3) { Process::keeping(2) } else { Process::default() },
         });
         died
     }

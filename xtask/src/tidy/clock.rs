@@ -68,6 +68,26 @@ pub(super) fn wait(world: &World) -> Vec<Finding> {
     findings
 }
 
+/// Where a seed may decide which thread goes on (decision 0023).
+const SEEDED: &str = "crates/engine/src/";
+const AROUND: &[&str] = &["Condvar", "thread::spawn(", "thread::Builder", ".spawn(", "mpsc::", "PoisonError"];
+
+/// Locks, waits and threads of the engine that go around the turns that a seed decides.
+pub(super) fn turns(world: &World) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in world.tree.ending(".rs").filter(|(path, _)| path.starts_with(SEEDED)) {
+        let code = mask(text);
+        let end = code.find("mod tests {").unwrap_or(code.len());
+        for around in AROUND {
+            findings.extend(code[..end].match_indices(around).map(|(at, _)| {
+                let advice = "use `ingather_store::turns`, so that one seed stays one order of threads";
+                finding(path, line_of(text, at), format!("`{around}` goes around turns: {advice}"))
+            }));
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::examples::{found, refuses};
@@ -80,6 +100,14 @@ mod tests {
         refuses(wait, (path, "Duration::from_millis(20)"), (path, named));
         refuses(wait, (path, "Duration::from_secs(1)"), (path, "mod tests {\nDuration::from_secs(1)\n}"));
         assert_eq!(found(wait, &[("crates/app/src/main.rs", "Duration::from_secs(1)")]), []);
+    }
+
+    #[test]
+    fn locks_and_threads_of_the_engine_take_turns() {
+        let path = "crates/engine/src/a.rs";
+        refuses(turns, (path, "changed: Condvar,"), (path, "changed: Monitor<bool>,"));
+        refuses(turns, (path, "scope.spawn(|| ());"), (path, "turns::spawn_scoped(scope, || ());"));
+        assert_eq!(found(turns, &[("crates/store/src/turns/mod.rs", "Condvar")]), []);
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(crate) mod openings;
 pub(crate) mod pool;
 pub(crate) mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, MutexGuard};
 
 use ingather_contract::repository::ContainerReport;
@@ -297,7 +297,7 @@ impl<'r> Containers<'r> {
         coverage: &Coverage,
         unproven: &HashSet<ContainerId>,
     ) -> Result<()> {
-        let mut opening: HashMap<ContainerId, Vec<AclId>> = HashMap::new();
+        let mut opening: BTreeMap<ContainerId, Vec<AclId>> = BTreeMap::new();
         for (container, acl_id) in containers::pending_of(sql, self.job)? {
             if self.is_proven(container, coverage, unproven)? {
                 opening.entry(container).or_default().push(acl_id);
@@ -312,7 +312,7 @@ impl<'r> Containers<'r> {
             tree.iter().map(|(id, parent, _)| (*id, *parent)).collect();
         let below: Vec<ContainerId> =
             tree.into_iter().filter(|(.., is_below)| *is_below).map(|(id, ..)| id).collect();
-        let mut unproven_below: HashSet<ContainerId> = HashSet::new();
+        let mut unproven_below: BTreeSet<ContainerId> = BTreeSet::new();
         for some in below.chunks(limits::LOOKS_AT_ONCE) {
             self.turn();
             self.tree.read_some(some)?;
@@ -351,7 +351,7 @@ impl<'r> Containers<'r> {
     /// Forgets what is kept narrow for this job where it has nothing: folders that are not there any more, were replaced, or never had
     /// a document of it. What it reads there from now on, it reads by what they are then.
     pub(crate) fn forget(&mut self, sql: &mut Sql<'_>) -> Result<()> {
-        let mut left: HashSet<ContainerId> =
+        let mut left: BTreeSet<ContainerId> =
             containers::pending_of(sql, self.job)?.into_iter().map(|(container, _)| container).collect();
         for container in left.clone() {
             if self.was_met(container) && self.tree.get(container)?.is_some() {

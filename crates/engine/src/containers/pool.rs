@@ -8,7 +8,7 @@ use ingather_store::{Durability, Reader, Sql, Store, StoreError};
 
 use super::acls::Acls;
 use super::tree::Tree;
-use crate::lock::lock;
+use ingather_store::turns::lock;
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -1,7 +1,7 @@
 //! The containers of one repository connection, as all runs of this process know them: one tree, so that what one run has found narrower,
 //! wider or replaced is so for all of them (design 4.20, decision 0019). The tree is in the store; what was used of it lately is here, too.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ingather_contract::repository::ContainerReport;
@@ -27,7 +27,7 @@ pub(crate) struct Tree {
     /// All that the store has is kept: what is not here is not there.
     is_whole: bool,
     /// For each job that runs: containers that have opened, or may have, and are not proven for it.
-    pending: HashMap<JobId, HashSet<ContainerId>>,
+    pending: HashMap<JobId, BTreeSet<ContainerId>>,
     /// A transaction failed: what is here may not be what the store has. It is read again in the next one; until then nothing is
     /// known, nothing stands, and anything may open.
     is_lost: bool,
@@ -281,6 +281,6 @@ impl Tree {
     }
 }
 
-fn pending_of(sql: &mut Sql<'_>, job: JobId) -> Result<HashSet<ContainerId>> {
+fn pending_of(sql: &mut Sql<'_>, job: JobId) -> Result<BTreeSet<ContainerId>> {
     Ok(containers::pending_of(sql, job)?.into_iter().map(|(container, _)| container).collect())
 }

@@ -1,25 +1,24 @@
 //! The outputs that are open in this process: each once, whatever the number of jobs that send to it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 
 use ingather_model::ids::ConnectionId;
 use ingather_store::connections::Connection;
+use ingather_store::turns::{self, Thread, lock};
 
 use super::opened::Opened;
 use super::output_queue::OutputQueue;
 use super::sender::Sender;
 use super::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
-use crate::lock::lock;
 
 /// The outputs of one process. An output is opened for the first who uses it and closed after the last one, so that a process that
 /// rests holds no index open.
 #[derive(Default)]
 pub(crate) struct OutputPool {
-    slots: Mutex<HashMap<ConnectionId, Arc<Mutex<Slot>>>>,
+    slots: Mutex<BTreeMap<ConnectionId, Arc<Mutex<Slot>>>>,
 }
 
 /// One output, open while somebody uses it. Its lock is held while it is opened or closed: who comes meanwhile waits for that, and
@@ -27,7 +26,7 @@ pub(crate) struct OutputPool {
 #[derive(Default)]
 struct Slot {
     uses: usize,
-    open: Option<(Arc<OutputQueue>, JoinHandle<()>)>,
+    open: Option<(Arc<OutputQueue>, Thread)>,
 }
 
 /// The use of an open output; it stays open until the last use is dropped.
@@ -54,8 +53,8 @@ impl OutputPool {
             None => {
                 let queue = Arc::new(OutputQueue::new(connection, open()?));
                 let sender = Sender::new(writer.clone(), queue.clone());
-                let thread = std::thread::Builder::new().name(format!("send {}", connection.name));
-                let thread = thread.spawn(move || sender.work()).map_err(|error| {
+                let thread = turns::spawn(format!("send {}", connection.name), move || sender.work());
+                let thread = thread.map_err(|error| {
                     EngineError::refused(
                         Refusal::Resources,
                         format!("a thread cannot be started ({error}); give the program more memory, or fewer --threads"),
@@ -103,7 +102,7 @@ impl Deref for OutputUse {
 
 impl Drop for OutputUse {
     fn drop(&mut self) {
-        let mut slot: MutexGuard<'_, Slot> = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.slot);
         slot.uses -= 1;
         if slot.uses > 0 {
             return;

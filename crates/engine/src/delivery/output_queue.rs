@@ -1,7 +1,7 @@
 //! One output that is open in this process, with the changes that wait for it. Jobs share it (design 4.7, `ARCHITECTURE.md`).
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use ingather_contract::output::OutputCapabilities;
@@ -9,6 +9,7 @@ use ingather_model::fault::Fault;
 use ingather_model::ids::ConnectionId;
 use ingather_model::limits;
 use ingather_store::connections::Connection;
+use ingather_store::turns::{Monitor, lock};
 
 use super::batch::Destination;
 use super::change::QueuedChange;
@@ -62,8 +63,7 @@ pub(crate) struct OutputQueue {
     pub(crate) session: Option<i64>,
     /// None once it was closed.
     opened: Mutex<Option<Opened>>,
-    queue: Mutex<QueueState>,
-    changed: Condvar,
+    queue: Monitor<QueueState>,
 }
 
 impl OutputQueue {
@@ -74,8 +74,7 @@ impl OutputQueue {
             capabilities: opened.capabilities,
             session: opened.session,
             opened: Mutex::new(Some(opened)),
-            queue: Mutex::default(),
-            changed: Condvar::new(),
+            queue: Monitor::default(),
         }
     }
 
@@ -87,7 +86,7 @@ impl OutputQueue {
 
     /// The output itself. Whoever sends holds it from the intent to the answer, so that changes arrive in the order of their numbers.
     pub(crate) fn opened(&self) -> MutexGuard<'_, Option<Opened>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.opened)
     }
 
     /// From now on it is asked whether something comes, and told when the output fails.
@@ -108,7 +107,7 @@ impl OutputQueue {
     /// Gives room back.
     pub(crate) fn give_back(&self, visits: usize) {
         self.lock().reserved -= visits;
-        self.changed.notify_all();
+        self.queue.notify();
     }
 
     /// Whether it has more changes waiting than it should.
@@ -119,18 +118,15 @@ impl OutputQueue {
 
     /// Waits while there is no room for so many visits, unless its user stops.
     pub(crate) fn wait_for_room(&self, user: &dyn OutputUser, visits: usize) {
-        let mut queue = self.lock();
-        while !(queue.has_room(visits) || queue.failed.is_some() || user.stops()) {
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        let has_none =
+            |queue: &mut QueueState| !(queue.has_room(visits) || queue.failed.is_some() || user.stops());
+        drop(self.queue.wait_while(self.lock(), has_none));
     }
 
     /// Waits while more changes wait than should, unless its user stops.
     pub(crate) fn wait_while_full(&self, user: &dyn OutputUser) {
-        let mut queue = self.lock();
-        while queue.is_full() && queue.failed.is_none() && !user.stops() {
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        let is_full = |queue: &mut QueueState| queue.is_full() && queue.failed.is_none() && !user.stops();
+        drop(self.queue.wait_while(self.lock(), is_full));
     }
 
     /// Appends a change. One that an output has failed for is dropped.
@@ -146,12 +142,12 @@ impl OutputQueue {
         queue.waiting.push_back(queued);
         // The sender is woken when it may begin to wait for more, and when it need not wait any longer.
         if queue.waiting.len() == 1 || (!before && queue.is_enough()) {
-            self.changed.notify_all();
+            self.queue.notify();
         }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Waits while something holds of the queue, at most `longest`.
@@ -161,21 +157,20 @@ impl OutputQueue {
         longest: Duration,
         mut holds: impl FnMut(&QueueState) -> bool,
     ) -> MutexGuard<'q, QueueState> {
-        let waited = self.changed.wait_timeout_while(queue, longest, |queue| holds(queue));
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        self.queue.wait_at_most(queue, longest, |queue| holds(queue)).0
     }
 
     /// Room was made, a user stops, or nothing more is being made.
     pub(crate) fn notify(&self) {
         // Whoever is about to wait has looked before this, or sees what has changed.
         drop(self.lock());
-        self.changed.notify_all();
+        self.queue.notify();
     }
 
     /// No more will come.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
-        self.changed.notify_all();
+        self.queue.notify();
     }
 
     /// The output takes nothing any more. Its users hear it before the changes that wait are dropped: a document whose visit ends
@@ -192,7 +187,7 @@ impl OutputQueue {
         for user in users.iter().filter_map(Weak::upgrade) {
             user.fail(error.clone());
         }
-        self.changed.notify_all();
+        self.queue.notify();
         drop(waiting);
     }
 

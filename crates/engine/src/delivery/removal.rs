@@ -1,18 +1,18 @@
 //! Documents that are on their way out of outputs: each is forgotten once the last output that holds something of it has let it go.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_model::ids::{ConnectionId, Digest, JobId};
 use ingather_model::merge::Known;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::turns::{Monitor, lock};
 use ingather_store::{Sql, StoreError, documents};
 
 use super::author::Author;
 use super::output_user::OutputUser;
 use crate::error::{EngineError, Result};
-use crate::lock::lock;
 use crate::progress::Progress;
 use crate::visit::outcome::Answers;
 
@@ -52,21 +52,14 @@ struct State {
 pub(crate) struct RemovalTicket {
     pub(crate) author: Arc<Author>,
     progress: Arc<Progress>,
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Monitor<State>,
     /// Held by the sender that settles some of them.
     settles: Mutex<()>,
 }
 
 impl RemovalTicket {
     pub(crate) fn new(author: Arc<Author>, progress: Arc<Progress>) -> Arc<RemovalTicket> {
-        Arc::new(RemovalTicket {
-            author,
-            progress,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            settles: Mutex::default(),
-        })
+        Arc::new(RemovalTicket { author, progress, state: Monitor::default(), settles: Mutex::default() })
     }
 
     /// One more document is handed over, with so many changes.
@@ -77,7 +70,7 @@ impl RemovalTicket {
         changes: usize,
         left: Option<Left>,
     ) -> Arc<PendingRemoval> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         (state.open, state.waits) = (state.open + 1, false);
         drop(state);
         Arc::new(PendingRemoval {
@@ -96,10 +89,9 @@ impl RemovalTicket {
     /// # Errors
     /// When an output has failed meanwhile.
     pub(crate) fn wait(&self) -> Result<Removed> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.waits = true;
-        let state = self.changed.wait_while(state, |state| state.open > 0);
-        let mut state = state.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self.state.wait_while(state, |state| state.open > 0);
         match state.error.take() {
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut state.removed)),
@@ -107,7 +99,7 @@ impl RemovalTicket {
     }
 
     fn over(&self, is_kept: bool) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.open -= 1;
         match is_kept {
             true => state.removed.kept += 1,
@@ -117,21 +109,21 @@ impl RemovalTicket {
         if !is_kept {
             self.progress.removed(1);
         }
-        self.changed.notify_all();
+        self.state.notify();
     }
 }
 
 impl OutputUser for RemovalTicket {
     fn nothing_comes(&self) -> bool {
-        lock(&self.state).waits
+        self.state.lock().waits
     }
 
     fn stops(&self) -> bool {
-        lock(&self.state).error.is_some()
+        self.state.lock().error.is_some()
     }
 
     fn fail(&self, error: EngineError) {
-        lock(&self.state).error.get_or_insert(error);
+        self.state.lock().error.get_or_insert(error);
     }
 }
 
@@ -213,7 +205,7 @@ impl<'r> Removals<'r> {
 impl Alone<'_> {
     /// Writes what follows from the last answers: nothing is known any more of what no output holds.
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
-        let mut gone: HashMap<(JobId, Option<Digest>), Vec<i64>> = HashMap::new();
+        let mut gone: BTreeMap<(JobId, Option<Digest>), Vec<i64>> = BTreeMap::new();
         for removal in self.last.iter().filter(|removal| removal.is_gone()) {
             let left = removal.left.map(|left| left.settings);
             gone.entry((removal.ticket.author.job, left)).or_default().push(removal.document);

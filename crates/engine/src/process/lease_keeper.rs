@@ -1,15 +1,15 @@
 //! The one thread of a process that renews its lease while anything works: visits, removals, repairs.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ingather_model::limits;
+use ingather_store::turns::{self, Monitor, Thread};
 use ingather_store::{Durability, StoreError};
 
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
-use crate::lock::lock;
+use ingather_store::turns::lock;
 
 /// Renews the lease from the first who works until the last one has ended.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct LeaseKeeper {
 #[derive(Default)]
 struct Slot {
     uses: usize,
-    keeping: Option<(Arc<Keeping>, JoinHandle<()>)>,
+    keeping: Option<(Arc<Keeping>, Thread)>,
     /// When it was renewed last, while somebody worked.
     renewed: Option<i64>,
 }
@@ -28,8 +28,7 @@ struct Slot {
 /// One time of work without a pause.
 #[derive(Default)]
 struct Keeping {
-    over: Mutex<bool>,
-    changed: Condvar,
+    over: Monitor<bool>,
     renewed: Mutex<i64>,
     lost: Mutex<Option<EngineError>>,
 }
@@ -61,8 +60,8 @@ impl LeaseKeeper {
                 let renewed = slot.renewed.unwrap_or_else(|| writer.call.now());
                 let keeping = Arc::new(Keeping { renewed: Mutex::new(renewed), ..Keeping::default() });
                 let (writer, kept) = (writer.clone(), keeping.clone());
-                let thread = std::thread::Builder::new().name("lease".to_owned());
-                let thread = thread.spawn(move || renew(&writer, &kept, lose)).map_err(|error| {
+                let thread = turns::spawn("lease".to_owned(), move || renew(&writer, &kept, lose));
+                let thread = thread.map_err(|error| {
                     EngineError::refused(
                         Refusal::Resources,
                         format!("a thread cannot be started ({error}); give the program more memory, or fewer --threads"),
@@ -80,8 +79,7 @@ impl LeaseKeeper {
 fn renew(writer: &Writer, keeping: &Keeping, lose: impl FnOnce(&EngineError)) {
     let look = Duration::from_millis(limits::LEASE_LOOK_MS);
     loop {
-        let over = keeping.changed.wait_timeout_while(lock(&keeping.over), look, |over| !*over);
-        if *over.unwrap_or_else(PoisonError::into_inner).0 {
+        if *keeping.over.wait_at_most(keeping.over.lock(), look, |over| !*over).0 {
             return;
         }
         let now = writer.call.now();
@@ -108,8 +106,8 @@ impl Drop for LeaseUse {
             return;
         }
         if let Some((keeping, thread)) = slot.keeping.take() {
-            *lock(&keeping.over) = true;
-            keeping.changed.notify_all();
+            *keeping.over.lock() = true;
+            keeping.over.notify();
             // It holds nothing that a panic would leave in the middle.
             let _ended = thread.join();
             slot.renewed = Some(*lock(&keeping.renewed));

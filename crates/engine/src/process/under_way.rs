@@ -8,7 +8,7 @@ use ingather_store::jobs::Job;
 
 use super::lease_keeper::LeaseUse;
 use crate::error::{EngineError, Refusal, Result};
-use crate::lock::lock;
+use ingather_store::turns::lock;
 
 /// What is under way.
 #[derive(Default)]

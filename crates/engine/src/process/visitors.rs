@@ -1,15 +1,14 @@
 //! How many threads of a process visit at once, whatever the number of its runs.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 
-use crate::lock::lock;
+use ingather_store::turns::Monitor;
 
 /// The threads that visit. One of each run may always: no run waits for the source or the outputs of another one. All others share so many
 /// permits as the process has threads beside one, so that a run that is alone has all of them, and ten runs have not ten times as many.
 #[derive(Default)]
 pub(crate) struct Visitors {
-    busy: Mutex<usize>,
-    changed: Condvar,
+    busy: Monitor<usize>,
 }
 
 /// The right to visit; given back when it is dropped, and while [`Permit::rest`] waits.
@@ -24,8 +23,8 @@ impl Visitors {
     /// Whoever waits for a permit looks whether it is still wanted.
     pub(crate) fn notify(&self) {
         // Whoever is about to wait has looked before this, or sees what has changed.
-        drop(lock(&self.busy));
-        self.changed.notify_all();
+        drop(self.busy.lock());
+        self.busy.notify();
     }
 }
 
@@ -38,10 +37,8 @@ impl Permit {
     /// Waits for it, unless `is_over` says that it is not wanted any more.
     pub(crate) fn take(&mut self, is_over: impl Fn() -> bool) {
         let Some(most) = self.most.filter(|_| !self.has) else { return };
-        let mut busy = lock(&self.visitors.busy);
-        while *busy >= most && !is_over() {
-            busy = self.visitors.changed.wait(busy).unwrap_or_else(PoisonError::into_inner);
-        }
+        let busy = &self.visitors.busy;
+        let mut busy = busy.wait_while(busy.lock(), |busy| *busy >= most && !is_over());
         if *busy < most {
             *busy += 1;
             self.has = true;
@@ -51,8 +48,8 @@ impl Permit {
     /// Gives it back.
     pub(crate) fn give_back(&mut self) {
         if std::mem::take(&mut self.has) {
-            *lock(&self.visitors.busy) -= 1;
-            self.visitors.changed.notify_all();
+            *self.visitors.busy.lock() -= 1;
+            self.visitors.busy.notify();
         }
     }
 }
@@ -99,6 +96,6 @@ mod tests {
         assert!(!another.has, "there are three");
         Permit::new(&visitors, None).take(|| false);
         drop(all);
-        assert_eq!(*lock(&visitors.busy), 0);
+        assert_eq!(*visitors.busy.lock(), 0);
     }
 }

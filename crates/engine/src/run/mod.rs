@@ -13,6 +13,7 @@ use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
+use ingather_store::turns::{self, ScopedThread, lock};
 use ingather_store::{Durability, Store, runs};
 
 use self::state::RunState;
@@ -23,7 +24,6 @@ use crate::delivery::output_user::OutputUser;
 use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Desk;
 use crate::error::{EngineError, Refusal, Result};
-use crate::lock::lock;
 
 /// One run under way, with the outputs that it sends to.
 pub(crate) struct Run {
@@ -123,8 +123,8 @@ pub(crate) fn start<'scope, 'env>(
     scope: &'scope std::thread::Scope<'scope, 'env>,
     run: &Run,
     work: impl FnOnce() + Send + 'scope,
-) -> Option<std::thread::ScopedJoinHandle<'scope, ()>> {
-    match std::thread::Builder::new().spawn_scoped(scope, work) {
+) -> Option<ScopedThread<'scope>> {
+    match turns::spawn_scoped(scope, work) {
         Ok(thread) => Some(thread),
         Err(error) => {
             run.fail(EngineError::refused(
@@ -145,12 +145,9 @@ pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
     }
 }
 
-pub(crate) fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
-    match thread.join() {
-        Ok(value) => Some(value),
-        // A bug in a connector or here: the run must not end as if nothing had happened.
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+pub(crate) fn join(thread: ScopedThread<'_>) {
+    // A bug in a connector or here: the run must not end as if nothing had happened.
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 /// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.

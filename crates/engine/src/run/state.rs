@@ -20,10 +20,10 @@ use crate::containers::pool::SharedContainers;
 use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
-use crate::lock::lock;
 use crate::progress::Progress;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
+use ingather_store::turns::lock;
 
 /// What is known of a run under way, whatever its outputs do; shared by its threads and by the changes that it has on their way.
 pub(crate) struct RunState {

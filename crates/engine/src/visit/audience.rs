@@ -2,13 +2,13 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use ingather_contract::repository::ContainerReport;
 use ingather_contract::transform::Audience;
 use ingather_model::access::{Acl, UNIX_EVERYONE};
 use ingather_model::ids::{AclId, ContainerId};
-use ingather_store::StoreError;
+use ingather_store::{StoreError, turns};
 
 use crate::containers::lately::Lately;
 
@@ -41,7 +41,7 @@ impl Audiences {
         reports: &[ContainerReport],
         mut known: impl FnMut(&str) -> Result<Option<(ContainerId, AclId)>>,
     ) -> Result<()> {
-        let mut listed = self.listed.write().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = turns::write(&self.listed);
         let Listed { above, acls } = &mut *listed;
         above.turn();
         acls.turn();
@@ -72,7 +72,7 @@ impl Audiences {
 
     /// Who may see a document of this acl there.
     pub(crate) fn of(&self, container: Option<ContainerId>, acl: &Acl) -> Audience {
-        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let listed = turns::read(&self.listed);
         let number = match container.map(|container| (container, listed.above.peek(&container))) {
             None => self.hasher.hash_one(with(Arc::default(), self.number(acl))),
             Some((_, Some(outer))) => self.hasher.hash_one(with(outer.clone(), self.number(acl))),

@@ -82,15 +82,22 @@ pub(crate) fn settle(run: &Run, judged: &Judged) -> Result<()> {
     let Some(store) = &run.store else { return Ok(()) };
     let ids: Vec<i64> = judged.held_by_rule().iter().map(|id| id as i64).collect();
     for ids in ids.chunks(limits::CLAIM_MAX) {
-        let requested = run.reader.read(|sql| queue::request_counts(sql, ids))?;
+        let (requested, noted) =
+            run.reader.read(|sql| Ok((queue::request_counts(sql, ids)?, run.attention.noted(sql, ids)?)))?;
         if requested.is_empty() {
             continue;
         }
+        // What is to be tried again is so whatever its access.
+        let has_failed = |id: &i64| {
+            noted.get(id).is_some_and(|noted| noted.failure.is_some())
+                && !failpoint(Failpoint::ToldAndNotTriedAgain)
+        };
         let by_document = parts::read(&run.reader, ids)?;
         let settled: Vec<(i64, i64)> = requested
             .into_iter()
             .filter(|(id, _, reason)| {
-                *reason == VisitReason::Access && by_document.get(id).is_none_or(Deliveries::is_settled)
+                let is_told = *reason == VisitReason::Access && !has_failed(id);
+                is_told && by_document.get(id).is_none_or(Deliveries::is_settled)
             })
             .map(|(id, requests, _)| (id, requests))
             .collect();

@@ -1,11 +1,12 @@
 //! A visit whose changes are on their way to outputs, and what becomes of its document.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ingather_model::fault::{Fault, Reason};
 use ingather_store::documents::DocumentUpdate;
 use ingather_store::extracts::Extract;
+use ingather_store::turns::lock;
 
 use crate::dispatcher::WorkItem;
 use crate::run::state::RunState;
@@ -126,11 +127,11 @@ impl PendingVisit {
 
     /// Takes note of what one output says; the more telling outcome stays.
     pub(crate) fn note(&self, outcome: Outcome) {
-        let mut kept = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.outcome);
         *kept = kept.clone().or(outcome);
     }
 
     pub(super) fn outcome(&self) -> Outcome {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.outcome).clone()
     }
 }

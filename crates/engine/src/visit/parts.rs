@@ -17,7 +17,7 @@ use crate::delivery::job_output::JobOutput;
 use crate::error::Result;
 
 /// What one output holds of each part.
-type ByOutput = HashMap<ConnectionId, Delivery>;
+type ByOutput = BTreeMap<ConnectionId, Delivery>;
 
 /// What outputs hold of one document and of what is in it.
 #[derive(Clone, Debug, Default)]

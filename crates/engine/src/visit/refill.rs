@@ -11,9 +11,9 @@ use ingather_store::{Durability, documents, extracts};
 
 use crate::error::Result;
 use crate::lister::ListingResult;
-use crate::lock::lock;
 use crate::run::Run;
 use crate::run::drain::retry;
+use ingather_store::turns::lock;
 
 /// Hands every document to the workers that no listing met, that nothing proves to be gone, that an output lacks, and of
 /// which something is kept. They are sent as the inventory knows them: what was read, to whom it was open.

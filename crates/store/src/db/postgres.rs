@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
@@ -22,6 +22,7 @@ use self::login::Login;
 use crate::db::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
+use crate::turns::lock;
 
 pub(crate) struct Postgres {
     login: Login,
@@ -210,7 +211,7 @@ impl Postgres {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
-        let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = lock(&self.idle).pop();
         let mut connection = match kept {
             Some(connection) if !connection.client.is_closed() => connection,
             _ => self.connect()?,
@@ -223,7 +224,7 @@ impl Postgres {
     }
 
     fn put_back(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         if idle.len() < limits::POSTGRES_IDLE_MAX {
             idle.push(connection);
         }

@@ -1,8 +1,8 @@
 //! One row of an answer of either database.
 
 use super::postgres;
+use super::sqlite;
 use crate::error::{Result, StoreError};
-use crate::sqlite;
 
 /// One row of an answer.
 pub enum Row<'r> {

@@ -64,6 +64,9 @@ pub(crate) fn waits(turn: i32) -> bool {
     if waited >= limits::SQLITE_BUSY_MS || asked() {
         return false;
     }
+    if crate::turns::gives_way() {
+        return true;
+    }
     std::thread::sleep(Duration::from_millis(limits::SQLITE_TURN_MS));
     true
 }

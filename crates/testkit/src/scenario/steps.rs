@@ -60,6 +60,8 @@ impl Play {
                 Ok(())
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),
+            // Its threads have begun by it.
+            "turns" => Ok(()),
             "together" => self.run_together(rest),
             _ => Err(format!("there is no step `{word}`")),
         }

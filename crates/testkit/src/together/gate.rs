@@ -1,10 +1,12 @@
 //! A place where threads wait until a test lets them pass, so that two runs meet in one order and no other.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+
+use ingather_store::turns::Monitor;
 
 /// A gate; clones are the same one.
 #[derive(Clone, Debug, Default)]
-pub struct Gate(Arc<Shared>);
+pub struct Gate(Arc<Monitor<State>>);
 
 /// See [`Gate::opens_at_the_end`].
 pub struct OpensAtTheEnd(Gate);
@@ -16,12 +18,6 @@ impl Drop for OpensAtTheEnd {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
 struct State {
     open: bool,
     arrived: usize,
@@ -30,16 +26,15 @@ struct State {
 impl Gate {
     /// Waits until it is open.
     pub fn pass(&self) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         state.arrived += 1;
-        self.0.changed.notify_all();
-        drop(self.0.changed.wait_while(state, |state| !state.open));
+        self.0.notify();
+        drop(self.0.wait_while(state, |state| !state.open));
     }
 
     /// Waits until somebody has come to it.
     pub fn wait_for_somebody(&self) {
-        let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.0.changed.wait_while(state, |state| state.arrived == 0));
+        drop(self.0.wait_while(self.0.lock(), |state| state.arrived == 0));
     }
 
     /// Opens it when the answer is dropped: a test that fails before must not leave threads waiting.
@@ -49,7 +44,7 @@ impl Gate {
 
     /// Lets everybody pass from now on.
     pub fn open(&self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).open = true;
-        self.0.changed.notify_all();
+        self.0.lock().open = true;
+        self.0.notify();
     }
 }

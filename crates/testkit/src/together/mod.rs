@@ -3,13 +3,14 @@
 
 pub mod gate;
 
-use std::sync::MutexGuard;
+use std::sync::{Mutex, MutexGuard};
 
 use ingather_engine::{EngineError, Report};
 use ingather_model::access::identity::{Group, Identity};
 use ingather_model::access::{Acl, Entry, Tokens};
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep};
+use ingather_store::turns;
 
 use self::gate::Gate;
 use crate::database::Kind;
@@ -62,13 +63,16 @@ pub fn let_in(world: &World, folder: &str, acl: Acl) {
 
 /// Runs of these jobs at the same time.
 pub fn run_together<'n>(world: &World, jobs: &[&'n str]) -> Vec<(&'n str, Result<Report, EngineError>)> {
+    let reports: Vec<Mutex<Option<Result<Report, EngineError>>>> =
+        jobs.iter().map(|_| Mutex::default()).collect();
     std::thread::scope(|scope| {
-        let runs: Vec<_> = jobs.iter().map(|job| (*job, scope.spawn(|| world.run(job, FULL)))).collect();
-        let ended = |(job, run): (&'n str, std::thread::ScopedJoinHandle<'_, _>)| {
-            (job, run.join().expect("a run does not panic"))
-        };
-        runs.into_iter().map(ended).collect()
-    })
+        let run = |(job, report): (&&str, &'_ Mutex<_>)| *turns::lock(report) = Some(world.run(job, FULL));
+        let start = |one| turns::spawn_scoped(scope, move || run(one)).expect("a thread starts");
+        let runs: Vec<_> = jobs.iter().zip(&reports).map(start).collect();
+        runs.into_iter().for_each(|run| run.join().expect("a run does not panic"));
+    });
+    let reports = reports.into_iter().map(|report| report.into_inner().expect("a run does not panic"));
+    jobs.iter().copied().zip(reports.map(|report| report.expect("a run ends"))).collect()
 }
 
 /// Two systems with tokens of the same spelling, in one output: each connection is judged by the tokens of its own authority group.

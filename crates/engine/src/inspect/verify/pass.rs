@@ -1,7 +1,7 @@
 //! One pass over an output and what the inventory says of it, each address met once on either side.
 
-use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use ingather_contract::output::{Change, Generation, Op, OutputSnapshot};
@@ -68,14 +68,14 @@ pub(super) struct Pass<'e, 't> {
     /// Addresses of entries that are not this store's.
     foreign: HashSet<i64>,
     /// Addresses of entries that a repair removes, and no book knows (true) or another entry was to be at (false).
-    leaving: HashMap<i64, bool>,
+    leaving: BTreeMap<i64, bool>,
     jobs: BTreeMap<i64, Job>,
     /// By job, once asked: documents whose removal its last run holds.
-    held: HashMap<i64, RoaringTreemap>,
+    held: BTreeMap<i64, RoaringTreemap>,
     repositories: HashMap<i64, Arc<dyn Repository>>,
-    to_send: HashSet<i64>,
+    to_send: BTreeSet<i64>,
     /// Documents with something in them whose name is lost: read again once its entry is out, they tell it.
-    to_read: HashSet<i64>,
+    to_read: BTreeSet<i64>,
 }
 
 impl<'e, 't> Pass<'e, 't> {
@@ -98,12 +98,12 @@ impl<'e, 't> Pass<'e, 't> {
             tell,
             found,
             foreign: HashSet::new(),
-            leaving: HashMap::new(),
+            leaving: BTreeMap::new(),
             jobs: jobs::list(sql)?.into_iter().map(|job| (job.id.0, job)).collect(),
-            held: HashMap::new(),
+            held: BTreeMap::new(),
             repositories: HashMap::new(),
-            to_send: HashSet::new(),
-            to_read: HashSet::new(),
+            to_send: BTreeSet::new(),
+            to_read: BTreeSet::new(),
         })
     }
 

@@ -2,16 +2,17 @@
 
 use ingather_model::limits;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
-use crate::db::{Column, Durability, Row, Sql, Value, stopping};
+use super::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
+use crate::turns::lock;
 
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -57,6 +58,7 @@ impl Sqlite {
     ) -> Result<T> {
         let writer =
             self.writer.as_ref().ok_or_else(|| StoreError::Refused("opened for reading only".to_owned()))?;
+        // A panic between two statements leaves the connection usable: the transaction was rolled back.
         let connection = lock(writer);
         let begin = match durability {
             Durability::Synced => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
@@ -134,11 +136,6 @@ impl Drop for Rollback<'_> {
         // A failed statement may have rolled back already; then this says so, which is no news.
         let _ = self.0.execute_batch("ROLLBACK");
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic between two statements leaves the connection usable: the transaction was rolled back.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Refuses a store or a file beside it that is no file: opening a pipe waits for ever.
