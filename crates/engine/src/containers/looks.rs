@@ -1,7 +1,7 @@
 //! Two looks at containers: what was read between them was read under the access that was judged; whatever was not goes to nobody, and
 //! opens nothing (design 4.20, decision 0013).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ingather_contract::repository::ContainerReport;
@@ -36,7 +36,7 @@ pub(crate) fn record<'p>(
     }
     let accept = run.accepts_devices;
     let now = run.call.now();
-    let mut foreign = Vec::new();
+    let (mut foreign, mut recorded) = (Vec::new(), Vec::with_capacity(changed.len()));
     let mut begun = false;
     let mut record_all = |mut sql: Option<&mut Sql<'_>>| -> std::result::Result<(), StoreError> {
         if std::mem::replace(&mut begun, true) {
@@ -44,6 +44,7 @@ pub(crate) fn record<'p>(
             acls.lose();
             containers.tree.lose();
             foreign.clear();
+            recorded.clear();
         }
         if let Some(sql) = sql.as_deref_mut() {
             containers.tree.find_again(sql)?;
@@ -56,23 +57,30 @@ pub(crate) fn record<'p>(
             if containers.tree.record(sql.as_deref_mut(), report, acl, accept, now)? {
                 foreign.push(*report);
             }
-            containers.note(report, Some(acl), listing)?;
+            if failpoint(Failpoint::MetBeforeItIsOnDisk) {
+                containers.note(report, Some(acl), listing)?;
+            }
+            recorded.push((*report, acl));
         }
         Ok(())
     };
     if !changed.is_empty() {
-        let recorded = match &run.store {
+        let done = match &run.store {
             Some(store) => run.shared.write(store, |sql| {
                 run.fence(sql)?;
                 record_all(Some(sql))
             }),
             None => record_all(None),
         };
-        if let Err(error) = recorded {
+        if let Err(error) = done {
             // Nothing of it may be taken for known: other runs go by it.
             acls.lose();
             containers.tree.lose();
             return Err(error.into());
+        }
+        // Not before it is on disk: what is above them may have to be read, and that shows nothing of a transaction under way.
+        for (report, acl) in recorded {
+            containers.note(report, Some(acl), listing)?;
         }
     }
     run.audiences.note(reports, |name| containers.acl(name))?;
@@ -82,33 +90,32 @@ pub(crate) fn record<'p>(
 /// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now.
 pub(crate) fn standing(
     run: &Run,
-    containers: &HashSet<ContainerId>,
+    containers: &BTreeSet<ContainerId>,
     since: u64,
-) -> Result<HashSet<ContainerId>> {
+) -> Result<BTreeSet<ContainerId>> {
     stood(run, containers, |look| look.number <= since || failpoint(Failpoint::JudgedAfterReading))
 }
 
 /// The same for containers whose content the listing of that number has shown since they were looked at.
 pub(crate) fn standing_since(
     run: &Run,
-    containers: &HashSet<ContainerId>,
+    containers: &BTreeSet<ContainerId>,
     listing: u32,
-) -> Result<HashSet<ContainerId>> {
+) -> Result<BTreeSet<ContainerId>> {
     stood(run, containers, |look| look.listing == listing || failpoint(Failpoint::JudgedAfterListing))
 }
 
 fn stood(
     run: &Run,
-    asked: &HashSet<ContainerId>,
+    asked: &BTreeSet<ContainerId>,
     counts: impl Fn(&Look) -> bool,
-) -> Result<HashSet<ContainerId>> {
+) -> Result<BTreeSet<ContainerId>> {
     if failpoint(Failpoint::OneLook) {
         return Ok(asked.clone());
     }
     // In their order, so that those below one container are looked at together; some at once, for there may be as many as the source has.
-    let mut sorted: Vec<ContainerId> = asked.iter().copied().collect();
-    sorted.sort_unstable();
-    let mut stood = HashSet::new();
+    let sorted: Vec<ContainerId> = asked.iter().copied().collect();
+    let mut stood = BTreeSet::new();
     for some in sorted.chunks(limits::LOOKS_AT_ONCE) {
         stood.extend(stood_at_once(run, some, &counts)?);
     }
@@ -120,7 +127,7 @@ fn stood_at_once(
     asked: &[ContainerId],
     counts: impl Fn(&Look) -> bool,
 ) -> Result<Vec<ContainerId>> {
-    let mut looked: HashMap<ContainerId, (Arc<str>, Stamp)> = HashMap::new();
+    let mut looked: BTreeMap<ContainerId, (Arc<str>, Stamp)> = BTreeMap::new();
     let mut chains: Vec<(ContainerId, Vec<ContainerId>)> = Vec::with_capacity(asked.len());
     let mut containers = run.containers();
     containers.read_some(asked)?;
@@ -138,7 +145,7 @@ fn stood_at_once(
     }
     drop(containers);
     let looked: Vec<(ContainerId, (Arc<str>, Stamp))> = looked.into_iter().collect();
-    let mut stood: HashSet<ContainerId> = HashSet::with_capacity(looked.len());
+    let mut stood: BTreeSet<ContainerId> = BTreeSet::new();
     for some in looked.chunks(limits::LOOKS_AT_ONCE) {
         let names: Vec<&str> = some.iter().map(|(_, (name, _))| &**name).collect();
         let stamps = run.author.repository.stamps(&run.call, &names);

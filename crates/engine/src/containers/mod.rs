@@ -32,7 +32,7 @@ pub(crate) struct ListedContainers {
     /// Those that may open, and those above them: their looks are what proves that they do.
     opening: HashMap<ContainerId, ListedContainer>,
     /// Containers above those that may open; none before they are asked for.
-    above: Option<HashSet<ContainerId>>,
+    above: Option<BTreeSet<ContainerId>>,
     /// Others, which count only while documents in them are visited. One whose look is gone has to be looked at again.
     lately: Lately<ContainerId, ListedContainer>,
     met: RoaringTreemap,
@@ -152,8 +152,8 @@ impl<'r> Containers<'r> {
     }
 
     /// Containers that a listing has proven, and that open for this job or are below one that does.
-    pub(crate) fn opening(&mut self, coverage: &Coverage) -> Result<HashSet<ContainerId>> {
-        let mut opening = HashSet::new();
+    pub(crate) fn opening(&mut self, coverage: &Coverage) -> Result<BTreeSet<ContainerId>> {
+        let mut opening = BTreeSet::new();
         if !self.some_may_open() {
             return Ok(opening);
         }
@@ -245,7 +245,7 @@ impl<'r> Containers<'r> {
         if self.listed.above.is_none() {
             let pending = self.tree.pending(self.job);
             self.tree.read_some(&pending)?;
-            self.listed.above = Some(HashSet::new());
+            self.listed.above = Some(BTreeSet::new());
             for pending in pending {
                 self.keep_above(pending)?;
             }
@@ -295,7 +295,7 @@ impl<'r> Containers<'r> {
         &mut self,
         sql: &mut Sql<'_>,
         coverage: &Coverage,
-        unproven: &HashSet<ContainerId>,
+        unproven: &BTreeSet<ContainerId>,
     ) -> Result<()> {
         let mut opening: BTreeMap<ContainerId, Vec<AclId>> = BTreeMap::new();
         for (container, acl_id) in containers::pending_of(sql, self.job)? {
@@ -386,7 +386,7 @@ impl<'r> Containers<'r> {
         &mut self,
         id: ContainerId,
         coverage: &Coverage,
-        unproven: &HashSet<ContainerId>,
+        unproven: &BTreeSet<ContainerId>,
     ) -> Result<bool> {
         let Some(listed) = self.listed.get(id).filter(|_| !unproven.contains(&id)) else { return Ok(false) };
         let is_proven = coverage.folder_proven(listed.folder.as_deref().unwrap_or_default());

@@ -19,7 +19,7 @@ use crate::run::Run;
 
 /// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
 pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<Vec<BlindSpot>> {
-    let mut stays_closed = HashSet::new();
+    let mut stays_closed = BTreeSet::new();
     let mut unmet_is_known = false;
     let mut again: Option<ListingResult> = None;
     let mut listing = 1;
@@ -88,7 +88,7 @@ fn take_over(
     run: &Run,
     sql: &mut Sql<'_>,
     containers: &mut Containers<'_>,
-    closed: &HashSet<ContainerId>,
+    closed: &BTreeSet<ContainerId>,
 ) -> std::result::Result<(), StoreError> {
     let others: HashSet<(ContainerId, i64)> = ingather_store::containers::all_pending(sql)?
         .into_iter()
@@ -128,11 +128,11 @@ fn take_over(
 }
 
 /// Containers that would open, or are below one that would, and did not stand since they were judged by that listing.
-fn moving(run: &Run, coverage: &Coverage, listing: u32) -> Result<HashSet<ContainerId>> {
+fn moving(run: &Run, coverage: &Coverage, listing: u32) -> Result<BTreeSet<ContainerId>> {
     if !run.looks || failpoint(Failpoint::ChangedFolderOpens) {
-        return Ok(HashSet::new());
+        return Ok(BTreeSet::new());
     }
-    let mut asked: HashSet<ContainerId> = run.containers().opening(coverage)?;
+    let mut asked: BTreeSet<ContainerId> = run.containers().opening(coverage)?;
     if asked.is_empty() {
         return Ok(asked);
     }
@@ -148,8 +148,8 @@ fn moving(run: &Run, coverage: &Coverage, listing: u32) -> Result<HashSet<Contai
 }
 
 /// Containers of those documents of the job that there are.
-fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<ContainerId>> {
-    let mut containers = HashSet::new();
+fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<BTreeSet<ContainerId>> {
+    let mut containers = BTreeSet::new();
     let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     loop {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
@@ -164,7 +164,7 @@ fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<HashSet<Conta
 }
 
 /// What does not open, for people.
-fn named(run: &Run, moving: &HashSet<ContainerId>) -> Result<Vec<BlindSpot>> {
+fn named(run: &Run, moving: &BTreeSet<ContainerId>) -> Result<Vec<BlindSpot>> {
     let mut containers = run.containers();
     let mut told: Vec<BlindSpot> = Vec::new();
     for id in moving {

@@ -2,7 +2,7 @@
 //! their folders any more, so each run looks at their own access and at their folders once. Whoever is shut out is shut out; nobody else
 //! is let in.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingather_model::access::Acl;
@@ -111,8 +111,8 @@ pub(crate) fn settle(run: &Run, judged: &Judged) -> Result<()> {
 
 /// Looks at the folders above them, which may have closed. Those in the place of which there is another one now: who may pass through
 /// that one is no access to what was read before.
-fn replaced(run: &Run, judged: &Judged) -> Result<HashSet<ContainerId>> {
-    let mut replaced = HashSet::new();
+fn replaced(run: &Run, judged: &Judged) -> Result<BTreeSet<ContainerId>> {
+    let mut replaced = BTreeSet::new();
     for (container, name) in judged.folders_of_filtered() {
         match looks::again(run, name)? {
             Ok(now) if now != Some(*container) => drop(replaced.insert(*container)),

@@ -1,6 +1,6 @@
 //! What a visit is about to show, held back for the second look at the folders that it was read in (design 4.20, decision 0013).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use ingather_model::fault::{Exhausted, Fault, Reason};
 use ingather_model::ids::ContainerId;
@@ -71,10 +71,10 @@ impl<'r> SecondLook<'r> {
 
     /// The second look: once for all that is held back.
     pub(crate) fn look(&mut self) -> Result<()> {
-        let containers: HashSet<ContainerId> =
+        let containers: BTreeSet<ContainerId> =
             self.ready.iter().filter_map(|ready| ready.visitor.item.container).collect();
         let stood = match containers.is_empty() {
-            true => HashSet::new(),
+            true => BTreeSet::new(),
             false => looks::standing(self.run, &containers, self.since)?,
         };
         let mut now: HashMap<ContainerId, Option<ContainerId>> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use ingather_model::limits::DELIVERY_BATCH_MAX;
 use ingather_testkit::database::Kind;
-use ingather_testkit::scenario::play_on;
+use ingather_testkit::scenario::{play_on, with_turns};
 
 /// A world before the run that dies, and what is true after the next one. Every kind of work is in it.
 const BEFORE: &str = r#"
@@ -93,13 +93,13 @@ fn on_postgres_as_well() {
 fn a_document_is_settled_after_all_its_outputs_have_confirmed() {
     let outputs = ["one", "two", "three", "four", "five", "six"];
     let head: String = outputs.iter().map(|output| format!("output {output}\n")).collect();
-    for nth in (2..=6).cycle().take(30) {
+    for (turns, nth) in (2..=6).cycle().take(30).enumerate() {
         let text = format!(
             "{head}job docs to={}\nwatch\nsource a v1, b v1, c v1\ncrash before confirm {nth}\nrun docs\nquiet\n",
             outputs.join(",")
         );
-        let found = play_on(Kind::Sqlite, &text);
-        assert!(found.is_empty(), "crash before confirm {nth}:\n{}", found.join(""));
+        let found = play_on(Kind::Sqlite, &with_turns(&text, turns as u64));
+        assert!(found.is_empty(), "crash before confirm {nth}, turns {turns}:\n{}", found.join(""));
     }
 }
 
