@@ -295,7 +295,7 @@ impl Flow {
     }
 
     /// Keeps out what is not as a condition says, the document and each thing in it by its own record; what is left of the things in
-    /// it, and why. What could not be read stays, since nobody knows what it is.
+    /// it, and why. What could not be read is judged by its path alone, and stays where that does not decide.
     fn gate(&mut self, when: Option<&Condition>) -> Vec<(String, Verdict)> {
         let Some(when) = when else { return Vec::new() };
         let declined =
@@ -310,12 +310,21 @@ impl Flow {
             (self.verdict, self.is_refused) = (verdict, true);
         }
         let mut left = Vec::new();
-        self.parts.list.retain(|part| match part.record.as_ref().map(declined) {
-            Ok(Some(verdict)) => {
-                left.push((part.name.clone(), verdict));
-                false
-            }
-            Ok(None) | Err(_) => true,
+        let Record { uri, path, .. } = &self.record;
+        let declined_unread = |name: &str| {
+            let is_out = when.holds_unread(uri, &path_inside(path, name)) == Some(false);
+            (is_out && !failpoint(Failpoint::UnreadIsNeverKeptOut)).then(|| {
+                Verdict::Decline(Reason::new(CONDITION, format!("its path is not as it says: {when}")))
+            })
+        };
+        self.parts.list.retain(|part| {
+            let verdict = match &part.record {
+                Ok(record) => declined(record),
+                Err(_) => declined_unread(&part.name),
+            };
+            let is_wanted = verdict.is_none();
+            left.extend(verdict.map(|verdict| (part.name.clone(), verdict)));
+            is_wanted
         });
         self.left.extend(left.iter().map(|(name, _)| name.clone()));
         left
@@ -441,6 +450,10 @@ fn apply_inside(
     Ok(left)
 }
 
+fn path_inside(document: &str, name: &str) -> String {
+    format!("{document}{INSIDE}{name}")
+}
+
 /// Names that components of one document have.
 #[derive(Clone, Default)]
 struct Names {
@@ -460,7 +473,7 @@ impl Names {
         }
         let record = found.record.map(|record| Record {
             uri: document.uri.clone(),
-            path: format!("{}{INSIDE}{name}", document.path),
+            path: path_inside(&document.path, &name),
             ..record
         });
         Component { name, record }

@@ -44,6 +44,8 @@ enum Test {
 
 /// Names of the tests, as they are written.
 const TESTS: [&str; 6] = ["equals", "contains", "matches", "above", "below", "exists"];
+/// Fields that are known of what could not be read, and that no stage changes.
+const NAMING: [&str; 2] = ["uri", "path"];
 /// Characters of a value that a sentence shows.
 const SHOWN: usize = 60;
 
@@ -65,6 +67,13 @@ impl Condition {
     /// Whether a record is as the condition says.
     pub fn holds(&self, record: &Record) -> bool {
         holds(&self.0, record)
+    }
+
+    /// Whether something of which only the address and the path are known, since it could not be read, is as the condition says; none
+    /// where other fields decide.
+    pub fn holds_unread(&self, uri: &str, path: &str) -> Option<bool> {
+        let named = Record { uri: uri.to_owned(), path: path.to_owned(), ..Record::default() };
+        holds_named(&self.0, &named)
     }
 
     /// Why a record is not as the condition says, by the part that decides; none when it is.
@@ -195,6 +204,28 @@ fn holds(node: &Node, record: &Record) -> bool {
     }
 }
 
+/// Kleene's three-valued logic over the fields that name a record.
+fn holds_named(node: &Node, named: &Record) -> Option<bool> {
+    let decided = |nodes: &[Node], by: bool| {
+        let mut all = Some(!by);
+        for node in nodes {
+            match holds_named(node, named) {
+                Some(holds) if holds == by => return Some(by),
+                Some(_) => {}
+                None => all = None,
+            }
+        }
+        all
+    };
+    match node {
+        Node::All(nodes) => decided(nodes, false),
+        Node::Any(nodes) => decided(nodes, true),
+        Node::Not(inner) => holds_named(inner, named).map(|holds| !holds),
+        Node::Field(field, _) if NAMING.contains(&field.as_str()) => Some(holds(node, named)),
+        Node::Field(..) => None,
+    }
+}
+
 fn passes(field: &str, test: &Test, values: &[Cow<'_, str>]) -> bool {
     let some = |test: &dyn Fn(&str) -> bool| values.iter().any(|value| test(value));
     // Media types are the same in upper and lower case, and their parameters say how to read, not what it is.
@@ -311,6 +342,28 @@ fn brief(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_judged_by_its_path_where_that_decides() {
+        let path = |pattern: &str| json!({"field": "path", "matches": pattern});
+        let (in_it, not_in_it) = (path("a.zip!/**"), path("b.zip!/**"));
+        let size = json!({"field": "size", "above": 5});
+        for (condition, holds) in [
+            (in_it.clone(), Some(true)),
+            (not_in_it.clone(), Some(false)),
+            (size.clone(), None),
+            (json!({ "not": size }), None),
+            (json!({ "not": not_in_it }), Some(true)),
+            (json!({ "all": [size, in_it] }), None),
+            (json!({ "all": [size, not_in_it] }), Some(false)),
+            (json!({ "any": [size, in_it] }), Some(true)),
+            (json!({ "any": [size, not_in_it] }), None),
+            (json!({ "any": [not_in_it, {"field": "uri", "equals": "file:///a.zip"}] }), Some(true)),
+        ] {
+            let read = Condition::read(&condition).unwrap();
+            assert_eq!(read.holds_unread("file:///a.zip", "a.zip!/b.txt"), holds, "{condition}");
+        }
+    }
     use proptest::prelude::*;
 
     fn record() -> Record {
