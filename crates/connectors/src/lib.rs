@@ -11,6 +11,8 @@ mod journal;
 mod null;
 mod transforms;
 pub mod unix;
+#[cfg(test)]
+mod wrong_settings;
 
 pub use filesystem::check_pattern;
 pub use journal::lines::schema as journal_schema;

@@ -124,6 +124,13 @@ pub fn scrubbed(schema: &Schema, settings: &Value, text: &str) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
 }
 
+/// Whether a text has in it what a value, or anything in it, holds.
+pub(crate) fn tells(value: &Value, text: &str) -> bool {
+    let mut held = Vec::new();
+    collect(value, &mut held);
+    held.iter().any(|held| text.contains(held.as_str()))
+}
+
 /// All spellings of what is in a secret: as it is, and as a program writes it between quotes.
 fn collect(value: &Value, found: &mut Vec<String>) {
     match value {
