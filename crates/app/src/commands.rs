@@ -8,6 +8,7 @@ mod extract;
 mod job;
 mod journal;
 mod lookup;
+mod pages;
 mod pipeline;
 mod search;
 mod sync;

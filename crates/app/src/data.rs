@@ -10,7 +10,7 @@ use ingather_store::leases::{self, Member};
 use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
-use crate::exit::{self, Failure, Result};
+use crate::exit::{self, Code, Failure, Result};
 use crate::{interrupt, show};
 
 /// Longest text of a lock file that is read, bytes.
@@ -189,18 +189,22 @@ impl DataDirectory {
 
     /// The sentence for a store that cannot be opened: which one, and what to do.
     fn unusable(&self, error: StoreError) -> Failure {
+        let code = Code::from(error.code());
         match (&self.target, error) {
             (Target::Sqlite(file), StoreError::Database { message, .. }) if message.contains("locked") => {
-                Failure::unable(format!(
-                    "the store {} cannot be used: {message}; end the program that holds it, or wait for it",
-                    file.display()
-                ))
+                Failure::new(
+                    Code::Held,
+                    format!(
+                        "the store {} cannot be used: {message}; end the program that holds it, or wait for it",
+                        file.display()
+                    ),
+                )
             }
             // Nothing is wrong with a store that is somebody else's.
             (Target::Sqlite(file), StoreError::Database { .. }) if is_closed(file) => {
                 Failure::unable(format!(
                     "the store {} is not yours to read: who searches is the owner of the data directory; ask them, or use your own \
-                 with --data",
+                     with --data",
                     file.display()
                 ))
             }
@@ -209,16 +213,22 @@ impl DataDirectory {
                 StoreError::Database { message, .. }
                 | StoreError::Damaged(message)
                 | StoreError::ReadOnly(message),
-            ) => Failure::unable(format!(
-                "the store {} cannot be used: {message}; make it readable and see that its disk works, or move {} away and then \
-                 restore a backup or run `ingather sync` again",
-                file.display(),
-                self.path.display()
-            )),
+            ) => Failure::new(
+                code,
+                format!(
+                    "the store {} cannot be used: {message}; make it readable and see that its disk works, or move {} away and \
+                     then restore a backup or run `ingather sync` again",
+                    file.display(),
+                    self.path.display()
+                ),
+            ),
             (Target::Postgres(_), StoreError::Database { message, .. } | StoreError::Away(message)) => {
-                Failure::unable(format!(
-                    "the store that --store names cannot be used: {message}; check the URL, and that its server runs"
-                ))
+                Failure::new(
+                    Code::StoreAway,
+                    format!(
+                        "the store that --store names cannot be used: {message}; check the URL, and that its server runs"
+                    ),
+                )
             }
             (_, error) => error.into(),
         }
@@ -264,10 +274,13 @@ impl DataDirectory {
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 let _ = file.take(LOCK_TEXT_MAX).read_to_string(&mut holder);
-                Err(Failure::unable(format!(
-                    "{} is being written by {holder}; wait for it, or use another --data",
-                    self.path.display()
-                )))
+                Err(Failure::new(
+                    Code::Held,
+                    format!(
+                        "{} is being written by {holder}; wait for it, or use another --data",
+                        self.path.display()
+                    ),
+                ))
             }
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }

@@ -1,7 +1,7 @@
 //! Exit codes (design 5.1). What went wrong has its own in the table of problems.
 
 pub(crate) use ingather_operations::in_words::{advice, error as in_words};
-pub(crate) use ingather_operations::problem::{Problem as Failure, Result, UNABLE, USAGE};
+pub(crate) use ingather_operations::problem::{Code, Problem as Failure, Result};
 
 /// Done.
 pub(crate) const DONE: u8 = 0;

@@ -4,7 +4,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::arguments::Command;
-use crate::exit::{Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::show;
 
 /// What is asked of the system where it gives more to whoever asks.
@@ -27,11 +27,14 @@ pub(crate) fn refuse_too_few(command: &Command, threads: usize) -> Result<()> {
         return Ok(());
     }
     let fewer = if reads > 0 && threads > 1 { ", or use fewer --threads" } else { "" };
-    Err(Failure::unable(format!(
-        "this process may open {}, and may need {needed} more than the {open} that it has: raise the limit, such as by \
-         `ulimit -n {WANTED}`{fewer}",
-        show::counted(may, "file"),
-    )))
+    Err(Failure::new(
+        Code::Resources,
+        format!(
+            "this process may open {}, and may need {needed} more than the {open} that it has: raise the limit, such as by \
+             `ulimit -n {WANTED}`{fewer}",
+            show::counted(may, "file"),
+        ),
+    ))
 }
 
 /// The limit, after it was raised.

@@ -31,11 +31,11 @@ fn main() -> std::process::ExitCode {
         Ok(Ok(code)) => {
             std::process::ExitCode::from(interrupt::stopped().unwrap_or_else(|| show::ended(code)))
         }
-        Ok(Err(error)) => {
-            show::stderr(&format!("ingather: {error}"));
-            std::process::ExitCode::from(interrupt::stopped().unwrap_or(error.exit()))
+        Ok(Err(failure)) => {
+            let code = show::failure(&failure);
+            std::process::ExitCode::from(interrupt::stopped().unwrap_or(code))
         }
-        Err(_) => std::process::ExitCode::from(exit::UNABLE),
+        Err(_) => std::process::ExitCode::from(exit::Code::Unable.exit()),
     }
 }
 
@@ -43,10 +43,9 @@ fn main() -> std::process::ExitCode {
 fn answer(error: &clap::Error) -> std::process::ExitCode {
     let asked = !error.use_stderr();
     if asked || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let code = if asked { exit::DONE } else { exit::USAGE };
+        let code = if asked { exit::DONE } else { exit::Code::WrongUse.exit() };
         let shown = show::help(error);
         return std::process::ExitCode::from(shown.map_or_else(|error| show::unwritten(&error), |()| code));
     }
-    show::stderr(&format!("ingather: {}", arguments::refused(error)));
-    std::process::ExitCode::from(exit::USAGE)
+    std::process::ExitCode::from(show::failure(&exit::Failure::usage(arguments::refused(error))))
 }

@@ -15,6 +15,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use ingather_model::key::DocumentKey;
 use ingather_store::{Reader, Target, connections, deliveries, documents, jobs};
 use serde_json::{Value, json};
 
@@ -371,10 +372,11 @@ impl Trial {
                 let Some(job) = jobs::by_name(sql, "tree")? else { return Ok(BTreeSet::new()) };
                 let output =
                     connections::find(sql, connections::Role::Output, &format!("journal:{JOURNAL}"))?;
-                let names: BTreeMap<i64, String> = documents::list(sql, job.id, 0, PAGE)?
-                    .into_iter()
-                    .map(|row| (row.id.0, row.name))
-                    .collect();
+                let names: BTreeMap<i64, String> =
+                    documents::list(sql, job.id, DocumentKey::BEFORE_ALL, PAGE)?
+                        .into_iter()
+                        .map(|row| (row.id.0, row.name))
+                        .collect();
                 let ids: Vec<i64> = names.keys().copied().collect();
                 let parts: BTreeMap<(i64, i64), String> = deliveries::components(sql, &ids)?
                     .into_iter()

@@ -11,6 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use self::visible::visible;
+use crate::exit::{Code, Failure};
 
 /// How a piece of a line looks.
 #[derive(Clone, Copy)]
@@ -71,7 +72,7 @@ pub(crate) fn changes_something() {
 /// Exit code of a command that has come to its end, whose answer may have met a full disk.
 pub(crate) fn ended(code: u8) -> u8 {
     let unwritten = UNWRITTEN.load(Ordering::Relaxed);
-    if unwritten && code == crate::exit::DONE { crate::exit::UNABLE } else { code }
+    if unwritten && code == crate::exit::DONE { Code::Unable.exit() } else { code }
 }
 
 fn put(text: &str) {
@@ -98,8 +99,15 @@ pub(crate) fn unwritten(error: &std::io::Error) -> u8 {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
         return crate::exit::DONE;
     }
-    stderr(&format!("ingather: cannot write the answer: {error}; make room there or write it elsewhere"));
-    crate::exit::UNABLE
+    failure(&Failure::unable(format!(
+        "cannot write the answer: {error}; make room there or write it elsewhere"
+    )))
+}
+
+/// Says why a command was not done; its exit code.
+pub(crate) fn failure(failure: &Failure) -> u8 {
+    stderr(&format!("ingather: {failure}"));
+    failure.exit()
 }
 
 /// Writes one line to standard error.

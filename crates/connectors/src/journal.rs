@@ -74,10 +74,12 @@ fn open(value: &Value, _context: &OutputContext) -> Result<Box<dyn Output>, Faul
 /// The file that settings name, and its name there.
 fn named(value: &Value) -> Result<(PathBuf, String), Fault> {
     let settings: JournalSettings = settings::read(value)?;
-    let bytes = names::unescape(&settings.file).map_err(|sentence| Fault::refused("settings", sentence))?;
+    let bytes = names::unescape(&settings.file).map_err(|_| {
+        Fault::refused("settings", r"`file` has a lone backslash; write it as `\\`, or a byte as `\xNN`")
+    })?;
     let path = PathBuf::from(std::ffi::OsString::from_vec(bytes.into_owned()));
     if !path.is_absolute() {
-        return Err(Fault::refused("settings", format!("`{}` is not an absolute path", settings.file)));
+        return Err(Fault::refused("settings", "`file` is no absolute path; begin it with /"));
     }
     Ok((path, settings.file))
 }

@@ -11,6 +11,8 @@ mod journal;
 mod null;
 mod transforms;
 pub mod unix;
+#[cfg(test)]
+mod wrong_settings;
 
 pub use filesystem::check_pattern;
 pub use journal::lines::schema as journal_schema;
@@ -52,3 +54,27 @@ pub const ALL: Registry = Registry {
     outputs: OUTPUTS,
     authorities: AUTHORITIES,
 };
+
+#[cfg(test)]
+mod tests {
+    use ingather_contract::secrets::RESENDS;
+
+    use super::*;
+
+    /// A setting that is in the name of the output, as in `journal:FILE`: another one is another output.
+    const NAME: &str = "file";
+
+    #[test]
+    fn every_setting_of_an_output_says_whether_another_value_sends_everything_again() {
+        let mut said = 0;
+        for kind in OUTPUTS {
+            let schema = (kind.schema)().to_value();
+            for (name, setting) in schema["properties"].as_object().into_iter().flatten() {
+                let is_name = name == NAME;
+                assert!(setting[RESENDS].is_boolean() != is_name, "{}: {name}", kind.name);
+                said += usize::from(!is_name);
+            }
+        }
+        assert!(said > 0 || !cfg!(feature = "index"));
+    }
+}

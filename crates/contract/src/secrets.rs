@@ -6,6 +6,10 @@ use serde_json::Value;
 
 /// What stands in the place of a secret.
 pub const HIDDEN: &str = "(hidden)";
+/// What the schema of an output says of a field: true where another value changes what the output holds, so that everything is sent
+/// again; false where it does not, such as where the output is and how it is reached. Of a field that says nothing, another value
+/// counts with what is sent for another reason.
+pub const RESENDS: &str = "x-resends";
 /// References and alternatives of a schema that are followed at one place; what leads further counts as a secret.
 const SHAPES_MAX: usize = 64;
 
@@ -15,6 +19,7 @@ pub struct Place<'s> {
     root: &'s Value,
     shapes: Vec<&'s Value>,
     is_secret: bool,
+    resends: Option<bool>,
 }
 
 impl<'s> Place<'s> {
@@ -34,7 +39,10 @@ impl<'s> Place<'s> {
         }
         let is_secret =
             shapes.len() > SHAPES_MAX || shapes.iter().any(|shape| shape["writeOnly"] == Value::Bool(true));
-        Place { root, shapes, is_secret }
+        let said = |on: bool| shapes.iter().any(|shape| shape[RESENDS] == Value::Bool(on));
+        // Where one shape says so and another one not, more is sent rather than less.
+        let resends = if said(true) { Some(true) } else { said(false).then_some(false) };
+        Place { root, shapes, is_secret, resends }
     }
 
     /// Whether the value here is a secret, with all that is in it.
@@ -94,17 +102,19 @@ pub fn hidden(schema: &Schema, settings: Value) -> Value {
     Place::of(schema).hidden(settings)
 }
 
-/// Settings to make a digest of: as they are but for their secrets, so that another password, or one at all, sends nothing again.
+/// Settings to make a digest of what was sent of: as they are but for their secrets and what says that it changes nothing
+/// ([`RESENDS`]), so that another password, or one at all, sends nothing again.
 pub fn left_out(schema: &Schema, mut settings: Value) -> Value {
     without(&Place::of(schema), &mut settings);
     settings
 }
 
 fn without(place: &Place<'_>, value: &mut Value) {
+    let counts = |place: &Place<'_>| !place.is_secret && place.resends != Some(false);
     match value {
-        value if place.is_secret => *value = Value::Null,
+        value if !counts(place) => *value = Value::Null,
         Value::Object(fields) => {
-            fields.retain(|name, _| !place.field(name).is_secret);
+            fields.retain(|name, _| counts(&place.field(name)));
             fields.iter_mut().for_each(|(name, value)| without(&place.field(name), value));
         }
         Value::Array(all) => {
@@ -115,6 +125,21 @@ fn without(place: &Place<'_>, value: &mut Value) {
     }
 }
 
+/// The fields of settings of which another value sends everything again ([`RESENDS`]); none of them where there are none.
+pub fn resending(schema: &Schema, settings: &Value) -> Option<Value> {
+    let place = Place::of(schema);
+    let fields = settings.as_object()?.iter().filter(|(name, value)| {
+        let place = place.field(name);
+        place.resends == Some(true) && !place.is_secret && !value.is_null()
+    });
+    let counted: serde_json::Map<String, Value> = fields
+        .map(|(name, value)| {
+            (name.clone(), left_out(schema, serde_json::json!({ name: value }))[name].take())
+        })
+        .collect();
+    (!counted.is_empty()).then_some(Value::Object(counted))
+}
+
 /// A text about settings without any secret that they hold.
 pub fn scrubbed(schema: &Schema, settings: &Value, text: &str) -> String {
     let mut secrets = Vec::new();
@@ -122,6 +147,13 @@ pub fn scrubbed(schema: &Schema, settings: &Value, text: &str) -> String {
     // A secret that is in another one is looked for behind it.
     secrets.sort_unstable_by_key(|secret: &String| std::cmp::Reverse(secret.len()));
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
+}
+
+/// Whether a text has in it what a value, or anything in it, holds.
+pub(crate) fn tells(value: &Value, text: &str) -> bool {
+    let mut held = Vec::new();
+    collect(value, &mut held);
+    held.iter().any(|held| text.contains(held.as_str()))
 }
 
 /// All spellings of what is in a secret: as it is, and as a program writes it between quotes.
@@ -180,6 +212,29 @@ mod tests {
             "user": "ann", "inner": {"again": {}}, "all": [{}, {}], "headers": {}, "unknown": ["f"],
         });
         assert_eq!(left_out(&schema(), settings), digested);
+    }
+
+    #[test]
+    fn what_sends_again_is_what_says_so_and_no_secret() {
+        let schema = json!({"properties": {
+            "mapping": {"$ref": "#/$defs/Mapping"},
+            "url": {"type": "string", "x-resends": false},
+            "token": {"type": "string", "writeOnly": true, "x-resends": true},
+            "other": {"type": "string"},
+        }, "$defs": {"Mapping": {"x-resends": true, "properties": {"key": {"writeOnly": true}, "host": {"x-resends": false}}}}});
+        let schema = Schema::try_from(schema).unwrap();
+        let settings =
+            json!({"mapping": {"a": 1, "key": "k", "host": "h"}, "url": "u", "token": "t", "other": "o"});
+        assert_eq!(resending(&schema, &settings), Some(json!({"mapping": {"a": 1}})));
+        assert_eq!(left_out(&schema, settings), json!({"mapping": {"a": 1}, "other": "o"}));
+        for none in [
+            json!({"url": "u", "other": "o", "token": "t"}),
+            json!({"mapping": null}),
+            json!({}),
+            json!(null),
+        ] {
+            assert_eq!(resending(&schema, &none), None, "{none}");
+        }
     }
 
     #[test]

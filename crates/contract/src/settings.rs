@@ -14,8 +14,8 @@ pub fn schema_of<S: JsonSchema>() -> Schema {
     schemars::schema_for!(S)
 }
 
-/// Reads settings; unknown keys and values outside their bounds are refused with the path of the field, and without
-/// what a field holds that its schema calls a secret ([`secrets`](crate::secrets)).
+/// Reads settings; unknown keys and values outside their bounds are refused with the path of the field and what is expected there,
+/// and without any value: what was typed there may be a password that was meant for another field.
 ///
 /// # Errors
 /// `Refused` with code `settings` and one sentence for each field that is wrong.
@@ -32,7 +32,7 @@ fn unscrubbed<S>(value: &serde_json::Value) -> Result<S, String>
 where
     S: DeserializeOwned + Validate<Context = ()>,
 {
-    let settings: S = serde_json::from_value(value.clone()).map_err(|error| in_words(&error.to_string()))?;
+    let settings: S = form(value)?;
     settings.validate().map_err(|report| {
         let said = |path: String, error: String| format!("{path} {}", bound_in_words(&error));
         let lines: Vec<String> =
@@ -42,9 +42,21 @@ where
     Ok(settings)
 }
 
-/// What a reader of JSON says is wrong, in words that need no knowledge of it.
-pub fn in_words(said: &str) -> String {
+/// Reads a value as a type.
+///
+/// # Errors
+/// A sentence with the place and what is expected there, without what is there.
+pub fn form<S: DeserializeOwned>(value: &serde_json::Value) -> Result<S, String> {
+    serde_path_to_error::deserialize(value.clone()).map_err(|error: serde_path_to_error::Error<_>| {
+        let place = error.path().to_string();
+        in_words(if place == "." { "" } else { &place }, &error.inner().to_string(), value)
+    })
+}
+
+/// What a reader of JSON says is wrong at a place of `value`, in words that need no knowledge of it.
+fn in_words(place: &str, said: &str, value: &serde_json::Value) -> String {
     let list = |rest: &str| rest.trim_start_matches("one of ").replace('`', "").replace(" or ", ", ");
+    let it = if place.is_empty() { "it".to_owned() } else { format!("`{place}`") };
     if let Some(rest) = said.strip_prefix("unknown field ") {
         let (name, known) = rest.split_once(", ").unwrap_or((rest, ""));
         return match known.strip_prefix("expected ") {
@@ -53,18 +65,17 @@ pub fn in_words(said: &str) -> String {
         };
     }
     if let Some(rest) = said.strip_prefix("unknown variant ") {
-        let (word, known) = rest.split_once(", expected ").unwrap_or((rest, ""));
-        return format!("{word} is not one of {}", list(known));
+        let (_, known) = rest.rsplit_once(", expected ").unwrap_or((rest, ""));
+        return format!("{it} must be one of {}", list(known));
     }
     if let Some(name) = said.strip_prefix("missing field ") {
         return format!("{name} is missing");
     }
     let wrong = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
     match wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((given, expected)) => {
-            format!("it must be {}, not {}", kind_in_words(expected), given_in_words(given))
-        }
-        None => said.to_owned(),
+        Some((_, expected)) => format!("{it} must be {}", kind_in_words(expected)),
+        None if secrets::tells(value, said) => format!("{it} cannot be that"),
+        None => format!("{it}: {said}"),
     }
 }
 
@@ -79,21 +90,6 @@ fn kind_in_words(expected: &str) -> &str {
         "a map" => "a table",
         other if other.starts_with("struct ") => "a table",
         other => other,
-    }
-}
-
-fn given_in_words(given: &str) -> String {
-    let kinds = [("string ", ""), ("integer ", ""), ("floating point ", ""), ("boolean ", "")];
-    for (kind, word) in kinds {
-        if let Some(value) = given.strip_prefix(kind) {
-            return format!("{word}{value}");
-        }
-    }
-    match given {
-        "null" => "nothing".to_owned(),
-        "sequence" => "a list".to_owned(),
-        "map" => "a table".to_owned(),
-        other => other.to_owned(),
     }
 }
 
@@ -158,17 +154,14 @@ mod tests {
         assert_eq!(told(json!({})), "`name` is missing");
         assert_eq!(told(json!({"name": ""})), "name must not be empty");
         assert_eq!(told(json!({"name": "a", "count": 10})), "count must be at most 9");
-        assert_eq!(
-            told(json!({"name": "a", "count": "ten"})),
-            "it must be a whole number, 0 or more, not \"ten\""
-        );
-        assert_eq!(told(json!({"name": 1})), "it must be a text, not `1`");
-        assert_eq!(told(json!({"name": "a", "word": "maybe"})), "`maybe` is not one of yes, no");
+        assert_eq!(told(json!({"name": "a", "count": "ten"})), "`count` must be a whole number, 0 or more");
+        assert_eq!(told(json!({"name": 1})), "`name` must be a text");
+        assert_eq!(told(json!({"name": "a", "word": "maybe"})), "`word` must be one of yes, no");
         let good = Sample { name: "a".to_owned(), count: 9, word: Some(Word::No), passwords: Vec::new() };
         assert_eq!(read::<Sample>(&json!({"name": "a", "count": 9, "word": "no"})), Ok(good));
         for (passwords, said) in [
-            (json!("hunter2"), "it must be a list, not \"(hidden)\""),
-            (json!(["hunter3", 7_301]), "it must be a text, not `(hidden)`"),
+            (json!("hunter2"), "`passwords` must be a list"),
+            (json!(["hunter3", 7_301]), "`passwords[1]` must be a text"),
             (json!(["hunter2 and more"]), "passwords[0] must not be longer than 8"),
         ] {
             assert_eq!(told(json!({"name": "n", "passwords": passwords})), said);

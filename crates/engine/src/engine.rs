@@ -1,5 +1,6 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -227,7 +228,7 @@ impl Engine {
         let repository = self.repository(job)?;
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
-        let (outputs, uses) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
+        let (outputs, uses, resending) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
         let credentials = repository.credentials_fingerprint();
         let credentials_changed = job.credentials.as_deref() != Some(credentials.as_str());
         let attention = self.reader.read(|sql| Attention::of(sql, job.id))?;
@@ -248,7 +249,7 @@ impl Engine {
             reader: self.reader.clone(),
             call: self.call_of(work),
             job: job.clone(),
-            settings: definition.settings_digest(&pipeline.versions),
+            settings: definition.settings_digest(&pipeline.versions, &resending),
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
@@ -318,8 +319,8 @@ impl Engine {
         definition: &Definition,
         pipeline: &Pipeline,
         writes: bool,
-    ) -> Result<(Vec<JobOutput>, Vec<OutputUse>)> {
-        let (mut outputs, mut uses) = (Vec::new(), Vec::new());
+    ) -> Result<(Vec<JobOutput>, Vec<OutputUse>, BTreeMap<String, serde_json::Value>)> {
+        let (mut outputs, mut uses, mut resending) = (Vec::new(), Vec::new(), BTreeMap::new());
         for name in &definition.outputs {
             let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let connection = match (found, &self.writer) {
@@ -335,13 +336,26 @@ impl Engine {
                     format!("output {name}: this program has no connector `{}`", connection.kind),
                 )
             })?;
-            let shown = secrets::left_out(&(kind.schema)(), connection.settings.clone());
+            let schema = (kind.schema)();
+            let counted = secrets::resending(&schema, &connection.settings);
+            resending.extend(counted.map(|counted| (name.clone(), counted)));
+            let shown = secrets::left_out(&schema, connection.settings.clone());
             let (path, arrival) = (pipeline.path_to(name), pipeline.arrival_of(name));
             let settings = definition.delivery_digest(&path, &pipeline.versions, &shown);
             let queue = match writes {
                 true => {
                     let used = self.open_output(&connection)?;
                     let queue = used.queue();
+                    // It is open with other ones: what this run sends would be noted as sent by those that it read.
+                    if queue.settings != connection.settings {
+                        return Err(EngineError::refused(
+                            Refusal::Busy,
+                            format!(
+                                "the settings of output {name} were changed while other jobs send to it; run this job again when \
+                                 they have ended"
+                            ),
+                        ));
+                    }
                     uses.push(used);
                     Some(queue)
                 }
@@ -350,7 +364,7 @@ impl Engine {
             let capabilities = kind.capabilities;
             outputs.push(JobOutput { id: connection.id, capabilities, arrival, settings, queue });
         }
-        Ok((outputs, uses))
+        Ok((outputs, uses, resending))
     }
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.

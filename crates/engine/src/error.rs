@@ -1,7 +1,8 @@
 //! Errors that end a run or a command.
 
 use ingather_model::fault::Fault;
-use ingather_store::StoreError;
+use ingather_model::lifecycle::outcome::FaultCode;
+use ingather_store::{StoreCode, StoreError};
 
 /// What stopped the work. Exit codes of the command line go by its kind, and not by its sentence.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -36,6 +37,8 @@ pub enum Refusal {
     NoSuchOutput,
     /// There is no document, or nothing in it, of that name.
     NoSuchDocument,
+    /// What was given for a document is no name of one.
+    Key,
     /// There is no job of that name.
     NoSuchJob,
     /// The definition of a job cannot work.
@@ -56,7 +59,65 @@ pub enum Refusal {
     Busy,
 }
 
+impl Refusal {
+    /// Every refusal.
+    pub const ALL: &'static [Refusal] = &[
+        Refusal::NoSuchConnector,
+        Refusal::NoSuchOutput,
+        Refusal::NoSuchDocument,
+        Refusal::Key,
+        Refusal::NoSuchJob,
+        Refusal::Definition,
+        Refusal::Source,
+        Refusal::Deleting,
+        Refusal::NothingHeld,
+        Refusal::ReadOnly,
+        Refusal::Stopped,
+        Refusal::Resources,
+        Refusal::Busy,
+    ];
+
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Refusal::NoSuchConnector => "no_such_connector",
+            Refusal::NoSuchOutput => "no_such_output",
+            Refusal::NoSuchDocument => "no_such_document",
+            Refusal::Key => "key",
+            Refusal::NoSuchJob => "no_such_job",
+            Refusal::Definition => "definition",
+            Refusal::Source => "source",
+            Refusal::Deleting => "deleting",
+            Refusal::NothingHeld => "nothing_held",
+            Refusal::ReadOnly => "read_only",
+            Refusal::Stopped => "stopped",
+            Refusal::Resources => "resources",
+            Refusal::Busy => "busy",
+        }
+    }
+}
+
+/// Stable code of an [`EngineError`]: callers go by it, never by a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineCode {
+    /// Of the store.
+    Store(StoreCode),
+    /// Of an output; with the code of its fault, where callers go by that.
+    Output(Option<FaultCode>),
+    /// Of what is refused.
+    Refused(Refusal),
+}
+
 impl EngineError {
+    /// Its code.
+    pub fn code(&self) -> EngineCode {
+        match self {
+            EngineError::Store(error) => EngineCode::Store(error.code()),
+            EngineError::Output { fault, .. } => EngineCode::Output(fault.code()),
+            EngineError::Refused { refusal, .. } => EngineCode::Refused(*refusal),
+        }
+    }
+
     /// A refusal with its sentence.
     pub fn refused(refusal: Refusal, message: impl Into<String>) -> EngineError {
         EngineError::Refused { refusal, message: message.into() }

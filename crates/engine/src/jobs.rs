@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::Presence;
 use ingather_model::job::Definition;
+use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Connection, Role};
@@ -33,6 +34,17 @@ pub struct Held {
     pub name: String,
 }
 
+/// Some of the removals that wait for a confirmation.
+#[derive(Clone, Debug, Default)]
+pub struct HeldPage {
+    /// How many there are in all.
+    pub total: u64,
+    /// Those of this page, in the order of their ids.
+    pub held: Vec<Held>,
+    /// The id behind which the next page begins; none when this is the last one.
+    pub next: Option<i64>,
+}
+
 /// How many documents of a job wait to be sent again because an output lost them; of very many so many are counted. Those whose
 /// removal is held are not among them: the source has them no more, and only a person decides about them.
 ///
@@ -59,15 +71,18 @@ impl Engine {
     ///
     /// # Errors
     /// What the store says.
-    pub fn held(&self, job: &Job, after: i64, most: usize) -> Result<(u64, Vec<Held>)> {
+    pub fn held(&self, job: &Job, after: i64, most: usize) -> Result<HeldPage> {
         let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, job.run))? else {
-            return Ok((0, Vec::new()));
+            return Ok(HeldPage::default());
         };
         let set = id_set::from_bytes(&bytes)?;
-        let ids: Vec<i64> = set.iter().map(|id| id as i64).filter(|id| *id > after).take(most).collect();
+        let mut left = set.iter().map(|id| id as i64).filter(|id| *id > after);
+        let ids: Vec<i64> = left.by_ref().take(most).collect();
+        let next = left.next().and(ids.last().copied());
         let mut names = self.reader.read(|sql| documents::names(sql, &ids))?;
         names.sort_unstable();
-        Ok((set.len(), names.into_iter().map(|(document, name)| Held { document, name }).collect()))
+        let held = names.into_iter().map(|(document, name)| Held { document, name }).collect();
+        Ok(HeldPage { total: set.len(), held, next })
     }
 
     /// Carries out the removals that run `number` holds: those that a single look still finds absent, or left
@@ -98,7 +113,8 @@ impl Engine {
         let mut remover = self.remover_for(job, progress, Some(number), &work)?;
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if failpoint(Failpoint::ConfirmationByNumber) {
-            let all = self.reader.read(|sql| documents::list(sql, job.id, 0, 100_000))?;
+            let all =
+                self.reader.read(|sql| documents::list(sql, job.id, DocumentKey::BEFORE_ALL, 100_000))?;
             ids = all.into_iter().map(|listed| listed.id.0).collect();
         }
         let mut removed = Removed::default();

@@ -22,6 +22,6 @@ mod sweep;
 mod visit;
 
 pub use engine::{Engine, Mode, Options, Report};
-pub use error::{EngineError, Refusal};
+pub use error::{EngineCode, EngineError, Refusal};
 pub use process::Process;
 pub use visit::contained::catches_panics_here;

@@ -66,9 +66,11 @@ const OLDER: &str = "index_older";
 pub struct Settings {
     /// Memory for entries that are not written yet, MiB, for all threads together.
     #[garde(range(min = 32, max = 8192))]
+    #[schemars(extend("x-resends" = false))]
     pub memory_mib: usize,
     /// Threads that write; 0 = as many as there are cores, at most 2.
     #[garde(range(max = 8))]
+    #[schemars(extend("x-resends" = false))]
     pub threads: usize,
 }
 

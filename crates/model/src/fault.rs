@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lifecycle::outcome::FailureCode;
+use crate::lifecycle::outcome::{FailureCode, FaultCode};
 
 /// A failure, told so that the engine knows what follows and a person knows what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +99,11 @@ impl Fault {
     /// Something that cannot be read or understood.
     pub fn broken(code: &str, message: impl Into<String>) -> Fault {
         Fault::Broken(Reason::new(code, message))
+    }
+
+    /// Its code, where callers go by it.
+    pub fn code(&self) -> Option<FaultCode> {
+        FaultCode::parse(&self.reason().code)
     }
 
     /// The reason, for people and reports.

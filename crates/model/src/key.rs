@@ -21,6 +21,11 @@ pub struct DocumentKey {
     pub key_hash: i64,
 }
 
+impl DocumentKey {
+    /// Before every document: where a walk in key order begins.
+    pub const BEFORE_ALL: DocumentKey = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
+}
+
 /// What a source says about a version: opaque, equal means unchanged, [`Stamp::NONE`] means "cannot be told".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp(pub [u64; 4]);

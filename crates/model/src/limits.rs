@@ -222,6 +222,13 @@ pub const SEARCH_HITS_MAX: usize = 100_000;
 /// Users whose view of the search index an open searcher keeps; each is a bit for each entry.
 pub const SEARCH_USERS_KEPT: usize = 8;
 
+/// Members of a page of a list, where nobody says how many.
+pub const LIST_PAGE: u32 = 100;
+/// Members of one page: with names of 4 KiB and a reason each it stays below 100 MiB, and what has no index of its own, such as
+/// what a source leaves out, is walked again for each page.
+pub const LIST_PAGE_MAX: u32 = 10_000;
+/// Documents that one call looks through for those in a state; what it has found by then is a page, and the cursor goes on.
+pub const LIST_LOOKED_MAX: usize = 100_000;
 /// Items of a source that are looked through for the new name of a document that a person asks about.
 pub const EXPLAIN_ITEMS_MAX: usize = 1_000_000;
 

@@ -24,10 +24,12 @@ pub static TOKENS: Answering<AskTokens, HeldTokens> = Answering {
     operation: Operation {
         name: "access.tokens",
         summary: "The access tokens that a user holds.",
-        request: Shape::read::<AskTokens>("AskTokens"),
+        request: Shape::of::<AskTokens>("AskTokens", &[r#"{"user": "ann"}"#]),
         item: None,
-        answer: Shape::written::<HeldTokens>("HeldTokens"),
-        example: r#"{"user": "ann"}"#,
+        answer: Shape::of::<HeldTokens>(
+            "HeldTokens",
+            &[r#"{"user": "ann", "tokens": ["group:staff", "user:ann"], "whole": true}"#],
+        ),
         role: Role::TokenReader,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/authority/tokens"),
@@ -38,15 +40,18 @@ pub static TOKENS: Answering<AskTokens, HeldTokens> = Answering {
     run: held_tokens,
 };
 
+const WHY_ANSWER: &str = r#"{"answers": [{"user": "ann", "job": "share", "document": "notes/a.txt", "may_see": false,
+    "code": "denied", "cause": "a folder above it does not admit ann", "layers": [{"layer": "notes/", "admits": false,
+    "by": "nobody of ann's is in its list"}], "file": null}], "document": "notes/a.txt", "file": "there is nothing there"}"#;
+
 /// Whether a user finds a document, and what decides.
 pub static WHY: Answering<AskWhy, Why> = Answering {
     operation: Operation {
         name: "access.why",
         summary: "Whether a user finds a document, and what decides.",
-        request: Shape::read::<AskWhy>("AskWhy"),
+        request: Shape::of::<AskWhy>("AskWhy", &[r#"{"user": "ann", "document": "notes/a.txt"}"#]),
         item: None,
-        answer: Shape::written::<Why>("Why"),
-        example: r#"{"user": "ann", "document": "notes/a.txt"}"#,
+        answer: Shape::of::<Why>("Why", &[WHY_ANSWER]),
         role: Role::TokenReader,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/authority/why"),
@@ -55,6 +60,7 @@ pub static WHY: Answering<AskWhy, Why> = Answering {
         problems: &[
             Code::NoSuchUser,
             Code::NoSuchDocument,
+            Code::Key,
             Code::NoSuchConnector,
             Code::Definition,
             Code::Source,
@@ -74,7 +80,7 @@ pub struct AskTokens {
 }
 
 /// What a user holds.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HeldTokens {
     /// The user.
     pub user: String,
@@ -98,7 +104,7 @@ pub struct AskWhy {
 }
 
 /// An answer for each job that has the document, or could have it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// The answers; where the user finds it stands first.
     pub answers: Vec<WhyInJob>,
@@ -109,7 +115,7 @@ pub struct Why {
 }
 
 /// Whether a user finds a document through one job.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WhyInJob {
     /// The user.
     pub user: String,
@@ -130,7 +136,7 @@ pub struct WhyInJob {
 }
 
 /// One layer of access.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WhyLayer {
     /// `document`, or the name of the container.
     pub layer: String,

@@ -218,18 +218,18 @@ pub(crate) mod tests {
         }
     }
 
-    /// A program that has nothing: whoever asks it for something was let through.
-    struct Nothing;
+    /// A program that has an inventory for reading, or nothing: whoever asks it for something was let through.
+    struct Program(Option<Reader>);
 
-    impl Host for Nothing {
+    impl Host for Program {
         fn data(&self) -> &Path {
             Path::new("")
         }
         fn reader(&self) -> Result<Option<Reader>> {
-            Ok(None)
+            Ok(self.0.clone())
         }
         fn reader_up_to_date(&self, _: &str) -> Result<Option<Reader>> {
-            Ok(None)
+            Ok(self.0.clone())
         }
         fn refuse_unusable(&self) -> Result<()> {
             Ok(())
@@ -273,16 +273,27 @@ pub(crate) mod tests {
         roles: &[Role],
         ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
     ) -> Option<Code> {
+        asked_of(None, roles, ask).err().map(|problem| problem.code)
+    }
+
+    /// Asks a program with this inventory, as somebody with these roles.
+    pub(crate) fn asked_of<A>(
+        reader: Option<Reader>,
+        roles: &[Role],
+        ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
+    ) -> Result<A> {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
-        let context = Context { host: &Nothing, registry, clock: Arc::new(Still) };
+        let context = Context { host: &Program(reader), registry, clock: Arc::new(Still) };
         let identity = || Ok(Identity::anonymous());
-        ask(&context, &Caller { roles, identity: &identity }).err().map(|problem| problem.code)
+        ask(&context, &Caller { roles, identity: &identity })
     }
 
     #[test]
     fn whoever_lacks_the_role_is_refused_before_anything_is_looked_at() {
         let list = |roles: &[Role]| {
-            asked(roles, |context, caller| jobs::LIST.call(context, caller, ListJobs::default()))
+            asked(roles, |context, caller| {
+                jobs::LIST.call(context, caller, ListJobs { limit: 1, cursor: None })
+            })
         };
         assert_eq!(list(&[]), Some(Code::Forbidden));
         assert_eq!(list(&[Role::Searcher, Role::TokenReader]), Some(Code::Forbidden));

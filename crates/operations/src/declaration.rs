@@ -1,12 +1,14 @@
 //! The declaration: connections and jobs as they could be asked for, without secrets.
 
+use std::collections::BTreeMap;
+
 use ingather_contract::registry::Registry;
 use ingather_model::job::Definition;
 use ingather_store::connections::{self, Role as ConnectionRole};
 use ingather_store::{Reader, jobs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::context::{Caller, Context};
 use crate::operation::schema;
@@ -14,15 +16,19 @@ use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Wo
 use crate::problem::Result;
 use crate::secrets;
 
+const DECLARED: &str = r#"{"version": 1, "repositories": {"files": {"kind": "filesystem", "settings": {}, "group": "staff"}},
+    "outputs": {"index": {"kind": "index", "settings": {}}}, "jobs": [{"name": "share", "repository": "files",
+    "source": {"root": "/srv/share"}, "stages": [{"transform": "text", "settings": {}}], "outputs": ["index"],
+    "delete_guard": {"limits": {"percent": 10, "documents": 20}}, "compare_content": false}]}"#;
+
 /// What has been created, as a declaration that can be kept.
 pub static EXPORT: Answering<ExportDeclaration, Declaration> = Answering {
     operation: Operation {
         name: "declaration.export",
         summary: "What has been created, as a declaration that can be kept.",
-        request: Shape::read::<ExportDeclaration>("ExportDeclaration"),
+        request: Shape::of::<ExportDeclaration>("ExportDeclaration", &["{}"]),
         item: None,
-        answer: Shape::written::<Declaration>("Declaration"),
-        example: "{}",
+        answer: Shape::of::<Declaration>("Declaration", &[DECLARED]),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/declaration"),
@@ -39,17 +45,29 @@ pub static EXPORT: Answering<ExportDeclaration, Declaration> = Answering {
 pub struct ExportDeclaration {}
 
 /// Connections and jobs.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Declaration {
     /// Version of this form.
     pub version: u32,
     /// Connections to sources: kind, settings, and the authority group where it has a name; by name.
-    pub repositories: Map<String, Value>,
+    pub repositories: BTreeMap<String, DeclaredConnection>,
     /// Connections to outputs: kind and settings, by name.
-    pub outputs: Map<String, Value>,
+    pub outputs: BTreeMap<String, DeclaredConnection>,
     /// Jobs.
     #[schemars(schema_with = "schema::objects")]
     pub jobs: Vec<Definition>,
+}
+
+/// A connection as it could be asked for.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DeclaredConnection {
+    /// Kind of its connector.
+    pub kind: String,
+    /// Its settings, without secrets.
+    pub settings: Value,
+    /// The authority group whose tokens judge what it rules, where it is not the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 fn export(context: &Context<'_>, _: &Caller<'_>, _: ExportDeclaration) -> Result<Declaration> {
@@ -59,13 +77,13 @@ fn export(context: &Context<'_>, _: &Caller<'_>, _: ExportDeclaration) -> Result
 /// Connections and jobs of an inventory.
 pub fn declaration(registry: &Registry, reader: &Reader) -> Result<Declaration> {
     let (connections, jobs) = reader.read(|sql| Ok((connections::list(sql)?, jobs::list(sql)?)))?;
-    let of_role = |role: ConnectionRole| -> Map<String, Value> {
+    let of_role = |role: ConnectionRole| -> BTreeMap<String, DeclaredConnection> {
         let one = |one: &connections::Declared| {
-            let settings = secrets::hidden(registry, role, &one.kind, one.settings.clone());
-            let mut declared = json!({"kind": one.kind, "settings": settings});
-            if !one.group.is_default() {
-                declared["group"] = one.group.name().into();
-            }
+            let declared = DeclaredConnection {
+                kind: one.kind.clone(),
+                settings: secrets::hidden(registry, role, &one.kind, one.settings.clone()),
+                group: (!one.group.is_default()).then(|| one.group.name().to_owned()),
+            };
             (one.name.clone(), declared)
         };
         connections.iter().filter(|one| one.role == role).map(one).collect()

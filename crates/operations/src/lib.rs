@@ -18,6 +18,7 @@ pub mod in_words;
 pub mod jobs;
 pub mod new_file;
 pub mod operation;
+mod page;
 pub mod pipeline;
 pub mod problem;
 pub mod search;

@@ -1,17 +1,19 @@
 //! table: why an operation was not done. Exit codes of the command line and statuses over HTTP stand here and nowhere else.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use ingather_engine::{EngineError, Refusal};
+use ingather_engine::{EngineCode, EngineError, Refusal};
 use ingather_model::fault::Fault;
-use ingather_store::StoreError;
+use ingather_model::lifecycle::outcome::FaultCode;
+use ingather_store::{StoreCode, StoreError};
 
 use crate::in_words;
 
 /// Exit code of what is wrongly asked (design 5.1).
-pub const USAGE: u8 = 2;
+const USAGE: u8 = 2;
 /// Exit code of what cannot be done as things are: store, lock, version.
-pub const UNABLE: u8 = 3;
+const UNABLE: u8 = 3;
 
 /// A kind of problem, as callers are told it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,7 @@ problems! {
     Forbidden = "forbidden", 403, USAGE, "Whoever asks has not the role for it.", "Ask an administrator.";
     NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`.";
     NoSuchDocument = "no_such_document", 404, USAGE, "There is no document, or nothing in it, of that name.", "Take a name of `ingather document list`.";
+    Key = "key", 400, USAGE, "What was given for a document is no name of one.", "Copy the name from `ingather document list`.";
     NoSuchOutput = "no_such_output", 404, USAGE, "There is no output of that name.", "Take one that the sentence names.";
     NoSuchConnector = "no_such_connector", 404, USAGE, "This program has no connector or transform of that name.", "Take one that `ingather pipeline stages` or the manual names.";
     NoSuchUser = "no_such_user", 404, USAGE, "Nobody of that name may enter.", "Check the name.";
@@ -70,6 +73,7 @@ problems! {
     Busy = "busy", 503, UNABLE, "A bound of the program is met.", "Ask again when a run has ended.";
     Output = "output", 502, UNABLE, "An output cannot be opened or committed.", "Do what the sentence says about it.";
     Connector = "connector", 502, UNABLE, "A connector cannot answer.", "Do what the sentence says about it.";
+    IndexOlder = "index_older", 503, UNABLE, "An earlier version of the program made the search index.", "Run `ingather sync` once, which makes it anew.";
     Store = "store", 500, UNABLE, "The inventory cannot be read or written.", "Do what the sentence says, then ask again.";
     StoreAway = "store_away", 503, UNABLE, "The server of the inventory went away.", "Start it, then ask again.";
     StoreFull = "store_full", 507, UNABLE, "There is no room for the inventory.", "Make room on its disk, then ask again.";
@@ -100,6 +104,11 @@ impl Code {
     /// What the table says of it.
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
+    }
+
+    /// Exit code of a command that met it.
+    pub fn exit(self) -> u8 {
+        self.row().exit
     }
 }
 
@@ -137,17 +146,17 @@ impl Problem {
 
     /// A file or folder cannot be read or written.
     pub fn of_path(path: &Path, error: &std::io::Error) -> Problem {
-        Problem::unable(format!(
-            "{}: {}; {}",
-            path.display(),
-            in_words::error(error),
-            in_words::advice(error)
-        ))
+        let lacks_room = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+        let lacks = lacks_room || ingather_store::lacks_handles(error);
+        Problem::new(
+            if lacks { Code::Resources } else { Code::Unable },
+            format!("{}: {}; {}", path.display(), in_words::error(error), in_words::advice(error)),
+        )
     }
 
     /// Exit code of a command that met it.
     pub fn exit(&self) -> u8 {
-        self.code.row().exit
+        self.code.exit()
     }
 }
 
@@ -157,60 +166,93 @@ impl std::fmt::Display for Problem {
     }
 }
 
+impl From<StoreCode> for Code {
+    fn from(code: StoreCode) -> Code {
+        match code {
+            StoreCode::Database | StoreCode::Conflict | StoreCode::ReadOnly | StoreCode::Refused => {
+                Code::Store
+            }
+            StoreCode::Full => Code::StoreFull,
+            StoreCode::Handles => Code::Resources,
+            StoreCode::Damaged => Code::StoreDamaged,
+            StoreCode::Away => Code::StoreAway,
+            StoreCode::Newer | StoreCode::Older => Code::StoreVersion,
+            StoreCode::Held => Code::Held,
+            StoreCode::Fenced => Code::TakenOver,
+            StoreCode::Stopped => Code::Stopped,
+        }
+    }
+}
+
+impl From<Refusal> for Code {
+    fn from(refusal: Refusal) -> Code {
+        match refusal {
+            Refusal::NoSuchConnector => Code::NoSuchConnector,
+            Refusal::NoSuchOutput => Code::NoSuchOutput,
+            Refusal::NoSuchDocument => Code::NoSuchDocument,
+            Refusal::Key => Code::Key,
+            Refusal::NoSuchJob => Code::NoSuchJob,
+            Refusal::Definition => Code::Definition,
+            Refusal::Source => Code::Source,
+            Refusal::Deleting => Code::Deleting,
+            Refusal::NothingHeld => Code::NothingHeld,
+            Refusal::ReadOnly => Code::ReadOnly,
+            Refusal::Stopped => Code::Stopped,
+            Refusal::Resources => Code::Resources,
+            Refusal::Busy => Code::Busy,
+        }
+    }
+}
+
+impl From<FaultCode> for Code {
+    fn from(code: FaultCode) -> Code {
+        match code {
+            FaultCode::Query => Code::Query,
+            FaultCode::Settings => Code::Settings,
+            FaultCode::Key => Code::Key,
+            FaultCode::IndexOlder => Code::IndexOlder,
+        }
+    }
+}
+
+impl From<EngineCode> for Code {
+    fn from(code: EngineCode) -> Code {
+        match code {
+            EngineCode::Store(code) => code.into(),
+            // Only of an index it matters which output it is: all else about outputs is for people.
+            EngineCode::Output(Some(FaultCode::IndexOlder)) => Code::IndexOlder,
+            EngineCode::Output(_) => Code::Output,
+            EngineCode::Refused(refusal) => refusal.into(),
+        }
+    }
+}
+
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
-        let code = match &error {
-            StoreError::Database { .. }
-            | StoreError::Conflict(_)
-            | StoreError::ReadOnly(_)
-            | StoreError::Refused(_) => Code::Store,
-            StoreError::Full(_) => Code::StoreFull,
-            StoreError::Handles(_) => Code::Resources,
-            StoreError::Damaged(_) | StoreError::Checksum(_) => Code::StoreDamaged,
-            StoreError::Away(_) => Code::StoreAway,
-            StoreError::Newer { .. } | StoreError::Older => Code::StoreVersion,
-            StoreError::Held(_) => Code::Held,
-            StoreError::Fenced => Code::TakenOver,
-            StoreError::Stopped => Code::Stopped,
-        };
-        Problem::new(code, error.to_string())
+        Problem::new(error.code().into(), error.to_string())
     }
 }
 
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Problem {
-        let message = error.to_string();
-        let code = match error {
-            EngineError::Store(error) => return error.into(),
-            EngineError::Output { .. } => Code::Output,
-            EngineError::Refused { refusal, .. } => match refusal {
-                Refusal::NoSuchConnector => Code::NoSuchConnector,
-                Refusal::NoSuchOutput => Code::NoSuchOutput,
-                Refusal::NoSuchDocument => Code::NoSuchDocument,
-                Refusal::NoSuchJob => Code::NoSuchJob,
-                Refusal::Definition => Code::Definition,
-                Refusal::Source => Code::Source,
-                Refusal::Deleting => Code::Deleting,
-                Refusal::NothingHeld => Code::NothingHeld,
-                Refusal::ReadOnly => Code::ReadOnly,
-                Refusal::Stopped => Code::Stopped,
-                Refusal::Resources => Code::Resources,
-                Refusal::Busy => Code::Busy,
-            },
-        };
-        Problem::new(code, message)
+        Problem::new(error.code().into(), error.to_string())
     }
 }
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
-        let code = match &fault {
-            Fault::Refused(reason) if reason.code == "query" => Code::Query,
-            Fault::Refused(reason) if reason.code == "settings" => Code::Settings,
-            _ => Code::Connector,
-        };
-        Problem::new(code, fault.to_string())
+        Problem::new(fault.code().map_or(Code::Connector, Code::from), fault.to_string())
     }
+}
+
+/// Where problems of a kind come from, but for operations themselves: `store.`, `engine.` and `fault.` with the code there.
+pub fn sources(code: Code) -> Vec<String> {
+    let store = StoreCode::ALL.iter().filter(|one| Code::from(**one) == code);
+    let engine = Refusal::ALL.iter().filter(|one| Code::from(**one) == code);
+    let fault = FaultCode::ALL.iter().filter(|one| Code::from(**one) == code);
+    let store = store.map(|one| format!("store.{}", one.as_str()));
+    let engine = engine.map(|one| format!("engine.{}", one.as_str()));
+    store.chain(engine).chain(fault.map(|one| format!("fault.{}", one.as_str()))).collect()
 }
 
 #[cfg(test)]
@@ -225,6 +267,66 @@ mod tests {
         assert_eq!(Problem::from(StoreError::Fenced).exit(), UNABLE);
         assert_eq!(Problem::from(Fault::refused("query", "why")).exit(), USAGE);
         assert_eq!(Problem::from(Fault::broken("disk", "why")).exit(), UNABLE);
+    }
+
+    /// Codes that operations, or whoever calls them, give themselves.
+    const OF_OPERATIONS: &[Code] = &[
+        Code::WrongUse,
+        Code::Differs,
+        Code::WholeMachine,
+        Code::Forbidden,
+        Code::NoSuchUser,
+        Code::NothingYet,
+        Code::Unable,
+        Code::Output,
+        Code::Connector,
+    ];
+
+    #[test]
+    fn every_code_of_store_engine_and_connectors_has_a_row_and_no_row_is_without_a_source() {
+        for row in ROWS {
+            assert_eq!(sources(row.code).is_empty(), OF_OPERATIONS.contains(&row.code), "{}", row.word);
+        }
+        let named: Vec<String> = ROWS.iter().flat_map(|row| sources(row.code)).collect();
+        let words = StoreCode::ALL.len() + Refusal::ALL.len() + FaultCode::ALL.len();
+        let each: std::collections::HashSet<&String> = named.iter().collect();
+        assert_eq!((named.len(), each.len()), (words, words));
+    }
+
+    #[test]
+    fn an_error_keeps_its_code_and_its_sentence_on_every_way_to_a_problem() {
+        let errors = [
+            (StoreError::Damaged("why".to_owned()), Code::StoreDamaged),
+            (StoreError::Checksum(3), Code::StoreDamaged),
+            (StoreError::Handles("why".to_owned()), Code::Resources),
+            (StoreError::Older, Code::StoreVersion),
+            (StoreError::Newer { found: 9, known: 8 }, Code::StoreVersion),
+            (StoreError::Away("why".to_owned()), Code::StoreAway),
+        ];
+        for (error, code) in errors {
+            let told = Problem::new(code, error.to_string());
+            assert_eq!(Problem::from(error.clone()), told);
+            assert_eq!(Problem::from(EngineError::Store(error)), told);
+        }
+        for code in FaultCode::ALL {
+            let fault = Fault::refused(code.as_str(), "why");
+            assert_eq!(Problem::from(fault), Problem::new(Code::from(*code), "why"));
+        }
+        let output =
+            |code: &str| EngineError::Output { name: "index".to_owned(), fault: Fault::refused(code, "why") };
+        assert_eq!(Problem::from(output("index_older")).code, Code::IndexOlder);
+        assert_eq!(Problem::from(output("settings")).code, Code::Output);
+    }
+
+    #[test]
+    fn a_machine_without_room_or_handles_is_no_fault_of_a_file() {
+        let code =
+            |error: i32| Problem::of_path(Path::new("/x"), &std::io::Error::from_raw_os_error(error)).code;
+        let [no_handle, no_room, no_right] = [24, 28, 13];
+        assert_eq!(
+            [no_handle, no_room, no_right].map(code),
+            [Code::Resources, Code::Resources, Code::Unable]
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! table: all operations. What is not a row here, nobody can ask for; what is a row, every way in offers with one meaning.
 
+use ingather_model::limits;
+
 use crate::operation::{Effect, Operation, Rest, Words};
-use crate::problem::{ALWAYS, Code, ROWS};
+use crate::problem::{ALWAYS, Code, ROWS, sources};
 use crate::{access, backup, declaration, documents, jobs, pipeline, search, system, verify};
 
 /// Every operation, by noun.
@@ -45,20 +47,28 @@ pub fn markdown() -> String {
     let problems: String = ROWS
         .iter()
         .map(|row| {
-            format!("| `{}` | {} | {} | {} | {} |\n", row.word, row.status, row.exit, row.says, row.next)
+            let from =
+                sources(row.code).iter().map(|source| format!("`{source}`")).collect::<Vec<_>>().join(", ");
+            format!(
+                "| `{}` | {} | {} | {} | {} | {from} |\n",
+                row.word, row.status, row.exit, row.says, row.next
+            )
         })
         .collect();
     format!(
         "# Operations\n\n\
          What people and programs can ask for. The table is `OPERATIONS` of `crates/operations/src/table.rs`; the command line \
-         parses into these requests and prints these answers, `--json` as they are (a list as a line for each of its members). \
+         parses into these requests and prints these answers: with `--json` one line of an answer, or of each member of a list. \
+         Lists come in pages of at most {} members: `next` of one is the `cursor` of the request for the one behind it, and the last \
+         one has none. \
          Paths of HTTP are below `/api/v1` and are what a service will offer; this version has none.\n\n\
          | Operation | Does | Role | Effect | HTTP | Command | Request → answer | Tool | Problems of its own |\n\
          |---|---|---|---|---|---|---|---|---|\n{rows}\n\
          ## Commands that are no operations\n\n| Command | Why |\n|---|---|\n{commands}\n\
          ## Problems\n\n\
          Any operation may answer {}.\n\n\
-         | Code | HTTP status | Exit code | What it means | What to do |\n|---|---|---|---|---|\n{problems}",
+         | Code | HTTP status | Exit code | What it means | What to do | Code of store, engine or connector |\n|---|---|---|---|---|---|\n{problems}",
+        limits::LIST_PAGE_MAX,
         codes(ALWAYS)
     )
 }
@@ -98,7 +108,10 @@ fn codes(codes: &[Code]) -> String {
 mod tests {
     use std::collections::HashSet;
 
+    use serde_json::Value;
+
     use super::*;
+    use crate::operation::Shape;
 
     fn parts_in_braces(path: &str) -> impl Iterator<Item = &str> {
         path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
@@ -137,20 +150,84 @@ mod tests {
         }
     }
 
+    /// All types of an operation that cross the border.
+    fn shapes(one: &'static Operation) -> impl Iterator<Item = &'static Shape> {
+        [Some(&one.request), one.item.as_ref(), Some(&one.answer)].into_iter().flatten()
+    }
+
     #[test]
-    fn the_example_of_a_request_is_one_and_comes_back_as_it_was() {
+    fn every_request_and_every_answer_comes_back_as_it_was_and_fits_its_schema() {
+        for (one, shape) in OPERATIONS.iter().flat_map(|one| shapes(one).map(move |shape| (one.name, shape)))
+        {
+            let schema = (shape.schema)().to_value();
+            let validator = jsonschema::validator_for(&schema).unwrap_or_else(|why| panic!("{one}: {why}"));
+            assert!(!shape.examples.is_empty(), "{one}: {} has no example", shape.name);
+            for example in shape.examples {
+                let given: Value =
+                    serde_json::from_str(example).unwrap_or_else(|why| panic!("{one}: {why} in {example}"));
+                let back =
+                    (shape.round_trip)(example).unwrap_or_else(|why| panic!("{one}: {why}: {example}"));
+                for said in [&given, &back] {
+                    let wrong: Vec<String> =
+                        validator.iter_errors(said).map(|wrong| wrong.to_string()).collect();
+                    assert!(wrong.is_empty(), "{one}: {} does not fit its schema: {wrong:?}", shape.name);
+                }
+                assert_eq!((shape.round_trip)(&back.to_string()), Ok(back.clone()), "{one}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_examples_of_an_answer_show_all_that_it_holds() {
+        for (one, shape) in
+            OPERATIONS.iter().flat_map(|one| shapes(one).skip(1).map(move |shape| (one.name, shape)))
+        {
+            let given: Vec<Value> =
+                shape.examples.iter().map(|example| serde_json::from_str(example).unwrap()).collect();
+            let back = shape.examples.iter().map(|example| (shape.round_trip)(example).unwrap());
+            assert_eq!(given, back.collect::<Vec<_>>(), "{one}: {}", shape.name);
+            let schema = (shape.schema)().to_value();
+            let of_schema = |schema: &Value| -> Vec<String> {
+                schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+            };
+            let forms = ["anyOf", "oneOf"].iter().filter_map(|word| schema[word].as_array()).flatten();
+            let forms = forms.map(|form| match form["$ref"].as_str() {
+                Some(place) => schema.pointer(place.trim_start_matches('#')).unwrap(),
+                None => form,
+            });
+            let named: HashSet<String> =
+                of_schema(&schema).into_iter().chain(forms.flat_map(of_schema)).collect();
+            let shown: HashSet<String> =
+                given.iter().flat_map(|given| given.as_object().unwrap().keys().cloned()).collect();
+            assert_eq!(shown, named, "{one}: {}", shape.name);
+        }
+    }
+
+    #[test]
+    fn a_request_keeps_what_was_given_and_takes_no_field_that_it_does_not_know() {
         for one in OPERATIONS {
-            let read = one.request.round_trip.expect("requests are read");
-            let given: serde_json::Value = serde_json::from_str(one.example).unwrap();
-            let back = read(one.example).unwrap_or_else(|why| panic!("{}: {why}", one.name));
+            let mut given: Value = serde_json::from_str(one.request.examples[0]).unwrap();
+            let back = (one.request.round_trip)(one.request.examples[0]).unwrap();
             for (name, value) in given.as_object().unwrap() {
                 assert_eq!(back.get(name), Some(value), "{}: {name}", one.name);
             }
-            // What was written can be read again, and means the same.
-            assert_eq!(read(&back.to_string()).unwrap(), back, "{}", one.name);
-            let unknown = read(r#"{"no_such_field": 1}"#);
-            assert!(unknown.is_err(), "{} takes fields that it does not know", one.name);
+            given["no_such_field"] = 1.into();
+            assert!((one.request.round_trip)(&given.to_string()).is_err(), "{}", one.name);
         }
+    }
+
+    #[test]
+    fn whatever_takes_a_cursor_takes_a_limit_and_tells_where_the_next_page_begins() {
+        let has = |shape: &Shape, name: &str| (shape.schema)().to_value()["properties"].get(name).is_some();
+        let lists: Vec<&&Operation> = OPERATIONS.iter().filter(|one| has(&one.request, "cursor")).collect();
+        for one in &lists {
+            assert!(has(&one.request, "limit") && has(&one.answer, "next"), "{}", one.name);
+            // At the end there is none.
+            let required = (one.answer.schema)().to_value()["required"].clone();
+            assert!(!required.as_array().unwrap().contains(&"next".into()), "{}", one.name);
+        }
+        let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
+        assert_eq!(names, ["jobs.list", "jobs.runs", "jobs.held", "documents.list"]);
     }
 
     #[test]

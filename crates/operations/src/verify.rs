@@ -18,21 +18,34 @@ use crate::in_words;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 
+const DIFFERENCE: &str = r#"{"output": "index", "difference": "stale", "id": "file:///srv/share/a.txt", "job": "share",
+    "document": "a.txt"}"#;
+const COMPARED: &str = r#"{"compared": "index", "differences": 1}"#;
+const VERIFIED: &str = r#"{"output": "index", "entries": 1200, "deliveries": 1200, "missing": 0, "stale": 1, "orphaned": 0,
+    "foreign": 0, "on_their_way": 0, "held_and_lost": 0, "mismatch": null, "removed": 0, "damage": [], "made_anew": false,
+    "repaired": true, "sent": true, "left_over": 0}"#;
+const NOTICE: &str = r#"{"notice": "journal:/x: is append-only and cannot be verified; it is left out"}"#;
+
 /// Compares what outputs hold with the inventory.
 pub static VERIFY: Streaming<VerifyOutputs, VerifyItem, VerifyEnd> = Streaming {
     operation: Operation {
         name: "outputs.verify",
         summary: "Checks that outputs are whole and hold what the inventory says, and repairs what differs when asked to.",
-        request: Shape::read::<VerifyOutputs>("VerifyOutputs"),
-        item: Some(Shape::written::<VerifyItem>("VerifyItem")),
-        answer: Shape::written::<VerifyEnd>("VerifyEnd"),
-        example: r#"{"output": "index", "repair": true}"#,
+        request: Shape::of::<VerifyOutputs>("VerifyOutputs", &[r#"{"output": "index", "repair": true}"#]),
+        item: Some(Shape::of::<VerifyItem>("VerifyItem", &[DIFFERENCE, COMPARED, VERIFIED, NOTICE])),
+        answer: Shape::of::<VerifyEnd>("VerifyEnd", &[r#"{"agrees": false, "stopped": false}"#]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Post, "/outputs/verify"),
         words: Words::Are("verify"),
         tool: false,
-        problems: &[Code::NoSuchOutput, Code::NoSuchConnector, Code::Output, Code::Connector],
+        problems: &[
+            Code::NoSuchOutput,
+            Code::NoSuchConnector,
+            Code::Output,
+            Code::Connector,
+            Code::IndexOlder,
+        ],
     },
     run: verify,
 };
@@ -50,7 +63,7 @@ pub struct VerifyOutputs {
 }
 
 /// What is handed out while outputs are compared.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum VerifyItem {
     /// An entry differs.
@@ -64,14 +77,14 @@ pub enum VerifyItem {
 }
 
 /// What a person should know of a comparison.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     /// A sentence.
     pub notice: String,
 }
 
 /// An entry and the inventory differ.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OutputDifference {
     /// Name of the output.
     pub output: String,
@@ -86,7 +99,7 @@ pub struct OutputDifference {
 }
 
 /// How an entry and the inventory differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceWord {
     /// It is not there.
@@ -112,7 +125,7 @@ impl DifferenceWord {
 }
 
 /// How many entries of an output differ.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// Name of the output.
     pub compared: String,
@@ -120,9 +133,21 @@ pub struct Compared {
     pub differences: u64,
 }
 
-/// What was found in one output.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+/// What was found in one output, and what was done about it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct VerifiedOutput {
+    /// What was found.
+    #[serde(flatten)]
+    pub line: VerifiedLine,
+    /// Everything that has to be sent again was.
+    pub sent: bool,
+    /// Entries that are still to be removed.
+    pub left_over: u64,
+}
+
+/// What was found in one output, as the command line writes it with `--json`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct VerifiedLine {
     /// Its name.
     pub output: String,
     /// Entries that it holds.
@@ -151,16 +176,10 @@ pub struct VerifiedOutput {
     pub made_anew: bool,
     /// A repair was asked for, and everything was sent.
     pub repaired: bool,
-    /// Everything that has to be sent again was.
-    #[serde(skip)]
-    pub sent: bool,
-    /// Entries that are still to be removed.
-    #[serde(skip)]
-    pub left_over: u64,
 }
 
 /// The end of a comparison.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyEnd {
     /// Outputs and inventory agree, or were made to.
     pub agrees: bool,
@@ -282,7 +301,7 @@ fn differs(output: &str, difference: &Difference) -> OutputDifference {
 }
 
 fn verified(output: &str, found: Verified, repair: bool, sent: bool) -> VerifiedOutput {
-    VerifiedOutput {
+    let line = VerifiedLine {
         output: output.to_owned(),
         entries: found.entries,
         deliveries: found.deliveries,
@@ -297,9 +316,8 @@ fn verified(output: &str, found: Verified, repair: bool, sent: bool) -> Verified
         damage: found.damage,
         made_anew: found.made_anew,
         repaired: repair && sent,
-        sent,
-        left_over: found.left_over,
-    }
+    };
+    VerifiedOutput { line, sent, left_over: found.left_over }
 }
 
 /// Sends what a job has to send again; whether all of it was sent.

@@ -66,12 +66,16 @@ pub struct Stored {
 pub struct Listed {
     /// The document.
     pub id: DocumentId,
+    /// Its key.
+    pub key: DocumentKey,
     /// Its name.
     pub name: String,
     /// Run that wrote it last.
     pub changed_run: i64,
-    /// Why it waits for a visit, and until when; its first one has no row in `work`.
+    /// Why it waits for a visit, and until when.
     pub work: Option<(VisitReason, i64)>,
+    /// It waits by a row in the queue; a first visit may wait without one.
+    pub is_queued: bool,
     /// What is wrong.
     pub failure: Option<(FailureKind, Reason)>,
 }
@@ -217,26 +221,53 @@ pub fn walk(
     })
 }
 
-/// Documents of a job with what is known of them, in the order of their ids.
-pub fn list(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<Listed>> {
-    sql.query(
-        &queries::DOCUMENT_LIST,
-        &[Value::Int(job.0), Value::Int(after), Value::Int(most as i64)],
-        |row| {
-            let work = row.opt_word(3, VisitReason::parse)?.zip(row.opt_int(4)?);
-            let failure = match (row.opt_word(5, FailureKind::parse)?, row.opt_text(6)?, row.opt_text(7)?) {
-                (Some(kind), Some(code), Some(message)) => Some((kind, Reason { code, message })),
-                _ => None,
-            };
-            Ok(Listed {
-                id: DocumentId(row.int(0)?),
-                name: row.text(1)?,
-                changed_run: row.int(2)?,
-                work,
-                failure,
-            })
-        },
-    )
+impl Listed {
+    fn read(row: &Row<'_>) -> Result<Listed> {
+        let failure = match (row.opt_word(7, FailureKind::parse)?, row.opt_text(8)?, row.opt_text(9)?) {
+            (Some(kind), Some(code), Some(message)) => Some((kind, Reason { code, message })),
+            _ => None,
+        };
+        Ok(Listed {
+            id: DocumentId(row.int(0)?),
+            key: DocumentKey { parent_hash: row.int(1)?, key_hash: row.int(2)? },
+            name: row.text(3)?,
+            changed_run: row.int(4)?,
+            work: row.opt_word(5, VisitReason::parse)?.zip(row.opt_int(6)?),
+            failure,
+            is_queued: row.opt_int(10)?.is_some(),
+        })
+    }
+}
+
+/// Documents of a job after a key with what is known of them, in key order.
+pub fn list(sql: &mut Sql<'_>, job: JobId, after: DocumentKey, most: usize) -> Result<Vec<Listed>> {
+    let values = [
+        Value::Int(job.0),
+        Value::Int(after.parent_hash),
+        Value::Int(after.key_hash),
+        Value::Int(most as i64),
+    ];
+    sql.query(&queries::DOCUMENT_LIST, &values, Listed::read)
+}
+
+/// Documents of a job after an id whose last visit ended in one way, with what is known of them, in the order of their ids; they may
+/// wait for their next visit.
+pub fn list_failures(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    kind: FailureKind,
+    after: i64,
+    most: usize,
+) -> Result<Vec<Listed>> {
+    let values = [Value::Int(job.0), Value::Text(kind.as_str()), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::DOCUMENT_LIST_FAILURES, &values, Listed::read)
+}
+
+/// Documents of a job after an id that have a row in the queue, with what is known of them, in the order of their ids. First visits
+/// may wait without one.
+pub fn list_queued(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<Listed>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::DOCUMENT_LIST_QUEUED, &values, Listed::read)
 }
 
 /// Names by id, in no order.

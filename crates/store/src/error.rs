@@ -76,6 +76,96 @@ pub enum StoreError {
     Refused(String),
 }
 
+/// Stable codes of a [`StoreError`]: callers go by them, never by a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreCode {
+    /// [`StoreError::Database`]
+    Database,
+    /// [`StoreError::Conflict`]
+    Conflict,
+    /// [`StoreError::Full`]
+    Full,
+    /// [`StoreError::ReadOnly`]
+    ReadOnly,
+    /// [`StoreError::Damaged`], or a schema that is not the one that its number says.
+    Damaged,
+    /// [`StoreError::Handles`]
+    Handles,
+    /// [`StoreError::Away`]
+    Away,
+    /// [`StoreError::Stopped`]
+    Stopped,
+    /// [`StoreError::Newer`]
+    Newer,
+    /// [`StoreError::Older`]
+    Older,
+    /// [`StoreError::Held`]
+    Held,
+    /// [`StoreError::Fenced`]
+    Fenced,
+    /// [`StoreError::Refused`]
+    Refused,
+}
+
+impl StoreCode {
+    /// Every code.
+    pub const ALL: &'static [StoreCode] = &[
+        StoreCode::Database,
+        StoreCode::Conflict,
+        StoreCode::Full,
+        StoreCode::ReadOnly,
+        StoreCode::Damaged,
+        StoreCode::Handles,
+        StoreCode::Away,
+        StoreCode::Stopped,
+        StoreCode::Newer,
+        StoreCode::Older,
+        StoreCode::Held,
+        StoreCode::Fenced,
+        StoreCode::Refused,
+    ];
+
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            StoreCode::Database => "database",
+            StoreCode::Conflict => "conflict",
+            StoreCode::Full => "full",
+            StoreCode::ReadOnly => "read_only",
+            StoreCode::Damaged => "damaged",
+            StoreCode::Handles => "handles",
+            StoreCode::Away => "away",
+            StoreCode::Stopped => "stopped",
+            StoreCode::Newer => "newer",
+            StoreCode::Older => "older",
+            StoreCode::Held => "held",
+            StoreCode::Fenced => "fenced",
+            StoreCode::Refused => "refused",
+        }
+    }
+}
+
+impl StoreError {
+    /// Its code.
+    pub const fn code(&self) -> StoreCode {
+        match self {
+            StoreError::Database { .. } => StoreCode::Database,
+            StoreError::Conflict(_) => StoreCode::Conflict,
+            StoreError::Full(_) => StoreCode::Full,
+            StoreError::ReadOnly(_) => StoreCode::ReadOnly,
+            StoreError::Damaged(_) | StoreError::Checksum(_) => StoreCode::Damaged,
+            StoreError::Handles(_) => StoreCode::Handles,
+            StoreError::Away(_) => StoreCode::Away,
+            StoreError::Stopped => StoreCode::Stopped,
+            StoreError::Newer { .. } => StoreCode::Newer,
+            StoreError::Older => StoreCode::Older,
+            StoreError::Held(_) => StoreCode::Held,
+            StoreError::Fenced => StoreCode::Fenced,
+            StoreError::Refused(_) => StoreCode::Refused,
+        }
+    }
+}
+
 /// Errors of Linux for a process, and for a machine, that has as many files open as it may; the standard library has no
 /// names for them.
 const TOO_MANY_OPEN: [i32; 2] = [24, 23];

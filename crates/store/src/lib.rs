@@ -28,4 +28,4 @@ pub mod turns;
 pub use containers::definitions;
 pub use db::stopping::end_statements_when;
 pub use db::{Durability, Reader, Sql, Store, Target};
-pub use error::{StoreError, lacks_handles};
+pub use error::{StoreCode, StoreError, lacks_handles};

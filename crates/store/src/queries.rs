@@ -198,6 +198,8 @@ queries! {
     shared DOCUMENT_REMOVE = "document/remove";
     shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
     shared DOCUMENT_LIST = "document/list";
+    shared DOCUMENT_LIST_FAILURES = "document/list_failures";
+    shared DOCUMENT_LIST_QUEUED = "document/list_queued";
     split QUEUE_ENQUEUE = "queue/enqueue";
     shared QUEUE_ENQUEUE_UNCONFIRMED = "queue/enqueue_unconfirmed";
     split QUEUE_COMPLETE = "queue/complete";

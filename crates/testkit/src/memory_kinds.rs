@@ -62,12 +62,15 @@ pub static TOLD: OutputKind = OutputKind {
     copy: None,
 };
 
-/// Which shelf of which world, and a password that nobody asks for.
+/// Which shelf of which world, and settings that nobody asks for: a password, what changes an entry, and what does not.
 fn schema() -> Schema {
     let settings = serde_json::json!({"properties": {
         "world": {"type": "string"},
         "name": {"type": "string"},
         "password": {"type": "string", "writeOnly": true},
+        "mapping": {"type": "string", "x-resends": true},
+        "address": {"type": "string", "x-resends": false},
+        "other": {"type": "string"},
     }});
     Schema::try_from(settings).expect("an object is a schema")
 }

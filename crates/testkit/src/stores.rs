@@ -11,6 +11,7 @@ use ingather_engine::access_filter;
 use ingather_model::access::{Tokens, UNIX_EVERYONE};
 use ingather_model::decision::NOBODY;
 use ingather_model::ids::JobId;
+use ingather_model::key::DocumentKey;
 use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, deliveries, doctor, documents, jobs};
 
@@ -82,7 +83,9 @@ fn found(reader: &Reader) -> BTreeSet<String> {
         access_filter::for_identity(reader, Some(index.id), &tokens.into()).expect("the store answers");
     let mut found = BTreeSet::new();
     for job in reader.read(jobs::list).expect("the store answers") {
-        let listed = reader.read(|sql| documents::list(sql, job.id, 0, 1_000)).expect("the store answers");
+        let listed = reader
+            .read(|sql| documents::list(sql, job.id, DocumentKey::BEFORE_ALL, 1_000))
+            .expect("the store answers");
         let ids: Vec<i64> = listed.iter().map(|listed| listed.id.0).collect();
         let held = reader.read(|sql| deliveries::states(sql, &ids)).expect("the store answers");
         for stored in reader.read(|sql| documents::get(sql, &ids)).expect("the store answers") {

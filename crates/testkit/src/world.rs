@@ -17,6 +17,7 @@ use ingather_model::access::Tokens;
 use ingather_model::access::identity::{Group, Identity};
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::{Definition, RunKind};
+use ingather_model::key::DocumentKey;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
@@ -427,7 +428,7 @@ impl World {
         let reader = &self.engine().reader;
         let (rows, leaving) = reader
             .read(|sql| {
-                let rows = documents::list(sql, job.id, 0, 100_000)?;
+                let rows = documents::list(sql, job.id, DocumentKey::BEFORE_ALL, 100_000)?;
                 let ids: Vec<i64> = rows.iter().map(|row| row.id.0).collect();
                 Ok((rows, queue::leaving(sql, &ids)?))
             })
@@ -453,7 +454,8 @@ impl World {
     /// Documents of a job that wait for a visit, with the milliseconds until it is due; none: the next run makes it.
     pub fn due(&self, job: &str) -> Vec<(String, Option<i64>)> {
         let Some(job) = self.find(job) else { return Vec::new() };
-        let rows = self.engine().reader.read(|sql| documents::list(sql, job.id, 0, 100_000));
+        let rows =
+            self.engine().reader.read(|sql| documents::list(sql, job.id, DocumentKey::BEFORE_ALL, 100_000));
         let now = self.clock.now();
         let mut due: Vec<_> = rows
             .expect("the store answers")

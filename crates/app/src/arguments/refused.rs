@@ -232,10 +232,18 @@ impl Told<'_> {
         if let Some((_, what)) = elsewhere {
             return format!("{none}; {what}");
         }
+        let commands = self.commands();
         match self.texts(ContextKind::SuggestedSubcommand).first() {
             Some(near) => format!("{none}; did you mean `{} {near}`?", self.at),
-            None => format!("{none}; there is {}", self.commands()),
+            // A command of its own has none behind it.
+            None if commands.is_empty() => self.see_help(&none),
+            None => format!("{none}; there is {commands}: `{}` says what each does", self.help()),
         }
+    }
+
+    /// What shows the help of the command, typed before it.
+    fn help(&self) -> String {
+        self.at.replacen("ingather", "ingather help", 1)
     }
 
     fn missing_command(&self) -> String {
@@ -333,6 +341,34 @@ mod tests {
             assert!(said.contains("; ") && said.contains("`ingather job runs"), "{kind}: {said}");
             let theirs = kind.to_string();
             assert!(theirs.is_empty() || !said.contains(&theirs), "{kind}: {said}");
+        }
+    }
+
+    /// What is said to words that cannot be taken.
+    fn said(words: &[&str]) -> String {
+        let typed = std::iter::once("ingather").chain(words.iter().copied());
+        let error = <Arguments as clap::Parser>::try_parse_from(typed).expect_err("they are refused");
+        sentence(&error, &words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_command_that_there_is_not_is_answered_with_the_nearest_one_or_with_where_to_look() {
+        for (words, next) in [
+            (&["serch", "x"][..], "did you mean `ingather search`?"),
+            (&["job", "lst"], "did you mean `ingather job list`?"),
+            (&["frobnicate"], "`ingather help` says what each does"),
+            (&["help", "frobnicate"], "`ingather help` says what each does"),
+            (&["job", "frobnicate"], "`ingather help job` says what each does"),
+            (&["help", "job", "list", "x"], "; see `ingather job list --help`"),
+            (&["help", "sync", "search"], "; see `ingather sync --help`"),
+            (&["--frobnicate"], "; see `ingather --help`"),
+            (&["job", "list", "x"], "; see `ingather job list --help`"),
+        ] {
+            let said = said(words);
+            assert!(said.ends_with(next), "{words:?}: {said}");
+            for theirs in ["unexpected argument", "unrecognized subcommand"] {
+                assert!(!said.contains(theirs), "{words:?}: {said}");
+            }
         }
     }
 

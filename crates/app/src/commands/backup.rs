@@ -52,7 +52,7 @@ pub(crate) fn restore(global: &Global, file: PathBuf) -> Result<u8> {
     let program = Program::of(global)?;
     let restored = RESTORE.call(&program.context(), &caller(), Restore { file: named(file) })?;
     if global.json {
-        show::answer(&restored);
+        show::answer(&restored.backup);
     }
     tell(global, "restored", &restored.backup);
     if restored.backup.store == "postgres" && !global.quiet {

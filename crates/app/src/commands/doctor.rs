@@ -10,7 +10,8 @@ use crate::wiring::{Program, caller};
 pub(crate) fn run(global: &Global, repair: bool) -> Result<u8> {
     let program = Program::of(global)?;
     let end = DOCTOR.call(&program.context(), &caller(), Examine { repair }, &mut |found| match found {
-        found if global.json => show::answer(&found),
+        Finding::Look(look) if global.json => show::answer(&look),
+        Finding::Fault(fault) if global.json => show::answer(&fault.line),
         Finding::Look(look) => tell_look(global, &look),
         Finding::Fault(fault) => tell_fault(&fault),
     })?;
@@ -38,14 +39,14 @@ fn tell_look(global: &Global, look: &Look) {
     }
 }
 
-fn tell_fault(fault: &FoundFault) {
+fn tell_fault(FoundFault { line: fault, sentence }: &FoundFault) {
     let at_least = if fault.more { "at least " } else { "" };
     show::line(&format!(
         "{} ({}): {at_least}{}, such as {}",
         fault.check,
         fault.number,
-        fault.sentence,
+        sentence,
         fault.examples.join(", ")
     ));
-    show::line(&format!("  {}", if fault.repaired { "was repaired" } else { fault.advice }));
+    show::line(&format!("  {}", if fault.repaired { "was repaired" } else { &fault.advice }));
 }

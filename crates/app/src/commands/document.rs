@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use ingather_operations::documents::{self, DocumentState, ExplainDocument, Explained, ListDocuments};
 
-use super::lookup;
+use super::{lookup, pages};
 use crate::arguments::{self, Document, Global};
 use crate::exit::{self, Result};
 use crate::show;
@@ -20,19 +20,24 @@ pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
                 arguments::DocumentState::Failed => DocumentState::Failed,
                 arguments::DocumentState::Skipped => DocumentState::Skipped,
             });
-            list(&program, ListDocuments { job, state, limit })
+            list(&program, &job, state, limit)
         }
         Document::Explain { job, document } => explain(&program, job, &document),
     }
 }
 
-fn list(program: &Program<'_>, request: ListDocuments) -> Result<u8> {
+fn list(program: &Program<'_>, job: &str, state: Option<DocumentState>, limit: u32) -> Result<u8> {
     let global = program.global;
-    let end = documents::LIST.call(&program.context(), &caller(), request, &mut |row| match global.json {
+    let ask = |limit: u32, cursor: Option<String>| {
+        let request = ListDocuments { job: job.to_owned(), state, limit, cursor };
+        let page = documents::LIST.call(&program.context(), &caller(), request)?;
+        Ok((page.documents, page.next))
+    };
+    let more = pages::each(limit, ask, |row| match global.json {
         true => show::answer(&row),
         false => tell(&row),
     })?;
-    if end.more && !global.quiet {
+    if more && !global.quiet {
         show::stderr("there are more; see them with a larger --limit");
     }
     Ok(exit::DONE)

@@ -3,12 +3,12 @@
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_operations::jobs::{
-    self, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob, ListJobs, ListRuns,
-    Removals, Run, ShowJob,
+    self, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob, ListJobs,
+    ListRuns, Removals, Run, ShowJob, ShownJob,
 };
 use ingather_operations::pipeline;
-use ingather_store::runs::KnownBlindSpot;
 
+use super::pages;
 use crate::arguments::{Global, Job};
 use crate::exit::{self, Failure, Result};
 use crate::wiring::{Program, caller};
@@ -19,8 +19,8 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
     match command {
         Job::List => list(&program),
         Job::Show { job } => show_one(&program, job),
-        Job::Runs { job, limit } => list_runs(&program, ListRuns { job, limit }),
-        Job::Held { job, limit } => held(&program, HeldJob { job, limit }),
+        Job::Runs { job, limit } => list_runs(&program, &job, limit),
+        Job::Held { job, limit } => held(&program, &job, limit),
         Job::Confirm { job, run } => confirm(&program, ConfirmRemovals { job, run }),
         Job::Delete { job, dry_run, yes } => delete(&program, job, dry_run, yes),
     }
@@ -28,25 +28,31 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
 
 fn list(program: &Program<'_>) -> Result<u8> {
     let global = program.global;
-    let found = jobs::LIST.call(&program.context(), &caller(), ListJobs {})?;
-    if !found.begun {
-        if !global.json && !global.quiet {
-            show::stderr("there are no jobs yet; begin with `ingather sync FOLDER`");
-        }
-        return Ok(exit::DONE);
-    }
-    if global.json {
-        found.jobs.iter().for_each(show::answer);
-        return Ok(exit::DONE);
-    }
-    let row = |job: jobs::Job| {
+    let (mut begun, mut rows) = (true, Vec::new());
+    let ask = |limit: u32, cursor: Option<String>| {
+        let page = jobs::LIST.call(&program.context(), &caller(), ListJobs { limit, cursor })?;
+        begun = page.begun;
+        let works = page.works;
+        Ok((page.jobs.into_iter().map(|job| (job, works)).collect(), page.next))
+    };
+    let row = |(job, works): (jobs::Job, bool)| {
         let outcome = job.run.as_ref().map_or("never ran", outcome_of).to_owned();
         let when = job.run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
-        let state = state_word(job.state, job.works).to_owned();
+        let state = state_word(job.state, works).to_owned();
         vec![job.job, state, show::number(job.documents), outcome, when, job.outputs.join(", "), job.root]
     };
-    let rows: Vec<Vec<String>> = found.jobs.into_iter().map(row).collect();
-    show::table(&["JOB", "STATE", "DOCUMENTS", "LAST RUN", "STARTED", "OUTPUTS", "SOURCE"], &rows);
+    pages::each(u32::MAX, ask, |found| match global.json {
+        true => show::answer(&found.0),
+        false => rows.push(row(found)),
+    })?;
+    if global.json {
+        return Ok(exit::DONE);
+    }
+    if begun {
+        show::table(&["JOB", "STATE", "DOCUMENTS", "LAST RUN", "STARTED", "OUTPUTS", "SOURCE"], &rows);
+    } else if !global.quiet {
+        show::stderr("there are no jobs yet; begin with `ingather sync FOLDER`");
+    }
     Ok(exit::DONE)
 }
 
@@ -71,7 +77,7 @@ fn outcome_of(run: &Run) -> &'static str {
 }
 
 fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
-    let job = jobs::SHOW.call(&program.context(), &caller(), ShowJob { job })?;
+    let ShownJob { job, works, blind } = jobs::SHOW.call(&program.context(), &caller(), ShowJob { job })?;
     if program.global.json {
         show::answer(&job);
         return Ok(exit::DONE);
@@ -84,7 +90,7 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
         show::line(&format!("           {way}"));
     }
     show::line(&format!("keep       {}", job.keep.as_str()));
-    show::line(&format!("state      {}", state_word(job.state, job.works)));
+    show::line(&format!("state      {}", state_word(job.state, works)));
     show::line(&format!("documents  {}", show::number(job.documents)));
     if let Some(run) = &job.run {
         let when = show::time(run.started_at);
@@ -93,7 +99,7 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
             show::line(&format!("held       see `ingather job held {}`", job.job));
         }
     }
-    for KnownBlindSpot { scope, cause, message } in &job.blind {
+    for BlindSpot { scope, cause, message } in &blind {
         show::line(&format!("blind      {scope} ({cause}): {message}"));
     }
     if let Some(error) = &job.error {
@@ -103,10 +109,16 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn list_runs(program: &Program<'_>, request: ListRuns) -> Result<u8> {
-    let found = jobs::RUNS.call(&program.context(), &caller(), request)?;
+fn list_runs(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {
+    let ask = |limit: u32, cursor: Option<String>| {
+        let request = ListRuns { job: job.to_owned(), limit, cursor };
+        let page = jobs::RUNS.call(&program.context(), &caller(), request)?;
+        Ok((page.runs, page.next))
+    };
+    let mut runs = Vec::new();
+    pages::each(limit, ask, |run| runs.push(run))?;
     if program.global.json {
-        found.runs.iter().for_each(show::answer);
+        runs.iter().for_each(show::answer);
         return Ok(exit::DONE);
     }
     let row = |run: &Run| {
@@ -118,7 +130,7 @@ fn list_runs(program: &Program<'_>, request: ListRuns) -> Result<u8> {
         row.extend(counts.map(show::number));
         row
     };
-    let rows: Vec<Vec<String>> = found.runs.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     let headings = [
         "RUN", "KIND", "STARTED", "TOOK", "OUTCOME", "SEEN", "ADDED", "UPDATED", "ACCESS", "DELETED", "HELD",
         "KEPT", "FAILED",
@@ -127,15 +139,23 @@ fn list_runs(program: &Program<'_>, request: ListRuns) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn held(program: &Program<'_>, request: HeldJob) -> Result<u8> {
+fn held(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {
     let global = program.global;
-    let found = jobs::HELD.call(&program.context(), &caller(), request, &mut |held| match global.json {
-        true => show::answer(&held),
+    let (mut run, mut total, mut removals) = (0, 0, Vec::new());
+    let ask = |limit: u32, cursor: Option<String>| {
+        let request = HeldJob { job: job.to_owned(), limit, cursor };
+        let page = jobs::HELD.call(&program.context(), &caller(), request)?;
+        (run, total) = (page.run, page.total);
+        Ok((page.removals, page.next))
+    };
+    pages::each(limit, ask, |removal| removals.push(removal))?;
+    removals.sort_by(|one, other| one.document.cmp(&other.document));
+    removals.iter().for_each(|held| match global.json {
+        true => show::answer(held),
         false => show::line(&format!("{:<11}  {}", cause_in_words(held.cause), held.document)),
-    })?;
+    });
     if !global.json && !global.quiet {
-        let (job, run) = (found.job, found.run);
-        show::stderr(&match found.total {
+        show::stderr(&match total {
             0 => format!("no removals are held for job {job}"),
             n => format!(
                 "{} {} held by run {run}; carry out with `ingather job confirm {job} --run {run}`",
@@ -161,21 +181,21 @@ fn confirm(program: &Program<'_>, request: ConfirmRemovals) -> Result<u8> {
     let removed = jobs::CONFIRM.call(&program.context(), &caller(), request)?;
     tell(program.global, &removed);
     if removed.stopped {
-        show::stderr(&format!("stopped; `ingather job confirm {} --run {run}` goes on", removed.job));
+        show::stderr(&format!("stopped; `ingather job confirm {} --run {run}` goes on", removed.line.job));
         return Ok(interrupt::code());
     }
-    Ok(if removed.kept > 0 { exit::HAS_FAILURES } else { exit::DONE })
+    Ok(if removed.line.kept > 0 { exit::HAS_FAILURES } else { exit::DONE })
 }
 
 fn tell(global: &Global, removed: &Removals) {
     if global.json {
-        show::answer(removed);
+        show::answer(&removed.line);
     } else if !global.quiet {
-        let kept = match removed.kept {
+        let kept = match removed.line.kept {
             0 => String::new(),
             n => format!(", {} kept: they are there again, or could not be checked", show::number(n)),
         };
-        show::line(&format!("{}: {} removed{kept}", removed.job, show::number(removed.deleted)));
+        show::line(&format!("{}: {} removed{kept}", removed.line.job, show::number(removed.line.deleted)));
     }
 }
 
@@ -222,7 +242,7 @@ fn delete(program: &Program<'_>, name: String, dry_run: bool, yes: bool) -> Resu
 /// Says what a deletion did; the exit code.
 fn tell_deleted(global: &Global, deleted: &jobs::Deleted) -> u8 {
     let jobs::Deleted { removals: removed, counts, resends } = deleted;
-    let name = &removed.job;
+    let name = &removed.line.job;
     tell(global, removed);
     if counts.shared > 0 && !global.json && !global.quiet {
         show::stderr(&format!(
@@ -243,11 +263,11 @@ fn tell_deleted(global: &Global, deleted: &jobs::Deleted) -> u8 {
             show::counted(removed.unaddressable, "document")
         ));
     }
-    if removed.kept > removed.unaddressable {
+    if removed.line.kept > removed.unaddressable {
         show::stderr(&format!(
             "an output did not confirm {}; `ingather job delete {name}` tries again",
-            show::counted(removed.kept - removed.unaddressable, "removal")
+            show::counted(removed.line.kept - removed.unaddressable, "removal")
         ));
     }
-    if removed.kept > 0 { exit::HAS_FAILURES } else { exit::DONE }
+    if removed.line.kept > 0 { exit::HAS_FAILURES } else { exit::DONE }
 }

@@ -74,10 +74,9 @@ pub(super) fn read(file: &Path) -> Result<PipelineFile> {
         _ => return Err(wrong("a pipeline is a file that ends with .json or .toml".to_owned())),
     };
     let value = if value.is_array() { json!({ "stages": value }) } else { value };
-    let given: Given = serde_json::from_value(value).map_err(|error| {
+    let given: Given = ingather_contract::settings::form(&value).map_err(|why| {
         wrong(format!(
-            "{}; each stage is `transform` with `settings`, in a list `stages`; each of `outputs` has its name in `output`",
-            ingather_contract::settings::in_words(&error.to_string())
+            "{why}; each stage is `transform` with `settings`, in a list `stages`; each of `outputs` has its name in `output`"
         ))
     })?;
     let stages: Vec<StageSettings> = given.stages.into_iter().map(StageSettings::from).collect();

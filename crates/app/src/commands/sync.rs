@@ -134,9 +134,9 @@ fn absolute_journal(name: &str) -> String {
 
 /// On a terminal, asks whether held removals are to be carried out; whether they were.
 fn offer(program: &Program<'_>, synced: &Synced) -> Result<bool> {
-    let (global, name) = (program.global, &synced.job);
-    let (Some(run), true) = (synced.run, synced.held > 0) else { return Ok(false) };
-    let (held, are) = (show::counted(synced.held, "removal"), show::are(synced.held));
+    let (global, name) = (program.global, &synced.line.job);
+    let (Some(run), true) = (synced.line.run, synced.line.held > 0) else { return Ok(false) };
+    let (held, are) = (show::counted(synced.line.held, "removal"), show::are(synced.line.held));
     if global.json || global.quiet || !show::is_person() {
         if !global.quiet {
             show::stderr(&format!(
@@ -148,7 +148,7 @@ fn offer(program: &Program<'_>, synced: &Synced) -> Result<bool> {
     }
     if !show::ask(&format!(
         "{} {are} gone from the source, or left out now; remove from the outputs, too?",
-        show::counted(synced.held, "document")
+        show::counted(synced.line.held, "document")
     )) {
         show::stderr(&format!("held; later: ingather job confirm {name} --run {run}"));
         return Ok(false);
@@ -158,9 +158,9 @@ fn offer(program: &Program<'_>, synced: &Synced) -> Result<bool> {
     let program = Program { global: &quiet, data: program.data.clone() };
     let request = ConfirmRemovals { job: name.clone(), run };
     let removed = jobs::CONFIRM.call(&program.context(), &caller(), request)?;
-    show::stderr(&format!("{} removed", show::number(removed.deleted)));
+    show::stderr(&format!("{} removed", show::number(removed.line.deleted)));
     if removed.stopped {
         show::stderr(&format!("stopped; `ingather job confirm {name} --run {run}` goes on"));
     }
-    Ok(removed.kept == 0)
+    Ok(removed.line.kept == 0)
 }

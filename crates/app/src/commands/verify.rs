@@ -29,7 +29,7 @@ pub(crate) fn run(global: &Global, output: Option<String>, repair: bool, limit: 
                 show::line(&format!("  … and {more} more; a larger --limit or --json names them"));
             }
         }
-        VerifyItem::Output(found) if global.json => show::answer(&found),
+        VerifyItem::Output(found) if global.json => show::answer(&found.line),
         VerifyItem::Output(found) => summary(global, &found, repair),
     })?;
     if end.stopped {
@@ -48,12 +48,12 @@ fn tell_one(difference: &OutputDifference) {
 }
 
 fn summary(global: &Global, found: &VerifiedOutput, repair: bool) {
-    let output = &found.output;
+    let output = &found.line.output;
     let number = show::number;
-    for damage in &found.damage {
+    for damage in &found.line.damage {
         show::line(&format!("{output}: {damage}"));
     }
-    if found.made_anew {
+    if found.line.made_anew {
         show::line(&match found.sent {
             true => format!("{output}: was made anew, and everything was sent again"),
             false => format!(
@@ -63,34 +63,34 @@ fn summary(global: &Global, found: &VerifiedOutput, repair: bool) {
         return;
     }
     // What could not be opened was compared with nothing: the damage says so, and no number of differences does.
-    if !found.damage.is_empty() && found.entries + found.deliveries == 0 {
+    if !found.line.damage.is_empty() && found.line.entries + found.line.deliveries == 0 {
         show::stderr(&format!("{output}: nothing could be compared"));
         return;
     }
     show::line(&format!(
         "{output}: {} held, {} expected: {} missing, {} stale, {} orphaned, {} foreign",
-        show::counted(found.entries, "entry"),
-        number(found.deliveries),
-        number(found.missing),
-        number(found.stale),
-        number(found.orphaned),
-        number(found.foreign)
+        show::counted(found.line.entries, "entry"),
+        number(found.line.deliveries),
+        number(found.line.missing),
+        number(found.line.stale),
+        number(found.line.orphaned),
+        number(found.line.foreign)
     ));
     if global.quiet {
         return;
     }
-    if let Some(mismatch) = &found.mismatch {
+    if let Some(mismatch) = &found.line.mismatch {
         show::stderr(&format!("{output}: {mismatch}"));
     }
     tell_not_compared(found);
-    if !found.damage.is_empty() {
+    if !found.line.damage.is_empty() {
         show::stderr(&format!(
             "`ingather verify {output} --repair` makes it anew and sends everything again"
         ));
         return;
     }
-    let differences = found.missing + found.stale + found.orphaned;
-    match (repair, differences, found.foreign) {
+    let differences = found.line.missing + found.line.stale + found.line.orphaned;
+    match (repair, differences, found.line.foreign) {
         (_, 0, 0) => {}
         (true, ..) => tell_repaired(found, differences),
         (false, 0, _) => show::stderr(
@@ -102,25 +102,25 @@ fn summary(global: &Global, found: &VerifiedOutput, repair: bool) {
 
 /// What the inventory does not expect in the output for now.
 fn tell_not_compared(found: &VerifiedOutput) {
-    if found.on_their_way > 0 {
+    if found.line.on_their_way > 0 {
         show::stderr(&format!(
             "{} {} on the way or refused, and not compared; the next run decides",
-            show::counted(found.on_their_way, "entry"),
-            show::are(found.on_their_way)
+            show::counted(found.line.on_their_way, "entry"),
+            show::are(found.line.on_their_way)
         ));
     }
-    if found.held_and_lost > 0 {
+    if found.line.held_and_lost > 0 {
         show::stderr(&format!(
             "{} of documents whose removal is held {} not there any more; `ingather job held JOB` lists them, and says how to \
              confirm the removal",
-            show::counted(found.held_and_lost, "entry"),
-            show::are(found.held_and_lost)
+            show::counted(found.line.held_and_lost, "entry"),
+            show::are(found.line.held_and_lost)
         ));
     }
 }
 
 fn tell_repaired(found: &VerifiedOutput, differences: u64) {
-    let output = &found.output;
+    let output = &found.line.output;
     let repaired = match differences {
         0 => None,
         n if found.sent => Some(format!("{} repaired", show::number(n.saturating_sub(found.left_over)))),
@@ -131,7 +131,7 @@ fn tell_repaired(found: &VerifiedOutput, differences: u64) {
         let more = show::counted(found.left_over, "more entry");
         format!("{more} still to be removed; run `ingather verify {output} --repair` again")
     });
-    let foreign = (found.foreign > 0).then(|| "what is foreign is left as it is".to_owned());
+    let foreign = (found.line.foreign > 0).then(|| "what is foreign is left as it is".to_owned());
     let said: Vec<String> = [repaired, more, foreign].into_iter().flatten().collect();
     show::stderr(&said.join("; "));
 }

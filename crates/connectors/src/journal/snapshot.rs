@@ -277,7 +277,12 @@ impl State {
 }
 
 fn failed(name: &str, error: &std::io::Error) -> Fault {
-    Fault::passing("journal", format!("journal `{name}`: {error}"))
+    Fault::passing(
+        "journal",
+        format!(
+            "journal `{name}` cannot be read: {error}; see that its disk works, then run the same command again"
+        ),
+    )
 }
 
 fn stopped() -> Fault {
@@ -319,7 +324,14 @@ pub fn snapshot(parts: &[Part], out: &mut dyn Write, cancel: &Cancel) -> Result<
         serde_json::to_writer(&mut *out, &line)
             .map_err(std::io::Error::from)
             .and_then(|()| writeln!(out))
-            .map_err(|error| Fault::passing("output", format!("the snapshot cannot be written: {error}")))
+            .map_err(|error| {
+                Fault::passing(
+                    "output",
+                    format!(
+                        "the snapshot cannot be written: {error}; make room there, or write it elsewhere"
+                    ),
+                )
+            })
     };
     let Begun { state, opening, job, run, work } = begun;
     let (job, work, follows) = (job.as_str(), work.as_str(), Some(seq));

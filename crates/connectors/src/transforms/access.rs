@@ -29,13 +29,16 @@ pub(crate) const TRANSFORM: TransformKind = TransformKind {
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     let access: Access = settings::read(value)?;
     // A deny list with a slip in it would leave a document open.
-    if let Some(token) = access.allow.iter().chain(&access.deny).find(|token| is_misspelled(token)) {
-        return Err(Fault::refused(
-            "settings",
-            format!(
-                "nobody can hold the token `{token}`: there are {UNIX_FORMS}; `ingather tokens USER` lists those of a user"
-            ),
-        ));
+    for (setting, tokens) in [("allow", &access.allow), ("deny", &access.deny)] {
+        if let Some(at) = tokens.iter().position(|token| is_misspelled(token)) {
+            return Err(Fault::refused(
+                "settings",
+                format!(
+                    "nobody can hold the token at {setting}[{at}]: there are {UNIX_FORMS}; `ingather tokens USER` lists those of a \
+                     user"
+                ),
+            ));
+        }
     }
     let is_empty = access.allow.is_empty() && access.deny.is_empty();
     if is_empty != access.everybody {
@@ -214,11 +217,12 @@ mod tests {
 
     #[test]
     fn a_misspelled_token_is_refused() {
-        for settings in
-            [json!({"allow": ["unix:u:1", "unix:u:ann"]}), json!({"mode": "add", "deny": ["unix:u:ann"]})]
-        {
+        for (settings, place) in [
+            (json!({"allow": ["unix:u:1", "unix:u:ann"]}), "allow[1]"),
+            (json!({"mode": "add", "deny": ["unix:u:ann"]}), "deny[0]"),
+        ] {
             let told = refused(&TRANSFORM, settings);
-            assert!(told.contains("`unix:u:ann`") && told.contains("`unix:u:NUMBER`"), "{told}");
+            assert!(told.contains(place) && told.contains("`unix:u:NUMBER`"), "{told}");
         }
     }
 }

@@ -36,8 +36,7 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     let modified_from = match &settings.modified_from {
         None => None,
         Some(text) => Some(literal::date(text).ok_or_else(|| {
-            let message =
-                format!("modified_from: {text:?} is no date; write it like 2024-01-31 or 2024-01-31T08:00");
+            let message = "modified_from: it is no date; write it like 2024-01-31 or 2024-01-31T08:00";
             Fault::refused("settings", message)
         })?),
     };
@@ -46,12 +45,18 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
             *extension = extension.trim_start_matches('.').to_lowercase();
         }
     }
-    for media in settings.media_types.iter_mut().chain(&mut settings.refuse_media_types) {
-        *media = media.trim().to_ascii_lowercase();
-        if !media.contains('/') {
-            let message =
-                format!("media type {media:?} has no slash; write it like application/pdf or text/*");
-            return Err(Fault::refused("settings", message));
+    let lists = [
+        ("media_types", &mut settings.media_types),
+        ("refuse_media_types", &mut settings.refuse_media_types),
+    ];
+    for (setting, list) in lists {
+        for (at, media) in list.iter_mut().enumerate() {
+            *media = media.trim().to_ascii_lowercase();
+            if !media.contains('/') {
+                let message =
+                    format!("{setting}[{at}] has no slash; write it like application/pdf or text/*");
+                return Err(Fault::refused("settings", message));
+            }
         }
     }
     Ok(Arc::new(Allow { settings, modified_from: modified_from.map(|range| range.start) }))

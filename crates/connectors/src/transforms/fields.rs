@@ -49,9 +49,9 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
         ));
     }
     let mut set = Vec::new();
-    for Set { field, values } in &settings.set {
+    for (at, Set { field, values }) in settings.set.iter().enumerate() {
         let read = values.iter().map(|value| Expression::read(value)).collect::<Result<_, _>>();
-        let wrong = |why| Fault::refused("settings", format!("the value of `{field}`: {why}"));
+        let wrong = |why| Fault::refused("settings", format!("set[{at}].values: {why}"));
         set.push((field.clone(), read.map_err(wrong)?));
     }
     Ok(Arc::new(Fields { settings, set }))
@@ -277,7 +277,9 @@ mod tests {
                 .contains("title, author")
         );
         assert!(refused(&TRANSFORM, json!({"remove": ["size"]})).contains("`size`"));
-        assert!(refused(&TRANSFORM, json!({"set": [{"field": "x", "values": ["${"]}]})).contains("`x`"));
+        assert!(
+            refused(&TRANSFORM, json!({"set": [{"field": "x", "values": ["${"]}]})).contains("set[0].values")
+        );
         refused(&TRANSFORM, json!({"set": [{"field": "x", "values": []}]}));
         let mut record = Record::default();
         record.fields.insert("a".into(), vec!["x".to_owned(); 200]);

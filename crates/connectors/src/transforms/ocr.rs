@@ -33,10 +33,8 @@ pub fn read_pictures_with(recognizer: Recognizer) {
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
     let settings: Settings = settings::read(value)?;
     let Some(program) = pictures::find(&settings.program) else {
-        let message = format!(
-            "program: there is no `{}` on this machine; install it (Debian: tesseract-ocr), or use the stage `text`",
-            settings.program
-        );
+        let message =
+            "program: it is not on this machine; install it (Debian: tesseract-ocr), or use the stage `text`";
         return Err(Fault::refused("settings", message));
     };
     let Settings { languages, text, .. } = settings;
@@ -66,13 +64,11 @@ struct Settings {
 }
 
 /// A name of a language is one word, which cannot be taken for an option of the program.
-fn language(name: &String, _: &()) -> garde::Result {
+fn language(name: &str, _: &()) -> garde::Result {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/'));
     match plain && !name.is_empty() && name.len() <= 64 {
         true => Ok(()),
-        false => {
-            Err(garde::Error::new(format!("{name:?} is no name of a language such as `eng` or `chi_sim`")))
-        }
+        false => Err(garde::Error::new("is no name of a language such as `eng` or `chi_sim`")),
     }
 }
 

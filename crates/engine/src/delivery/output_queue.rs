@@ -58,6 +58,8 @@ impl QueueState {
 pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
     pub(crate) name: String,
+    /// Those that it was opened with.
+    pub(crate) settings: serde_json::Value,
     pub(crate) capabilities: OutputCapabilities,
     /// As in [`Opened::session`].
     pub(crate) session: Option<i64>,
@@ -71,6 +73,7 @@ impl OutputQueue {
         OutputQueue {
             id: connection.id,
             name: connection.name.clone(),
+            settings: connection.settings.clone(),
             capabilities: opened.capabilities,
             session: opened.session,
             opened: Mutex::new(Some(opened)),

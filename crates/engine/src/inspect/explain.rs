@@ -7,6 +7,7 @@ use ingather_model::access::Acl;
 use ingather_model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_model::fault::Reason;
 use ingather_model::ids::AclId;
+use ingather_model::lifecycle::outcome::FaultCode;
 use ingather_model::limits;
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
@@ -77,9 +78,9 @@ impl Engine {
         let row = self.row(job, &item_name)?;
         let mut status = repository.explain(&self.call(), name);
         if let SourceStatus::Absent(reason) = &status
-            && reason.code == "key"
+            && FaultCode::parse(&reason.code) == Some(FaultCode::Key)
         {
-            return Err(EngineError::refused(Refusal::NoSuchDocument, reason.message.clone()));
+            return Err(EngineError::refused(Refusal::Key, reason.message.clone()));
         }
         let mut stage_acl = None;
         if let SourceStatus::Taken(observed) = &mut status {

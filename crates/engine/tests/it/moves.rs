@@ -125,6 +125,8 @@ fn step_of_another_run(sql: &mut Sql<'_>, id: JobId, from: job::State, step: usi
 }
 
 const OUTPUT: ConnectionId = ConnectionId(7);
+/// More than a test has.
+const DOCUMENTS_MAX: usize = 1_000;
 
 struct Row {
     job: JobId,
@@ -231,13 +233,16 @@ fn forget(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
     documents::forget(sql, row.job, &[row.id]).map(drop)
 }
 
+/// What a list of its job says of it.
+fn listed(sql: &mut Sql<'_>, row: &Row) -> Result<Option<documents::Listed>> {
+    let all = documents::list(sql, row.job, DocumentKey::BEFORE_ALL, DOCUMENTS_MAX)?;
+    Ok(all.into_iter().find(|listed| listed.id.0 == row.id))
+}
+
 /// The state that rows imply (design store 2.1); a document in hands has the rows of one that waits.
 fn state(sql: &mut Sql<'_>, row: &Row) -> Result<document::State> {
     use document::State::{Gone, Leaving, Settled, Troubled, Waiting};
-    let Some(listed) = documents::list(sql, row.job, row.id - 1, 1)?.into_iter().find(|d| d.id.0 == row.id)
-    else {
-        return Ok(Gone);
-    };
+    let Some(listed) = listed(sql, row)? else { return Ok(Gone) };
     Ok(match (&listed.work, &listed.failure) {
         // Also when a removal is half done: the next listing meets it and visits it, or misses it once more.
         (Some(_), _) => Waiting,
@@ -277,8 +282,7 @@ fn in_hands(sql: &mut Sql<'_>, job: JobId, is_known: bool) -> Result<Row> {
 
 /// Its state, when its next visit is due, and whether an output holds it.
 fn stands(sql: &mut Sql<'_>, row: &Row) -> Result<(document::State, Option<i64>, bool)> {
-    let listed = documents::list(sql, row.job, row.id - 1, 1)?;
-    let due = listed.into_iter().find(|d| d.id.0 == row.id).and_then(|listed| listed.work);
+    let due = listed(sql, row)?.and_then(|listed| listed.work);
     let is_known = deliveries::states(sql, &[row.id])?.iter().any(|held| held.state.confirmed.is_some());
     Ok((state(sql, row)?, due.map(|(_, due)| due), is_known))
 }

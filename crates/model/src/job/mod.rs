@@ -208,8 +208,13 @@ impl Definition {
 
     /// Digest of all that changes what outputs receive; a schedule or a guard is not in it (design 4.7).
     ///
-    /// `versions` are the versions of the stages' code, in order.
-    pub fn settings_digest(&self, versions: &[String]) -> Digest {
+    /// `versions` are the versions of the stages' code, in order. `outputs` are, by name, those settings of outputs of which another
+    /// value sends everything again: an output without such a setting is not among them, and counts by its name alone.
+    pub fn settings_digest(
+        &self,
+        versions: &[String],
+        outputs: &BTreeMap<String, serde_json::Value>,
+    ) -> Digest {
         let mut text = serde_json::json!([self.stages, versions, self.outputs, self.compare_content]);
         if let Some(all) = text.as_array_mut() {
             if self.keep == Keep::Extracted {
@@ -218,6 +223,9 @@ impl Definition {
             }
             if !self.routes.is_empty() {
                 all.push(serde_json::json!(self.routes));
+            }
+            if !outputs.is_empty() {
+                all.push(serde_json::json!(["outputs", outputs]));
             }
         }
         Digest::of(text.to_string().as_bytes())
@@ -291,13 +299,19 @@ mod tests {
         let settings = json!({"folder": "x"});
         let of = |value: serde_json::Value| Digest::of(value.to_string().as_bytes());
         let plain = json!([{"transform": "allow", "settings": {"size_max": 9}}, {"transform": "text", "settings": {}}]);
-        assert_eq!(list.settings_digest(&versions), of(json!([plain, versions, ["one", "two"], false])));
+        assert_eq!(
+            list.settings_digest(&versions, &BTreeMap::new()),
+            of(json!([plain, versions, ["one", "two"], false]))
+        );
         assert_eq!(list.stages_digest(&versions), of(json!([plain, versions])));
         let path = list.tree().unwrap().path(Some(1));
         assert_eq!(list.delivery_digest(&path, &versions, &settings), of(json!([plain, versions, settings])));
         let kept = Definition { keep: Keep::Extracted, ..list.clone() };
         let text = json!([plain, versions, ["one", "two"], false, "keep extracted"]);
-        assert_eq!(kept.settings_digest(&versions), of(text));
+        assert_eq!(kept.settings_digest(&versions, &BTreeMap::new()), of(text));
+        let outputs = BTreeMap::from([("two".to_owned(), json!({"mapping": "x"}))]);
+        let text = json!([plain, versions, ["one", "two"], false, "keep extracted", ["outputs", {"two": {"mapping": "x"}}]]);
+        assert_eq!(kept.settings_digest(&versions, &outputs), of(text));
         // What is stored and shown stays, too.
         let stored = serde_json::to_value(&list).unwrap();
         assert_eq!((stored["stages"].clone(), stored.get("routes")), (plain, None));
@@ -347,7 +361,11 @@ mod tests {
             let (tree, versions) = (definition.tree().unwrap(), versions(definition));
             let of =
                 |at: usize| definition.delivery_digest(&tree.path(tree.outputs[at]), &versions, &json!({}));
-            ([of(0), of(1)], definition.settings_digest(&versions), definition.stages_digest(&versions))
+            (
+                [of(0), of(1)],
+                definition.settings_digest(&versions, &BTreeMap::new()),
+                definition.stages_digest(&versions),
+            )
         };
         let before = digests(&definition(stages("m"), &["one", "two"], routes.clone()));
         let after = digests(&definition(stages("n"), &["one", "two"], routes));

@@ -65,6 +65,20 @@ words! {
 }
 
 words! {
+    /// Codes of faults that callers go by, whichever connector they come from; all others are told to people alone.
+    pub enum FaultCode {
+        /// A query cannot be read.
+        Query = "query",
+        /// A setting is unknown, or out of its bounds.
+        Settings = "settings",
+        /// What was given for a document is no name of one.
+        Key = "key",
+        /// An index was made by an earlier version, and has to be made anew.
+        IndexOlder = "index_older",
+    }
+}
+
+words! {
     /// Why a document is to be visited.
     pub enum VisitReason {
         /// Named for the first time.

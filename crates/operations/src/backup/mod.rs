@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use ingather_contract::output::{Generation, OutputContext};
 use ingather_engine::outputs::misfit;
 use ingather_model::fault::Fault;
+use ingather_model::lifecycle::outcome::FaultCode;
 use ingather_store::connections::{self, Role as ConnectionRole};
-use ingather_store::{Durability, Reader, Sql, Store, StoreError, Target, doctor, leases};
+use ingather_store::{Durability, Reader, Sql, Store, StoreCode, StoreError, Target, doctor, leases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,21 +24,25 @@ use crate::problem::{Code, Problem, Result};
 /// Attempts to meet store and index in step.
 const ATTEMPTS_MAX: usize = 100;
 
+const BACKED_UP: &str = r#"{"file": "/backups/monday.tar", "store": "sqlite", "index": ["8c1d", 12], "bytes": 40960, "files": 5,
+    "made_at": 1767225600000, "program": "0.1.0"}"#;
+const RESTORED: &str = r#"{"file": "/srv/ingather", "store": "postgres", "index": null, "bytes": 40960, "files": 5,
+    "made_at": 1767225600000, "program": "0.1.0", "damage": "a file of it is missing"}"#;
+
 /// Writes the data directory's state to one file.
 pub static BACKUP: Answering<BackUp, BackedUp> = Answering {
     operation: Operation {
         name: "system.backup",
         summary: "Writes the data directory's state to one file, consistent, also while a sync works.",
-        request: Shape::read::<BackUp>("BackUp"),
+        request: Shape::of::<BackUp>("BackUp", &[r#"{"file": "/backups/monday.tar"}"#]),
         item: None,
-        answer: Shape::written::<BackedUp>("BackedUp"),
-        example: r#"{"file": "/backups/monday.tar"}"#,
+        answer: Shape::of::<BackedUp>("BackedUp", &[BACKED_UP]),
         role: Role::Admin,
         effect: Effect::Reads,
         rest: Rest::Not("it writes a file of this machine, which its owner names"),
         words: Words::Are("backup"),
         tool: false,
-        problems: &[Code::Connector],
+        problems: &[Code::Connector, Code::IndexOlder],
     },
     run: backup,
 };
@@ -47,16 +52,15 @@ pub static RESTORE: Answering<Restore, Restored> = Answering {
     operation: Operation {
         name: "system.restore",
         summary: "Makes a data directory from a backup; there must be none, or an empty one.",
-        request: Shape::read::<Restore>("Restore"),
+        request: Shape::of::<Restore>("Restore", &[r#"{"file": "/backups/monday.tar"}"#]),
         item: None,
-        answer: Shape::written::<Restored>("Restored"),
-        example: r#"{"file": "/backups/monday.tar"}"#,
+        answer: Shape::of::<Restored>("Restored", &[RESTORED]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::Not("it makes a data directory, before any service works on it"),
         words: Words::Are("restore"),
         tool: false,
-        problems: &[Code::Connector],
+        problems: &[Code::Connector, Code::IndexOlder],
     },
     run: restore,
 };
@@ -80,7 +84,7 @@ pub struct Restore {
 }
 
 /// What is in a backup.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BackedUp {
     /// Where it was put.
     pub file: String,
@@ -113,13 +117,12 @@ impl BackedUp {
 }
 
 /// What was restored.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Restored {
     /// What was in the backup, and where it is now.
     #[serde(flatten)]
     pub backup: BackedUp,
     /// What is damaged of its index, which was left out.
-    #[serde(skip)]
     pub damage: Option<String>,
 }
 
@@ -296,6 +299,29 @@ fn fits(sql: &mut Sql<'_>, index: &Generation) -> std::result::Result<bool, Stor
     Ok(known.map_or(index.seq == 0, |connection| misfit(&connection, index).is_none()))
 }
 
+/// What an error tells of a store that cannot be looked at. What the machine lacks, and what goes by, is no damage: whoever moved
+/// the store away for it would lose it.
+///
+/// # Errors
+/// What is no damage.
+fn damage_of(error: StoreError) -> Result<String> {
+    match error.code() {
+        StoreCode::Database
+        | StoreCode::Damaged
+        | StoreCode::Newer
+        | StoreCode::Older
+        | StoreCode::Refused => Ok(error.to_string()),
+        StoreCode::Conflict
+        | StoreCode::Full
+        | StoreCode::ReadOnly
+        | StoreCode::Handles
+        | StoreCode::Away
+        | StoreCode::Stopped
+        | StoreCode::Held
+        | StoreCode::Fenced => Err(error.into()),
+    }
+}
+
 /// Looks at the store that was copied: nobody could restore one that is damaged.
 fn refuse_damaged_store(copied: &Path, data: &Path) -> Result<()> {
     let target = Target::Sqlite(copied.join("store.db"));
@@ -304,7 +330,7 @@ fn refuse_damaged_store(copied: &Path, data: &Path) -> Result<()> {
     let damage = match looked {
         Ok(None) => return Ok(()),
         Ok(Some(damage)) => damage,
-        Err(error) => error.to_string(),
+        Err(error) => damage_of(error)?,
     };
     Err(Problem::unable(format!(
         "nothing was backed up: the store in {} is damaged ({damage}); restore an earlier backup, or move {0} away and run \
@@ -324,7 +350,7 @@ fn damage(context: &Context<'_>, folder: &Path, store: &str) -> Result<Option<St
         Ok(None) => Ok(None),
         Err(Fault::Broken(_)) => Ok(Some("it cannot be opened".to_owned())),
         // An index of an older format is rebuilt by the next sync, also after it was restored.
-        Err(fault) if fault.reason().code == "index_older" => Ok(None),
+        Err(fault) if fault.code() == Some(FaultCode::IndexOlder) => Ok(None),
         Err(fault) => Err(fault.into()),
     }
 }
@@ -347,7 +373,7 @@ fn check(
     manifest: &mut Manifest,
     file: &Path,
 ) -> Result<Option<String>> {
-    let unusable = |why: String| {
+    let unusable = |why: String| -> Problem {
         Problem::unable(format!(
             "{} cannot be restored: {why}; nothing was restored, use another one",
             file.display()
@@ -358,8 +384,9 @@ fn check(
         if !folder.join("store.db").is_file() {
             return Err(unusable("it has no store".to_owned()));
         }
-        let store = Store::open(&target).map_err(|error| unusable(error.to_string()))?;
-        let damage = store.reader().read(doctor::integrity).map_err(|error| unusable(error.to_string()))?;
+        let or_lacking = |error: StoreError| damage_of(error).map_or_else(|problem| problem, unusable);
+        let store = Store::open(&target).map_err(or_lacking)?;
+        let damage = store.reader().read(doctor::integrity).map_err(or_lacking)?;
         if let Some(damage) = damage {
             return Err(unusable(format!("its store is damaged: {damage}")));
         }
@@ -380,4 +407,28 @@ fn check(
         manifest.files.retain(|file| !file.name.starts_with("index/"));
     }
     Ok(damage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Code;
+
+    #[test]
+    fn what_the_machine_lacks_is_no_damage_of_a_store() {
+        let lacks =
+            |error: StoreError| damage_of(error).map_err(|problem| (problem.code, problem.to_string()));
+        let (code, said) = lacks(StoreError::Handles("os error 24".to_owned())).unwrap_err();
+        assert_eq!(code, Code::Resources);
+        assert!(said.contains("ulimit -n") && said.contains("nothing is wrong with the store"), "{said}");
+        assert!(!said.contains("move") && !said.contains("restore"), "{said}");
+        for (error, code) in [
+            (StoreError::Full("no space".to_owned()), Code::StoreFull),
+            (StoreError::Stopped, Code::Stopped),
+            (StoreError::Away("reset".to_owned()), Code::StoreAway),
+        ] {
+            assert_eq!(lacks(error).map_err(|(code, _)| code), Err(code));
+        }
+        assert!(lacks(StoreError::Damaged("a page".to_owned())).is_ok_and(|said| said.contains("a page")));
+    }
 }

@@ -15,15 +15,24 @@ use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Wo
 use crate::pipeline::way_to;
 use crate::problem::{Code, Result};
 
+const EXPLAINED: &str = r#"{"job": "share", "document": "notes/a.txt", "uri": "file:///srv/share/notes/a.txt",
+    "code": "failed", "cause": "it could not be read", "source": "it is there", "known": {"changed_run": 7, "work": "retry",
+    "trouble": {"kind": "retrying", "code": "busy", "message": "it is in use", "attempts": 2, "attempts_max": 5,
+    "first_at": 1767225600000}}, "outputs": [{"output": "index", "state": "held", "says": "holds it as it was",
+    "way": "source → text → index", "sent_at": 1767225600000, "confirmed_at": null}], "same_name": null,
+    "also_in": ["notes"], "waits_for": "another attempt", "due": 1767225660000, "next": "in a minute", "file": null}"#;
+
 /// Why a document stands as it does.
 pub static EXPLAIN: Answering<ExplainDocument, Explained> = Answering {
     operation: Operation {
         name: "documents.explain",
         summary: "Why a document stands as it does, whether it is known or not.",
-        request: Shape::read::<ExplainDocument>("ExplainDocument"),
+        request: Shape::of::<ExplainDocument>(
+            "ExplainDocument",
+            &[r#"{"job": "share", "document": "notes/a.txt"}"#],
+        ),
         item: None,
-        answer: Shape::written::<Explained>("Explained"),
-        example: r#"{"job": "share", "document": "notes/a.txt"}"#,
+        answer: Shape::of::<Explained>("Explained", &[EXPLAINED]),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/jobs/{job}/documents/{document}/explain"),
@@ -32,6 +41,7 @@ pub static EXPLAIN: Answering<ExplainDocument, Explained> = Answering {
         problems: &[
             Code::NoSuchJob,
             Code::NoSuchDocument,
+            Code::Key,
             Code::NoSuchConnector,
             Code::Definition,
             Code::Source,
@@ -54,7 +64,7 @@ pub struct ExplainDocument {
 }
 
 /// Why a document stands as it does; times are milliseconds since 1970 UTC.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     /// Name of the job.
     pub job: String,
@@ -87,7 +97,7 @@ pub struct Explained {
 }
 
 /// What the inventory knows of a document.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedKnown {
     /// Run that wrote its row last.
     pub changed_run: i64,
@@ -100,7 +110,7 @@ pub struct ExplainedKnown {
 }
 
 /// Why the last visit of a document did not end well.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedFailure {
     /// Whether it is tried again.
     #[schemars(schema_with = "schema::failure_kind")]
@@ -118,7 +128,7 @@ pub struct ExplainedFailure {
 }
 
 /// What one output holds of a document.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedOutput {
     /// Name of the output.
     pub output: String,

@@ -1,11 +1,14 @@
 //! Jobs: which there are, how their runs ended, what they hold, and their end.
 
+mod examples;
 mod held;
 mod removal;
 pub mod sync;
 
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
-pub use removal::{CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals};
+pub use removal::{
+    CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals, RemovalsLine,
+};
 
 use ingather_model::job::{Definition, Keep, RunKind};
 use ingather_model::lifecycle::job::State;
@@ -22,7 +25,7 @@ use crate::context::{Caller, Context};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
-use crate::{in_words, secrets};
+use crate::{in_words, page, secrets};
 
 /// Jobs that are named to whoever asks for one that there is not.
 const NAMED_MAX: usize = 20;
@@ -32,10 +35,9 @@ pub static LIST: Answering<ListJobs, JobList> = Answering {
     operation: Operation {
         name: "jobs.list",
         summary: "All jobs with their last run.",
-        request: Shape::read::<ListJobs>("ListJobs"),
+        request: Shape::of::<ListJobs>("ListJobs", &[r#"{"limit": 10}"#]),
         item: None,
-        answer: Shape::written::<JobList>("JobList"),
-        example: "{}",
+        answer: Shape::of::<JobList>("JobList", &[examples::LIST]),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/jobs"),
@@ -47,14 +49,13 @@ pub static LIST: Answering<ListJobs, JobList> = Answering {
 };
 
 /// One job in full.
-pub static SHOW: Answering<ShowJob, Job> = Answering {
+pub static SHOW: Answering<ShowJob, ShownJob> = Answering {
     operation: Operation {
         name: "jobs.show",
         summary: "One job in full.",
-        request: Shape::read::<ShowJob>("ShowJob"),
+        request: Shape::of::<ShowJob>("ShowJob", &[r#"{"job": "share"}"#]),
         item: None,
-        answer: Shape::written::<Job>("Job"),
-        example: r#"{"job": "share"}"#,
+        answer: Shape::of::<ShownJob>("ShownJob", &[examples::SHOWN]),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/jobs/{job}"),
@@ -70,10 +71,9 @@ pub static RUNS: Answering<ListRuns, RunList> = Answering {
     operation: Operation {
         name: "jobs.runs",
         summary: "The runs of a job, newest first.",
-        request: Shape::read::<ListRuns>("ListRuns"),
+        request: Shape::of::<ListRuns>("ListRuns", &[r#"{"job": "share", "limit": 20}"#]),
         item: None,
-        answer: Shape::written::<RunList>("RunList"),
-        example: r#"{"job": "share", "limit": 20}"#,
+        answer: Shape::of::<RunList>("RunList", &[examples::RUNS]),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/jobs/{job}/runs"),
@@ -85,9 +85,16 @@ pub static RUNS: Answering<ListRuns, RunList> = Answering {
 };
 
 /// Asks for all jobs.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListJobs {}
+pub struct ListJobs {
+    /// Jobs at most; a page has a bound of its own.
+    #[serde(default = "page::size")]
+    pub limit: u32,
+    /// Where to begin: `next` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
 
 /// Asks for one job.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -103,21 +110,30 @@ pub struct ShowJob {
 pub struct ListRuns {
     /// Name of the job.
     pub job: String,
-    /// Runs at most.
+    /// Runs at most; a page has a bound of its own.
+    #[serde(default = "page::size")]
     pub limit: u32,
+    /// Where to begin: `next` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
 }
 
 /// All jobs, by name; a line each where lines are wanted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct JobList {
     /// The jobs.
     pub jobs: Vec<Job>,
     /// Whether there is an inventory at all.
     pub begun: bool,
+    /// Whether a process may be at work: a run that is under way in the inventory may be one whose process is gone.
+    pub works: bool,
+    /// Cursor of the next page; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// A job and its last run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// Its name.
     pub job: String,
@@ -139,12 +155,36 @@ pub struct Job {
     pub error: Option<String>,
     /// Its last run.
     pub run: Option<Run>,
-    /// Whether a process may be at work on it; for sentences about its state.
-    #[serde(skip)]
+}
+
+/// A job in full.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ShownJob {
+    /// The job.
+    #[serde(flatten)]
+    pub job: Job,
+    /// Whether a process may be at work on it: a run that is under way in the inventory may be one whose process is gone.
     pub works: bool,
-    /// What its last run could not read, when one job was asked for.
-    #[serde(skip)]
-    pub blind: Vec<KnownBlindSpot>,
+    /// What its last run could not read.
+    pub blind: Vec<BlindSpot>,
+}
+
+/// A scope that a run could not read.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BlindSpot {
+    /// The scope.
+    pub scope: String,
+    /// Stable word.
+    pub cause: String,
+    /// Sentence for a person.
+    pub message: String,
+}
+
+impl From<KnownBlindSpot> for BlindSpot {
+    fn from(spot: KnownBlindSpot) -> BlindSpot {
+        let KnownBlindSpot { scope, cause, message } = spot;
+        BlindSpot { scope, cause, message }
+    }
 }
 
 /// What a job keeps beside the inventory, as it is typed.
@@ -177,14 +217,17 @@ impl From<Keep> for KeepWord {
 }
 
 /// The runs of a job, newest first; a line each where lines are wanted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunList {
     /// The runs.
     pub runs: Vec<Run>,
+    /// Cursor of the next page; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// One run; times are milliseconds since 1970 UTC.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its number in the job.
     pub run: i64,
@@ -230,36 +273,51 @@ impl From<runs::Run> for Run {
     }
 }
 
-fn list(context: &Context<'_>, _: &Caller<'_>, _: ListJobs) -> Result<JobList> {
+fn list(context: &Context<'_>, _: &Caller<'_>, request: ListJobs) -> Result<JobList> {
+    let of = [LIST.operation.name];
+    let after = page::place(&of, request.cursor.as_deref())?;
     let Some(reader) = context.host.reader()? else {
-        return Ok(JobList { jobs: Vec::new(), begun: false });
+        return Ok(JobList { jobs: Vec::new(), begun: false, works: false, next: None });
     };
-    let works = context.may_work();
-    let stored = reader.read(jobs::list)?.into_iter();
-    let jobs = stored.map(|stored| job(context, &reader, stored, works)).collect::<Result<_>>()?;
-    Ok(JobList { jobs, begun: true })
+    let mut stored = reader.read(jobs::list)?;
+    // A server may sort as its country does; a cursor needs one order.
+    stored.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    stored.retain(|job| after.as_ref().is_none_or(|after| job.name > *after));
+    let more = stored.len() > page::length(request.limit);
+    stored.truncate(page::length(request.limit));
+    let next = stored.last().filter(|_| more).map(|last| page::cursor(&of, &last.name));
+    let jobs = stored.into_iter().map(|stored| job(context, &reader, stored)).collect::<Result<_>>()?;
+    Ok(JobList { jobs, begun: true, works: context.may_work(), next })
 }
 
-fn show(context: &Context<'_>, _: &Caller<'_>, request: ShowJob) -> Result<Job> {
+fn show(context: &Context<'_>, _: &Caller<'_>, request: ShowJob) -> Result<ShownJob> {
     let reader = context.existing()?;
     let stored = named(&reader, &request.job)?;
     let id = stored.id;
-    let mut shown = job(context, &reader, stored, context.may_work())?;
-    if let Some(run) = &shown.run {
-        shown.blind = reader.read(|sql| runs::blind_spots(sql, id, run.run))?;
-    }
-    Ok(shown)
+    let job = job(context, &reader, stored)?;
+    let blind = match &job.run {
+        Some(run) => reader.read(|sql| runs::blind_spots(sql, id, run.run))?,
+        None => Vec::new(),
+    };
+    Ok(ShownJob { job, works: context.may_work(), blind: blind.into_iter().map(BlindSpot::from).collect() })
 }
 
 fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result<RunList> {
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
-    let most = request.limit.min(u32::try_from(limits::RUNS_KEPT).unwrap_or(u32::MAX)) as usize;
-    let found = reader.read(|sql| runs::list(sql, job.id, most))?;
-    Ok(RunList { runs: found.into_iter().map(Run::from).collect() })
+    let of = [RUNS.operation.name, &job.name];
+    let before = page::number(&of, request.cursor.as_deref())?.unwrap_or(i64::MAX);
+    // There are few of them: those that are kept.
+    let kept = usize::try_from(limits::RUNS_KEPT).unwrap_or(usize::MAX);
+    let mut found = reader.read(|sql| runs::list(sql, job.id, kept))?;
+    found.retain(|run| run.number < before);
+    let more = found.len() > page::length(request.limit);
+    found.truncate(page::length(request.limit));
+    let next = found.last().filter(|_| more).map(|last| page::cursor(&of, &last.number.to_string()));
+    Ok(RunList { runs: found.into_iter().map(Run::from).collect(), next })
 }
 
-fn job(context: &Context<'_>, reader: &Reader, stored: Stored, works: bool) -> Result<Job> {
+fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
     let (documents, last) =
         reader.read(|sql| Ok((documents::total(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
     Ok(Job {
@@ -272,8 +330,6 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored, works: bool) -> R
         definition: secrets::hidden_in(&context.registry, stored.connector.as_deref(), stored.definition),
         error: stored.error,
         run: last.into_iter().next().map(Run::from),
-        works,
-        blind: Vec::new(),
     })
 }
 
@@ -294,7 +350,7 @@ pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
 }
 
 /// Documents of a job that an output lost, and that no search finds until its own next run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Resends {
     /// The sentence.
     pub sentence: String,

@@ -13,15 +13,21 @@ use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Result};
 
+const REMOVALS: &str = r#"{"job": "share", "deleted": 40, "kept": 1, "unaddressable": 0, "stopped": false}"#;
+const COUNTED: &str =
+    r#"{"job": "share", "documents": 1200, "shared": 3, "outputs": ["index"], "dry_run": true}"#;
+const DELETED: &str = r#"{"job": "share", "deleted": 1197, "kept": 0, "unaddressable": 0, "stopped": false,
+    "counts": {"job": "share", "documents": 1200, "shared": 3, "outputs": ["index"], "dry_run": true},
+    "resends": [{"sentence": "job notes: 3 documents are still to be sent again", "root": "/srv/notes"}]}"#;
+
 /// Carries out the removals that a run holds.
 pub static CONFIRM: Answering<ConfirmRemovals, Removals> = Answering {
     operation: Operation {
         name: "jobs.confirm",
         summary: "Carries out the removals that a run holds.",
-        request: Shape::read::<ConfirmRemovals>("ConfirmRemovals"),
+        request: Shape::of::<ConfirmRemovals>("ConfirmRemovals", &[r#"{"job": "share", "run": 12}"#]),
         item: None,
-        answer: Shape::written::<Removals>("Removals"),
-        example: r#"{"job": "share", "run": 12}"#,
+        answer: Shape::of::<Removals>("Removals", &[REMOVALS]),
         role: Role::Operator,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Post, "/jobs/{job}/confirm"),
@@ -34,6 +40,7 @@ pub static CONFIRM: Answering<ConfirmRemovals, Removals> = Answering {
             Code::Definition,
             Code::Source,
             Code::Output,
+            Code::IndexOlder,
         ],
     },
     run: confirm,
@@ -44,16 +51,22 @@ pub static DELETE: Answering<DeleteJob, Deletion> = Answering {
     operation: Operation {
         name: "jobs.delete",
         summary: "Deletes a job with everything that outputs hold because of it, or counts what that would remove.",
-        request: Shape::read::<DeleteJob>("DeleteJob"),
+        request: Shape::of::<DeleteJob>("DeleteJob", &[r#"{"job": "share", "dry_run": true}"#]),
         item: None,
-        answer: Shape::written::<Deletion>("Deletion"),
-        example: r#"{"job": "share", "dry_run": true}"#,
+        answer: Shape::of::<Deletion>("Deletion", &[COUNTED, DELETED]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Delete, "/jobs/{job}"),
         words: Words::Are("job delete"),
         tool: false,
-        problems: &[Code::NoSuchJob, Code::NoSuchConnector, Code::Definition, Code::Source, Code::Output],
+        problems: &[
+            Code::NoSuchJob,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Output,
+            Code::IndexOlder,
+        ],
     },
     run: delete,
 };
@@ -69,26 +82,32 @@ pub struct ConfirmRemovals {
 }
 
 /// What was removed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Removals {
+    /// What became of the documents.
+    #[serde(flatten)]
+    pub line: RemovalsLine,
+    /// Of those that stay: nobody knows their names any more.
+    pub unaddressable: u64,
+    /// It was asked to stop before its end.
+    pub stopped: bool,
+}
+
+/// What became of documents that were to be removed, as the command line writes it with `--json`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RemovalsLine {
     /// Name of the job.
     pub job: String,
     /// Documents removed from every output.
     pub deleted: u64,
     /// Documents that stay: they are there again, could not be checked, or an output did not confirm.
     pub kept: u64,
-    /// Of those that stay: nobody knows their names any more.
-    #[serde(skip)]
-    pub unaddressable: u64,
-    /// It was asked to stop before its end.
-    #[serde(skip)]
-    pub stopped: bool,
 }
 
 impl Removals {
     fn of(job: &str, removed: Removed, stopped: bool) -> Removals {
         let Removed { deleted, kept, unaddressable, .. } = removed;
-        Removals { job: job.to_owned(), deleted, kept, unaddressable, stopped }
+        Removals { line: RemovalsLine { job: job.to_owned(), deleted, kept }, unaddressable, stopped }
     }
 }
 
@@ -104,7 +123,7 @@ pub struct DeleteJob {
 }
 
 /// What a deletion would remove, or has removed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Deletion {
     /// Nothing was written.
@@ -114,21 +133,19 @@ pub enum Deletion {
 }
 
 /// What a deletion has removed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Deleted {
     /// What was removed.
     #[serde(flatten)]
     pub removals: Removals,
     /// What it was about.
-    #[serde(skip)]
     pub counts: DeletionCounts,
     /// What other jobs have, too, in another form, went with what this one had sent last.
-    #[serde(skip)]
     pub resends: Vec<Resends>,
 }
 
 /// What a job has that a deletion is about.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeletionCounts {
     /// Name of the job.
     pub job: String,

@@ -23,8 +23,6 @@ pub struct Operation {
     pub item: Option<Shape>,
     /// What it returns at its end.
     pub answer: Shape,
-    /// A request that could be made, as JSON.
-    pub example: &'static str,
     /// The role that whoever asks must have.
     pub role: Role,
     /// Whether anything is another one afterwards.
@@ -120,19 +118,19 @@ pub struct Shape {
     pub name: &'static str,
     /// Its schema.
     pub schema: fn() -> Schema,
-    /// Reads a JSON text as this type and writes it again; none for types that are only written.
-    pub round_trip: Option<fn(&str) -> std::result::Result<serde_json::Value, String>>,
+    /// Values that there could be, as JSON: one for each form that it has.
+    pub examples: &'static [&'static str],
+    /// Reads a JSON text as this type and writes it again.
+    pub round_trip: fn(&str) -> std::result::Result<serde_json::Value, String>,
 }
 
 impl Shape {
-    /// Of a request, which is read.
-    pub(crate) const fn read<T: Serialize + DeserializeOwned + JsonSchema>(name: &'static str) -> Shape {
-        Shape { name, schema: schema_of::<T>, round_trip: Some(round_trip::<T>) }
-    }
-
-    /// Of an answer, which is written.
-    pub(crate) const fn written<T: Serialize + JsonSchema>(name: &'static str) -> Shape {
-        Shape { name, schema: schema_of::<T>, round_trip: None }
+    /// Of a type that both sides of the border know: whoever answers writes it, whoever asked reads it, and the other way round.
+    pub(crate) const fn of<T: Serialize + DeserializeOwned + JsonSchema>(
+        name: &'static str,
+        examples: &'static [&'static str],
+    ) -> Shape {
+        Shape { name, schema: schema_of::<T>, examples, round_trip: round_trip::<T> }
     }
 }
 

@@ -32,10 +32,12 @@ pub static STAGES: Answering<ListStages, StageList> = Answering {
     operation: Operation {
         name: "pipeline.stages",
         summary: "What stages there are, or one, with the schema of their settings.",
-        request: Shape::read::<ListStages>("ListStages"),
+        request: Shape::of::<ListStages>("ListStages", &[r#"{"stage": "allow"}"#]),
         item: None,
-        answer: Shape::written::<StageList>("StageList"),
-        example: r#"{"stage": "allow"}"#,
+        answer: Shape::of::<StageList>(
+            "StageList",
+            &[r#"{"stages": [{"name": "text", "about": "Reads text.", "settings": {"type": "object"}}]}"#],
+        ),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/connectors/transforms"),
@@ -56,14 +58,14 @@ pub struct ListStages {
 }
 
 /// Stages; a line each where lines are wanted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StageList {
     /// The stages.
     pub stages: Vec<StageKind>,
 }
 
 /// A kind of stage.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StageKind {
     /// Its name.
     pub name: String,

@@ -18,15 +18,31 @@ use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 
+const TRIED: &str = r#"{"job": "share", "document": "a.zip", "uri": "file:///srv/share/a.zip",
+    "stages": [{"transform": "text", "verdict": "pass", "reason": null, "before": null, "after": {"title": "A",
+    "path": "a.zip", "media_type": "application/zip", "language": null, "author": null, "size": 9, "modified": 1767225600000,
+    "created": null, "fields": {"meta.kind": ["archive"]}, "characters": 5, "beginning": "words", "parts": [
+    {"title": "B", "path": "a.zip/b.txt", "media_type": null, "language": null, "author": null, "size": null,
+    "modified": null, "created": null, "fields": {}, "characters": null, "beginning": null, "name": "b.txt"},
+    {"name": "c.txt", "reason": "it is encrypted"}], "parts_count": 2, "parts_incomplete": false}, "comes_after": "source"}],
+    "outputs": [{"output": "index", "way": "source → text → index", "gets": true, "reason": {"code": "encrypted",
+    "message": "it is encrypted"}}], "failed": {"transform": "allow", "code": "busy", "message": "it cannot be asked now"},
+    "access": {"source": {"ordered": [{"who": "unix:u:1000", "allow": true}]}, "given": {"flat": {"allow": ["a"], "deny": []}}},
+    "arrived": null, "places": [null]}"#;
+
 /// What each stage makes of one document.
 pub static TRY: Answering<TryStages, TriedStages> = Answering {
     operation: Operation {
         name: "pipeline.try",
         summary: "What each stage makes of one document; nothing is written.",
-        request: Shape::read::<TryStages>("TryStages"),
+        request: Shape::of::<TryStages>(
+            "TryStages",
+            &[
+                r#"{"job": "share", "document": "notes/a.txt", "stages": [{"transform": "text", "settings": {}}]}"#,
+            ],
+        ),
         item: None,
-        answer: Shape::written::<TriedStages>("TriedStages"),
-        example: r#"{"job": "share", "document": "notes/a.txt", "stages": [{"transform": "text", "settings": {}}]}"#,
+        answer: Shape::of::<TriedStages>("TriedStages", &[TRIED]),
         role: Role::Operator,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Post, "/jobs/{job}/documents/{document}/try"),
@@ -35,6 +51,7 @@ pub static TRY: Answering<TryStages, TriedStages> = Answering {
         problems: &[
             Code::NoSuchJob,
             Code::NoSuchDocument,
+            Code::Key,
             Code::NoSuchConnector,
             Code::Definition,
             Code::Source,
@@ -65,8 +82,20 @@ pub struct TryStages {
 }
 
 /// What stages made of a document.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TriedStages {
+    /// What each made of it.
+    #[serde(flatten)]
+    pub line: TriedLine,
+    /// As the source gave it; none for what is in a document.
+    pub arrived: Option<Seen>,
+    /// For each of the stages the place of the one that it comes after; none is the source.
+    pub places: Vec<Option<usize>>,
+}
+
+/// What stages made of a document, as the command line writes it with `--json`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TriedLine {
     /// Name of the job.
     pub job: String,
     /// Name of the document there.
@@ -76,19 +105,16 @@ pub struct TriedStages {
     /// What each made of it, as far as they came.
     pub stages: Vec<TriedStage>,
     /// Which outputs get it, where stages or outputs have conditions or places of their own.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<TriedOutput>,
     /// The stage that failed.
     pub failed: Option<FailedStage>,
     /// Who may see it.
     pub access: TriedAccess,
-    /// As the source gave it; none for what is in a document.
-    #[serde(skip)]
-    pub arrived: Option<Seen>,
 }
 
 /// What one stage made of a document.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TriedStage {
     /// Kind of the stage.
     pub transform: String,
@@ -103,13 +129,10 @@ pub struct TriedStage {
     /// What it comes after, where that is not the stage just above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comes_after: Option<String>,
-    /// The same by its place among the stages; none is the source.
-    #[serde(skip)]
-    pub place: Option<usize>,
 }
 
 /// What arrives at one output.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TriedOutput {
     /// Its name.
     pub output: String,
@@ -122,7 +145,7 @@ pub struct TriedOutput {
 }
 
 /// What has become of a document after a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Nothing of that name was found so far.
@@ -140,7 +163,7 @@ pub enum Verdict {
 }
 
 /// Stable word and sentence.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// The word.
     pub code: String,
@@ -149,7 +172,7 @@ pub struct Why {
 }
 
 /// The stage that failed, and why.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FailedStage {
     /// Kind of the stage; none when the content could not be read to its end behind the last one.
     pub transform: Option<String>,
@@ -160,7 +183,7 @@ pub struct FailedStage {
 }
 
 /// Who may see a document.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TriedAccess {
     /// As the source says.
     #[schemars(schema_with = "schema::object")]
@@ -171,7 +194,7 @@ pub struct TriedAccess {
 }
 
 /// A document between two stages.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Seen {
     /// Its record.
     #[serde(flatten)]
@@ -185,7 +208,7 @@ pub struct Seen {
 }
 
 /// A record without its text; times are milliseconds since 1970 UTC.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RecordSeen {
     /// Title; empty when there is none.
     pub title: String,
@@ -212,7 +235,7 @@ pub struct RecordSeen {
 }
 
 /// Something in a document.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SeenPart {
     /// It was read.
@@ -274,7 +297,6 @@ fn tried(job: String, definition: &Definition, trial: Trial) -> TriedStages {
             reason,
             before,
             after,
-            place: *place,
             comes_after: (!is_next).then(|| place.map_or(SOURCE, |at| stages[at].called()).to_owned()),
         });
     }
@@ -292,7 +314,8 @@ fn tried(job: String, definition: &Definition, trial: Trial) -> TriedStages {
     });
     let outputs = exits.collect();
     let (document, uri) = (trial.document, trial.uri);
-    TriedStages { job, document, uri, stages: tried, outputs, failed, access, arrived }
+    let line = TriedLine { job, document, uri, stages: tried, outputs, failed, access };
+    TriedStages { line, arrived, places: trial.after }
 }
 
 impl From<trial::Seen> for Seen {

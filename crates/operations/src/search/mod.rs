@@ -18,21 +18,34 @@ use crate::jobs::{Resends, resends};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Result};
 
+const FOUND: &str = r#"{"summary": {"total": 2, "all_words": 1, "offset": 1, "hits": 1,
+    "facets": {"types": [{"value": "text/plain", "count": 2}], "jobs": [{"value": "share", "count": 2}]},
+    "notes": ["a sentence"], "corrections": [{"typed": "anual", "used": "annual"}]},
+    "hits": [{"job": "share", "document": "a.txt", "component": "", "uri": "file:///srv/share/a.txt", "title": "A",
+    "score": 1.5, "snippet": "the annual report", "path": "a.txt", "media_type": "text/plain", "language": "en",
+    "author": null, "modified": 1767225600000, "size": 17, "highlights": [[4, 10]], "all_words": true, "copies": 0,
+    "copy_of": null, "explanation": [{"word": "annual", "times": 1, "entries": 1, "of": 2,
+    "occurrences": {"title": 0, "text": 1, "name": 0}, "score": 1.5}]}],
+    "literal": "\"anual\" report", "unfinished": ["a sentence about a job"],
+    "resends": [{"sentence": "job notes: 3 documents are still to be sent again", "root": "/srv/notes"}]}"#;
+
 /// Finds documents, as the user who asks.
 pub static SEARCH: Answering<Search, Found> = Answering {
     operation: Operation {
         name: "search",
         summary: "Finds documents, as the user who asks; an administrator may ask as others, or see everything.",
-        request: Shape::read::<Search>("Search"),
+        request: Shape::of::<Search>(
+            "Search",
+            &[r#"{"query": "annual report", "limit": 10, "sort": "modified"}"#],
+        ),
         item: None,
-        answer: Shape::written::<Found>("Found"),
-        example: r#"{"query": "annual report", "limit": 10, "sort": "modified"}"#,
+        answer: Shape::of::<Found>("Found", &[FOUND]),
         role: Role::Searcher,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/search"),
         words: Words::Are("search"),
         tool: true,
-        problems: &[Code::Query, Code::NoSuchUser, Code::Settings, Code::Connector],
+        problems: &[Code::Query, Code::NoSuchUser, Code::Settings, Code::Connector, Code::IndexOlder],
     },
     run: search,
 };
@@ -72,25 +85,22 @@ pub struct Search {
 }
 
 /// What was found; where lines are wanted, one for each hit, behind one for the summary when facets were asked for.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// What is said of all hits.
     pub summary: FoundSummary,
     /// The page that was asked for.
     pub hits: Vec<Hit>,
     /// The query that searches for exactly what was typed, when a word was corrected.
-    #[serde(skip)]
     pub literal: Option<String>,
     /// Jobs that have not been read to their end yet, a sentence each: nothing found does not mean that there is nothing.
-    #[serde(skip)]
     pub unfinished: Vec<String>,
     /// What jobs have to send again.
-    #[serde(skip)]
     pub resends: Vec<Resends>,
 }
 
 /// What is said of all hits.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FoundSummary {
     /// How many entries match and may be seen.
     pub total: usize,
@@ -109,7 +119,7 @@ pub struct FoundSummary {
 }
 
 /// Counts of all that match, largest first.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Facets {
     /// By media type; entries without one are under the empty text.
     pub types: Vec<Facet>,
@@ -118,7 +128,7 @@ pub struct Facets {
 }
 
 /// One value and how many entries have it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Facet {
     /// The value.
     pub value: String,
@@ -127,7 +137,7 @@ pub struct Facet {
 }
 
 /// A word that was replaced.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Correction {
     /// As it was asked for.
     pub typed: String,
@@ -136,7 +146,7 @@ pub struct Correction {
 }
 
 /// One entry that matches.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
     /// Name of the job that sent it.
     pub job: String,
@@ -173,12 +183,12 @@ pub struct Hit {
     /// The hit before it that has the same text.
     pub copy_of: Option<String>,
     /// What each word adds to the score, when asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanation: Vec<WordScore>,
 }
 
 /// What one word adds to a score.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WordScore {
     /// The word, folded.
     pub word: String,
@@ -195,7 +205,7 @@ pub struct WordScore {
 }
 
 /// How often an entry has a word.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Occurrences {
     /// In its title.
     pub title: u32,

@@ -4,6 +4,7 @@ mod jobs;
 mod machine;
 mod outputs;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ingather_store::doctor::{self, About, Fault};
@@ -22,21 +23,25 @@ const NAMED_MAX: usize = 5;
 /// Rounds of repair: what one puts right may show what was behind it.
 const ROUNDS_MAX: usize = 1_000;
 
+const LOOK: &str = r#"{"check": "clock", "ok": true, "says": "it goes on", "advice": ""}"#;
+const FAULT: &str = r#"{"check": "first_visits", "number": 3, "ok": false, "repaired": false, "count": 2, "more": false,
+    "says": "documents that wait for no visit", "advice": "repair it", "examples": ["`a.txt`", "`b.txt`"],
+    "sentence": "2 documents wait for no visit"}"#;
+
 /// Checks the inventory, the outputs, the jobs and the surroundings.
 pub static DOCTOR: Streaming<Examine, Finding, Examined> = Streaming {
     operation: Operation {
         name: "system.doctor",
         summary: "Checks the inventory, the outputs, the jobs and the surroundings, and repairs what it can when asked to.",
-        request: Shape::read::<Examine>("Examine"),
-        item: Some(Shape::written::<Finding>("Finding")),
-        answer: Shape::written::<Examined>("Examined"),
-        example: r#"{"repair": false}"#,
+        request: Shape::of::<Examine>("Examine", &[r#"{"repair": false}"#]),
+        item: Some(Shape::of::<Finding>("Finding", &[LOOK, FAULT])),
+        answer: Shape::of::<Examined>("Examined", &[r#"{"problems": 1, "repaired": 0}"#]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Post, "/system/doctor"),
         words: Words::Are("doctor"),
         tool: false,
-        problems: &[Code::NoSuchConnector, Code::Output, Code::Connector],
+        problems: &[Code::NoSuchConnector, Code::Output, Code::Connector, Code::IndexOlder],
     },
     run: examine,
 };
@@ -51,20 +56,20 @@ pub struct Examine {
 }
 
 /// What was found, good or bad.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Finding {
+    /// Of the inventory. It stands first: whoever reads takes the first form that fits, and this one has all fields of the other.
+    Fault(FoundFault),
     /// Of the surroundings.
     Look(Look),
-    /// Of the inventory.
-    Fault(FoundFault),
 }
 
 /// What one look at the surroundings found.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// Stable word.
-    pub check: &'static str,
+    pub check: Cow<'static, str>,
     /// It is as it should be.
     pub ok: bool,
     /// What was seen, in a sentence.
@@ -76,25 +81,35 @@ pub struct Look {
 impl Look {
     /// It is as it should be.
     pub fn good(check: &'static str, says: impl Into<String>) -> Look {
-        Look { check, ok: true, says: says.into(), advice: String::new() }
+        Look { check: check.into(), ok: true, says: says.into(), advice: String::new() }
     }
 
     /// It is as somebody has decided, which others should know.
     pub fn noted(check: &'static str, says: impl Into<String>, advice: impl Into<String>) -> Look {
-        Look { check, ok: true, says: says.into(), advice: advice.into() }
+        Look { check: check.into(), ok: true, says: says.into(), advice: advice.into() }
     }
 
     /// Somebody is needed.
     pub fn bad(check: &'static str, says: impl Into<String>, advice: impl Into<String>) -> Look {
-        Look { check, ok: false, says: says.into(), advice: advice.into() }
+        Look { check: check.into(), ok: false, says: says.into(), advice: advice.into() }
     }
 }
 
 /// What does not hold in the inventory.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FoundFault {
+    /// What it is.
+    #[serde(flatten)]
+    pub line: FaultLine,
+    /// How many rows there are and what is wrong with them, in a sentence.
+    pub sentence: String,
+}
+
+/// What does not hold in the inventory, as the command line writes it with `--json`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FaultLine {
     /// Stable word.
-    pub check: &'static str,
+    pub check: Cow<'static, str>,
     /// Its number in the design.
     pub number: u8,
     /// It was repaired.
@@ -106,18 +121,15 @@ pub struct FoundFault {
     /// There may be more.
     pub more: bool,
     /// What was found, as what follows a count.
-    pub says: &'static str,
+    pub says: Cow<'static, str>,
     /// What to do, or what the repair does.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
     /// Some of the rows.
     pub examples: Vec<String>,
-    /// How many rows there are and what is wrong with them, in a sentence.
-    #[serde(skip)]
-    pub sentence: String,
 }
 
 /// The end of an examination.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Examined {
     /// Problems that are left.
     pub problems: usize,
@@ -204,18 +216,18 @@ fn repaired(
 
 fn found(reader: &Reader, fault: &Fault, repaired: bool) -> Result<FoundFault> {
     let check = fault.check;
-    Ok(FoundFault {
-        check: check.name,
+    let line = FaultLine {
+        check: check.name.into(),
         number: check.number,
         ok: repaired,
         repaired,
         count: fault.rows.len(),
         more: fault.rows.len() == ROWS_MAX,
-        says: check.found,
-        advice: check.advice,
+        says: check.found.into(),
+        advice: check.advice.into(),
         examples: examples(reader, fault)?,
-        sentence: check.sentence(fault.rows.len() as u64),
-    })
+    };
+    Ok(FoundFault { line, sentence: check.sentence(fault.rows.len() as u64) })
 }
 
 /// Some rows as a person reads them: documents by their names.

@@ -77,6 +77,10 @@ const FROM_WHAT_WAITS: &[(&queries::Statement, &str, &str)] = &[
     (&queries::DELIVERY_LEAVING_SPAN, "delivery_leaving", "delivery_address"),
     // Asked for each new folder of a source that has more of them than are kept in memory.
     (&queries::CONTAINER_NAMED, "container_name", "container_connection"),
+    // Lists for people: a page of those in a state, or of one job, however many there are of others.
+    (&queries::DOCUMENT_LIST_FAILURES, "failure_job", "document_key"),
+    (&queries::DOCUMENT_LIST_QUEUED, "queue_job", "document_key"),
+    (&queries::DOCUMENT_LIST, "document_key", "failure_job"),
 ];
 
 #[test]

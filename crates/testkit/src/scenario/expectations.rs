@@ -88,7 +88,7 @@ impl Play {
             ["held", job] => {
                 let job = self.world.find(job).ok_or("there is no such job")?;
                 let held = self.world.engine().held(&job, 0, 1_000).map_err(|error| error.to_string())?;
-                let mut names: Vec<String> = held.1.into_iter().map(|held| held.name).collect();
+                let mut names: Vec<String> = held.held.into_iter().map(|held| held.name).collect();
                 names.sort();
                 list(names)
             }

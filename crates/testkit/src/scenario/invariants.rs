@@ -83,7 +83,7 @@ impl Play {
         let name = rest.split_whitespace().next().unwrap_or_default();
         let mut held = BTreeSet::new();
         if let Some(job) = self.world.find(name) {
-            let names = self.world.engine().held(&job, 0, 10_000).map(|(_, held)| held).unwrap_or_default();
+            let names = self.world.engine().held(&job, 0, 10_000).map(|page| page.held).unwrap_or_default();
             held.extend(names.into_iter().map(|held| format!("{}{}", oracle::root(&job), held.name)));
         }
         Before {

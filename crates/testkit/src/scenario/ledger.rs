@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ingather_model::ids::ConnectionId;
+use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::GuardState;
 use ingather_store::{deliveries, doctor, documents, jobs, runs};
@@ -72,7 +73,7 @@ impl Play {
         let read = self.world.engine().reader.read(|sql| {
             let mut claims = Vec::new();
             for job in jobs::list(sql)? {
-                let documents = documents::list(sql, job.id, 0, DOCUMENTS_MAX)?;
+                let documents = documents::list(sql, job.id, DocumentKey::BEFORE_ALL, DOCUMENTS_MAX)?;
                 let names: HashMap<i64, String> =
                     documents.into_iter().map(|row| (row.id.0, row.name)).collect();
                 let ids: Vec<i64> = names.keys().copied().collect();

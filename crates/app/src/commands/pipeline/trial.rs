@@ -26,11 +26,11 @@ pub(super) fn run(global: &Global, job: String, typed: &OsStr, file: Option<&Pat
     let request = TryStages { job, document, path, stages: pipeline.stages, outputs };
     let trial = TRY.call(&program.context(), &caller(), request)?;
     if global.json {
-        show::answer(&trial);
+        show::answer(&trial.line);
     } else {
         tell(&trial);
     }
-    Ok(if trial.failed.is_some() { exit::HAS_FAILURES } else { exit::DONE })
+    Ok(if trial.line.failed.is_some() { exit::HAS_FAILURES } else { exit::DONE })
 }
 
 /// What there is to see of a document, by name: what differs between two stages is what the later one changed.
@@ -75,7 +75,7 @@ fn text_in_words(record: &RecordSeen) -> Option<String> {
 }
 
 fn tell(trial: &TriedStages) {
-    show::line(&format!("{}  {}", trial.document, trial.uri));
+    show::line(&format!("{}  {}", trial.line.document, trial.line.uri));
     if let Some(arrived) = &trial.arrived {
         show::line("from the source");
         for (name, value) in &facts(arrived) {
@@ -83,9 +83,9 @@ fn tell(trial: &TriedStages) {
         }
     }
     let mut over: Vec<bool> = Vec::new();
-    for (place, stage) in trial.stages.iter().enumerate() {
+    for (place, stage) in trial.line.stages.iter().enumerate() {
         let reason = stage.reason.as_ref().map(|reason| reason.message.as_str()).unwrap_or_default();
-        let was_over = stage.place.is_some_and(|before| over[before]);
+        let was_over = trial.places[place].is_some_and(|before| over[before]);
         let is_kept_out = stage.reason.as_ref().is_some_and(|reason| reason.code == CONDITION);
         let word = match stage.verdict {
             verdict if was_over && verdict != Verdict::Pass => "does not get it".to_owned(),
@@ -103,7 +103,7 @@ fn tell(trial: &TriedStages) {
         let of = |seen: &Option<Seen>| seen.as_ref().map(facts).unwrap_or_default();
         tell_changes(&of(&stage.before), &of(&stage.after));
     }
-    for output in &trial.outputs {
+    for output in &trial.line.outputs {
         let word = match (output.gets, &output.reason) {
             (true, None) => "gets it".to_owned(),
             (true, Some(reason)) => format!("gets it without its content: {}", reason.message),
@@ -113,11 +113,11 @@ fn tell(trial: &TriedStages) {
         show::line(&format!("output {}: {word}", output.output));
         show::line(&format!("    {}", output.way));
     }
-    if let Some(failed) = &trial.failed {
+    if let Some(failed) = &trial.line.failed {
         let stage = failed.transform.as_deref().unwrap_or("reading");
-        show::line(&format!("{} {stage}: fails: {}", trial.stages.len() + 1, failed.message));
+        show::line(&format!("{} {stage}: fails: {}", trial.line.stages.len() + 1, failed.message));
     }
-    let TriedAccess { source, given } = &trial.access;
+    let TriedAccess { source, given } = &trial.line.access;
     if source != given {
         show::line("access");
         show::line(&format!("  - {}", source.text()));

@@ -10,12 +10,12 @@ use crate::{exit, interrupt, show, wiring};
 const BLIND_MAX: usize = 20;
 
 pub(super) fn code(synced: &Synced, confirmed: bool) -> u8 {
-    let counts = RunCounts { held: if confirmed { 0 } else { synced.held }, ..synced.counts() };
+    let counts = RunCounts { held: if confirmed { 0 } else { synced.line.held }, ..synced.counts() };
     // Also when it was stopped behind the run, amid removals that were confirmed.
     if let Some(code) = interrupt::stopped() {
         return code;
     }
-    if synced.error.is_some() || counts.has_failures() || !synced.blind.is_empty() {
+    if synced.error.is_some() || counts.has_failures() || !synced.unread.is_empty() {
         exit::HAS_FAILURES
     } else {
         exit::DONE
@@ -50,14 +50,14 @@ pub(super) fn sentence(counts: &RunCounts) -> String {
 }
 
 pub(super) fn tell(global: &Global, synced: &Synced) {
-    let name = &synced.job;
+    let name = &synced.line.job;
     if global.json {
-        show::answer(synced);
+        show::answer(&synced.line);
     } else if !global.quiet {
-        let dry = if synced.run.is_none() { " (dry run, nothing was written)" } else { "" };
-        show::line(&format!("{name}: {} in {:.1} s{dry}", sentence(&synced.counts()), synced.seconds));
+        let dry = if synced.line.run.is_none() { " (dry run, nothing was written)" } else { "" };
+        show::line(&format!("{name}: {} in {:.1} s{dry}", sentence(&synced.counts()), synced.line.seconds));
     }
-    for spot in synced.blind.iter().take(BLIND_MAX) {
+    for spot in synced.unread.iter().take(BLIND_MAX) {
         show::stderr(&match (spot.cause.as_str(), spot.is_root) {
             ("absent", true) => {
                 format!(
@@ -70,8 +70,8 @@ pub(super) fn tell(global: &Global, synced: &Synced) {
             (cause, _) => format!("could not be read: {} ({cause}): {}", spot.scope, spot.message),
         });
     }
-    if synced.blind.len() > BLIND_MAX {
-        let more = (synced.blind.len() - BLIND_MAX) as u64;
+    if synced.unread.len() > BLIND_MAX {
+        let more = (synced.unread.len() - BLIND_MAX) as u64;
         show::stderr(&format!("and {}; -v names them", show::counted(more, "more path")));
     }
     if let Some(error) = &synced.error {
@@ -81,7 +81,7 @@ pub(super) fn tell(global: &Global, synced: &Synced) {
         synced.notes.iter().for_each(|note| show::stderr(note));
     }
     wiring::warn_of_loose_readers(global);
-    if synced.run.is_some() && !global.quiet {
+    if synced.line.run.is_some() && !global.quiet {
         tell_where_to_look(global, synced);
     }
     if synced.stopped {
@@ -91,21 +91,21 @@ pub(super) fn tell(global: &Global, synced: &Synced) {
 
 /// Where documents are listed that were not read as a whole, or not at all.
 fn tell_where_to_look(global: &Global, synced: &Synced) {
-    let name = &synced.job;
-    if synced.partial > 0 {
+    let name = &synced.line.job;
+    if synced.line.partial > 0 {
         show::stderr(&format!(
             "{} could not be read in full. List: ingather search --all 'meta.extraction:*'. Reason: ingather document explain {name} \
              DOCUMENT",
-            show::counted(synced.partial, "document")
+            show::counted(synced.line.partial, "document")
         ));
     }
-    if synced.failed > 0 {
+    if synced.line.failed > 0 {
         show::stderr(&format!(
             "{} failed. Details: ingather document list {name} --state failed",
-            show::counted(synced.failed, "document")
+            show::counted(synced.line.failed, "document")
         ));
     }
-    if synced.skipped > 0 && !global.json && show::is_terminal() {
+    if synced.line.skipped > 0 && !global.json && show::is_terminal() {
         show::stderr(&format!("what is skipped, and why: ingather document list {name} --state skipped"));
     }
 }

@@ -245,6 +245,49 @@ const PROTECTED: &[u8] =
     \x00w.txtPK\x05\x06\x00\x00\x00\x00\x01\x00\x01\x003\x00\x00\x00P\x00\x00\x00\x00\x00";
 
 #[test]
+fn a_password_in_a_wrong_setting_is_refused_by_the_name_of_that_setting_alone() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    files::settle(&sandbox.root());
+    let wrong = [
+        ("text", json!({"passwords": "narwhal"}), "`passwords` must be a list"),
+        ("text", json!({"password_file": "narwhal"}), "password_file: it is no whole path"),
+        ("text", json!({"password_file": "/narwhal"}), "password_file: the file cannot be read"),
+        ("text", json!({"password_variable": "narwhal"}), "password_variable: the environment has nothing"),
+        ("text", json!({"skip_hidden": "narwhal"}), "`skip_hidden` must be true or false"),
+        ("text", json!({"password": "narwhal"}), "`password` is no setting"),
+        ("text", json!("narwhal"), "it must be a table"),
+        ("tika", json!({"url": "http://ann:narwhal@127.0.0.1:1"}), "url: it has more than a host"),
+        ("limit", json!({"characters": "narwhal"}), "`characters` must be a whole number"),
+        ("allow", json!({"modified_from": "narwhal"}), "modified_from: it is no date"),
+        ("allow", json!({"size_max": "narwhal"}), "`size_max`"),
+        ("access", json!({"allow": ["unix:narwhal"]}), "allow[0]"),
+    ];
+    let refused = |file: &str, said: &str| {
+        let refused = sandbox.run(&["sync", "root", "--pipeline", file]);
+        let told = format!("{}{}", refused.out, refused.err);
+        assert!(!told.contains("narwhal"), "{file}: {told}");
+        refused.refuses(2, &[said]);
+    };
+    for (transform, settings, said) in wrong {
+        let stages = json!([{"transform": transform, "settings": settings}]);
+        refused(&pipeline(&sandbox, "stages.json", &stages), said);
+    }
+    // So it is where the file itself cannot be read as one.
+    for (settings, said) in [
+        ("{ passwords = \"narwhal\" }", "`passwords` must be a list"),
+        ("{ passwords = [\"narwhal\" }", "at line 3"),
+        ("\"narwhal\"", "it must be a table"),
+    ] {
+        let text = format!("[[stages]]\ntransform = \"text\"\nsettings = {settings}\n");
+        std::fs::write(sandbox.path().join("stages.toml"), text).unwrap();
+        refused("stages.toml", said);
+    }
+    std::fs::write(sandbox.path().join("stages.json"), r#"{"stages": "narwhal"}"#).unwrap();
+    refused("stages.json", "`stages` must be a list");
+}
+
+#[test]
 fn passwords_come_from_a_file_or_the_environment_and_are_shown_nowhere() {
     let sandbox = Sandbox::sqlite();
     std::fs::write(sandbox.root().join("a.zip"), PROTECTED).unwrap();
@@ -265,7 +308,10 @@ fn passwords_come_from_a_file_or_the_environment_and_are_shown_nowhere() {
     // A run without its passwords does not begin, and what was read before stays.
     std::fs::remove_file(&file).unwrap();
     let refused = sandbox.run(&["sync", "root"]);
-    assert!(refused.code != 0 && refused.err.contains("passwords cannot be read"), "{refused:#?}");
+    assert!(
+        refused.code != 0 && refused.err.contains("password_file: the file cannot be read"),
+        "{refused:#?}"
+    );
     assert_eq!(sandbox.find("whale"), ["a.zip"]);
     let by_variable = stages(json!({"password_variable": "INGATHER_TEST_PASSWORDS"}));
     let mut command = sandbox.command(&["sync", "root", "--pipeline", &by_variable, "--update"]);

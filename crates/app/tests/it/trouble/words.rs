@@ -221,7 +221,7 @@ fn what_is_typed_wrongly_is_answered_in_own_words() {
         (&["sync", "root", "--to", "index:foo", "--name", "j"], "takes no file"),
         (
             &["sync", "root", "--pipeline", "bad.toml", "--update"],
-            "must be a whole number, 0 or more, not \"ten\"",
+            "`characters` must be a whole number, 0 or more",
         ),
         (&["sync", "root", "--pipeline", "key.toml", "--update"], "in a list `stages`"),
         (&["sync", "root", "--pipeline", "odd.toml", "--update"], "`size` is no setting; there are"),

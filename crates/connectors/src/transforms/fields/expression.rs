@@ -1,6 +1,5 @@
 //! Values made of other fields: text with `${field}`, `${field|regex}` and `${field|regex|group}` in it.
 
-use ingather_extract::decode::boundary;
 use ingather_model::document::Record;
 use regex::{Regex, RegexBuilder};
 
@@ -54,7 +53,7 @@ impl Expression {
                 plain.push_str("${");
                 rest = after;
             } else if let Some(inner) = rest.strip_prefix("${") {
-                let end = closing(inner).ok_or_else(|| format!("`{rest}` has no closing brace"))?;
+                let end = closing(inner).ok_or_else(|| "a `${` has no closing brace".to_owned())?;
                 if !plain.is_empty() {
                     pieces.push(Piece::Text(std::mem::take(&mut plain)));
                 }
@@ -159,7 +158,7 @@ fn reference(text: &str) -> Result<Piece, String> {
         None => (text, None),
     };
     if name.is_empty() {
-        return Err(format!("`${{{text}}}` names no field"));
+        return Err("a `${` names no field".to_owned());
     }
     let Some(rest) = rest else { return Ok(Piece::Field { name: name.to_owned(), take: None }) };
     let (pattern, (group, case)) = match rest.rsplit_once('|').map(|(pattern, end)| (pattern, group(end))) {
@@ -171,12 +170,12 @@ fn reference(text: &str) -> Result<Piece, String> {
     let regex = regex.map_err(|error| {
         let error = error.to_string();
         let last = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        format!("`{}` is no regular expression: {last}", &pattern[..boundary(pattern, 200)])
+        format!("what is behind `|` is no regular expression: {last}")
     })?;
     if group >= regex.captures_len() {
         let most = regex.captures_len() - 1;
         return Err(format!(
-            "`{pattern}` has no group {group}; the last one is {most}, and 0 is the whole match"
+            "the pattern has no group {group}; the last one is {most}, and 0 is the whole match"
         ));
     }
     Ok(Piece::Field { name: name.to_owned(), take: Some(Take { regex, group, case }) })

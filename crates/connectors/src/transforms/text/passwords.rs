@@ -18,10 +18,12 @@ pub(super) fn gather(settings: &mut TextSettings) -> Result<(), Fault> {
     }
     if let Some(name) = &settings.password_variable {
         let text = std::env::var(name).map_err(|_| {
-            let what = format!("the environment has no {name} that is text; set it, or take the setting out");
-            refused("password_variable", what)
+            let what =
+                "the environment has nothing of that name that is text; set it, or take the setting out";
+            refused("password_variable", what.to_owned())
         })?;
-        let own = in_lines(&text).map_err(|what| refused("password_variable", format!("{name}: {what}")))?;
+        let own =
+            in_lines(&text).map_err(|what| refused("password_variable", format!("what it names {what}")))?;
         settings.passwords.extend(own);
     }
     let most = limits::EXTRACT_PASSWORDS_MAX;
@@ -34,23 +36,23 @@ pub(super) fn gather(settings: &mut TextSettings) -> Result<(), Fault> {
     }
 }
 
-/// The passwords in a file that nobody but its owner may read.
+/// The passwords in a file that nobody but its owner may read. What is wrong is told without its name, which may be a password that
+/// was meant for the setting beside it.
 fn of_file(path: &Path) -> Result<Vec<String>, String> {
-    let name = path.display();
     if !path.is_absolute() {
-        return Err(format!("{name} is no whole path; begin it with /"));
+        return Err("it is no whole path; name a file with a password in each line, from / on".to_owned());
     }
-    let unreadable = |error: std::io::Error| format!("{name} cannot be read: {error}");
+    let unreadable = |error: std::io::Error| format!("the file cannot be read: {error}");
     let facts = std::fs::metadata(path).map_err(unreadable)?;
     if !facts.is_file() {
-        return Err(format!("{name} is no file; name one with a password in each line"));
+        return Err("it is no file; name one with a password in each line".to_owned());
     }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let facts = file.metadata().map_err(unreadable)?;
     if facts.mode() & 0o077 != 0 {
-        return Err(format!("{name} may be read by others; make it yours alone: chmod 600"));
+        return Err("the file may be read by others; make it yours alone: chmod 600".to_owned());
     }
-    passwords_in(file).map_err(|what| format!("{name} {what}"))
+    passwords_in(file).map_err(|what| format!("the file {what}"))
 }
 
 /// The passwords in a text with one in each line, of bounded number and length. Else what is wrong with it, without a word of it.
@@ -121,7 +123,7 @@ mod tests {
             assert!(told.contains(said) && !told.contains("secret"), "{told}");
         }
         let variable = words("password_variable", json!("INGATHER_TEST_NO_SUCH_NAME"));
-        assert!(variable.contains("the environment has no INGATHER_TEST_NO_SUCH_NAME"), "{variable}");
+        assert!(variable.contains("the environment has nothing of that name"), "{variable}");
     }
 
     #[test]

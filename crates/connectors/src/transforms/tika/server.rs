@@ -34,7 +34,7 @@ impl Server {
     /// A server by its settings; nothing is sent yet.
     pub(super) fn new(settings: &Settings) -> Result<Server, String> {
         let base = settings.url.trim_end_matches('/');
-        let wrong = |why: &str| format!("{:?} {why}; write it like http://127.0.0.1:9998", settings.url);
+        let wrong = |why: &str| format!("it {why}; write it like http://127.0.0.1:9998");
         let uri: Uri = base.parse().map_err(|_| wrong("is no address"))?;
         if uri.scheme_str() != Some("http") {
             return Err(wrong("does not begin with http://, which is the only way to a Tika server"));

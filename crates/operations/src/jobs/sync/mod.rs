@@ -28,15 +28,30 @@ use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
 use crate::pipeline::{GivenOutput, StageSettings};
 use crate::problem::{Code, Problem, Result};
 
+const CHANGING: &str = r#"{"job": "share", "changes": ["exclude: none → drafts"], "leads_to": {"added": 0, "updated": 0,
+    "access": 0, "unchanged": 1190, "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0,
+    "partial": 0}}"#;
+const SYNCED: &str = r#"{"job": "share", "run": 7, "seen": 1200, "added": 1, "updated": 2, "access": 0, "unchanged": 1196,
+    "skipped": 0, "failed": 1, "waiting": 0, "deleted": 3, "kept": 4, "held": 0,
+    "blind": [{"scope": "notes/", "cause": "unreadable"}], "seconds": 1.25, "partial": 0, "root": "/srv/share",
+    "outputs": ["index"], "stopped": false, "error": null, "unread": [{"scope": "notes/", "cause": "unreadable",
+    "message": "permission denied", "is_root": false}], "notes": ["a sentence about the source"],
+    "resends": [{"sentence": "job notes: 3 documents are still to be sent again", "root": "/srv/notes"}],
+    "overlaps": ["a sentence about another job"]}"#;
+
 /// Brings an output up to date with a source, once.
 pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
     operation: Operation {
         name: "jobs.sync",
         summary: "Brings outputs up to date with a source, once: finds or makes its job, changes it, runs it to its end.",
-        request: Shape::read::<SyncSource>("SyncSource"),
-        item: Some(Shape::written::<Changing>("Changing")),
-        answer: Shape::written::<Synced>("Synced"),
-        example: r#"{"root": "/srv/share", "source": {"exclude": ["drafts"], "size_max": null}, "update": true}"#,
+        request: Shape::of::<SyncSource>(
+            "SyncSource",
+            &[
+                r#"{"root": "/srv/share", "source": {"exclude": ["drafts"], "size_max": null}, "update": true}"#,
+            ],
+        ),
+        item: Some(Shape::of::<Changing>("Changing", &[CHANGING])),
+        answer: Shape::of::<Synced>("Synced", &[SYNCED]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::Not(
@@ -55,6 +70,7 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
             Code::Deleting,
             Code::Output,
             Code::Connector,
+            Code::IndexOlder,
         ],
     },
     run: sync,
@@ -133,7 +149,7 @@ impl From<ContentByWord> for ContentBy {
 }
 
 /// A job is about to change, and what that leads to: handed out before it is done.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Changing {
     /// Name of the job.
     pub job: String,
@@ -145,8 +161,32 @@ pub struct Changing {
 }
 
 /// What a run did, or would do.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Synced {
+    /// What became of the documents.
+    #[serde(flatten)]
+    pub line: SyncedLine,
+    /// Canonical root of the source.
+    pub root: String,
+    /// The outputs.
+    pub outputs: Vec<String>,
+    /// It was asked to stop before its end.
+    pub stopped: bool,
+    /// Why it ended early.
+    pub error: Option<String>,
+    /// For each of the scopes that could not be read, in their order, what a person is told of it.
+    pub unread: Vec<Unread>,
+    /// What a person should know of the source.
+    pub notes: Vec<String>,
+    /// What other jobs have to send again.
+    pub resends: Vec<Resends>,
+    /// What other jobs send in another form: a sentence each.
+    pub overlaps: Vec<String>,
+}
+
+/// What became of the documents of a run, as the command line writes it with `--json`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SyncedLine {
     /// Name of the job.
     pub job: String,
     /// Number of the run; none when nothing was written.
@@ -179,54 +219,41 @@ pub struct Synced {
     pub seconds: f64,
     /// Of those seen: not all that is in them could be read.
     pub partial: u64,
-    /// Canonical root of the source.
-    #[serde(skip)]
-    pub root: String,
-    /// The outputs.
-    #[serde(skip)]
-    pub outputs: Vec<String>,
-    /// It was asked to stop before its end.
-    #[serde(skip)]
-    pub stopped: bool,
-    /// Why it ended early.
-    #[serde(skip)]
-    pub error: Option<String>,
-    /// What a person should know of the source.
-    #[serde(skip)]
-    pub notes: Vec<String>,
-    /// What other jobs have to send again.
-    #[serde(skip)]
-    pub resends: Vec<Resends>,
-    /// What other jobs send in another form: a sentence each.
-    #[serde(skip)]
-    pub overlaps: Vec<String>,
 }
 
 /// A scope that could not be read.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Blind {
     /// The scope.
     pub scope: String,
     /// Stable word.
     pub cause: String,
-    /// Sentence for a person.
-    #[serde(skip)]
+}
+
+/// What a person is told of a scope that could not be read.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Unread {
+    /// The scope.
+    pub scope: String,
+    /// Stable word.
+    pub cause: String,
+    /// Why, in a sentence.
     pub message: String,
     /// It is the whole source.
-    #[serde(skip)]
     pub is_root: bool,
 }
 
 impl Synced {
     fn of(job: &Job, report: Report) -> Synced {
         let b = report.counts;
-        let blind = |spot: ingather_model::scope::BlindSpot| Blind {
+        let unread = |spot: ingather_model::scope::BlindSpot| Unread {
             scope: spot.scope.label(),
             is_root: matches!(&spot.scope, Scope::Folder(folder) if folder.is_empty()),
             cause: spot.cause,
             message: spot.message,
         };
-        Synced {
+        let unread: Vec<Unread> = report.blind.into_iter().map(unread).collect();
+        let line = SyncedLine {
             job: job.name.clone(),
             run: report.run,
             seen: b.seen(),
@@ -240,13 +267,20 @@ impl Synced {
             deleted: b.deleted,
             kept: b.kept,
             held: b.held,
-            blind: report.blind.into_iter().map(blind).collect(),
+            blind: unread
+                .iter()
+                .map(|spot| Blind { scope: spot.scope.clone(), cause: spot.cause.clone() })
+                .collect(),
             seconds: report.millis as f64 / 1000.0,
             partial: b.partial,
+        };
+        Synced {
+            line,
             root: job.root.clone(),
             outputs: job.definition.outputs.clone(),
             stopped: report.stopped,
             error: report.error,
+            unread,
             notes: report.notes,
             resends: Vec::new(),
             overlaps: Vec::new(),
@@ -255,18 +289,19 @@ impl Synced {
 
     /// Its counters.
     pub fn counts(&self) -> RunCounts {
+        let line = &self.line;
         RunCounts {
-            added: self.added,
-            updated: self.updated,
-            access: self.access,
-            unchanged: self.unchanged,
-            skipped: self.skipped,
-            failed: self.failed,
-            waiting: self.waiting,
-            deleted: self.deleted,
-            kept: self.kept,
-            held: self.held,
-            partial: self.partial,
+            added: line.added,
+            updated: line.updated,
+            access: line.access,
+            unchanged: line.unchanged,
+            skipped: line.skipped,
+            failed: line.failed,
+            waiting: line.waiting,
+            deleted: line.deleted,
+            kept: line.kept,
+            held: line.held,
+            partial: line.partial,
         }
     }
 }
