@@ -1,14 +1,14 @@
 //! How text becomes terms: words, pairs of characters where words have no spaces, stems by language, accents folded.
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, TextAnalyzer, Token, TokenStream, Tokenizer,
     TokenizerManager,
 };
 
 use ingather_kit::language::{beginning, is_unspaced};
 
 use self::folding::is_mark;
-use self::parts::WithParts;
+use self::parts::Reduced;
 use crate::stemming::Stemming;
 
 pub(crate) mod compounds;
@@ -56,12 +56,8 @@ fn analyzer(stemming: Stemming, what_for: For) -> TextAnalyzer {
     let has_parts = what_for != For::Queries && Stemming::has_compounds(stemming);
     match stemming.stemmer() {
         None => TextAnalyzer::builder(words).filter(AsciiFoldingFilter).build(),
-        Some(language) if has_parts => {
-            let words = TextAnalyzer::builder(words).filter(WithParts::of(stemming));
-            words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
-        }
         Some(language) => {
-            TextAnalyzer::builder(words).filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
+            TextAnalyzer::builder(words).filter(Reduced::to(stemming, language, has_parts)).build()
         }
     }
 }
