@@ -11,6 +11,9 @@ use crate::{Bench, Result, malformed, reading, trees};
 
 /// Where real files are: beside the checkout, or beside the folder of checkouts.
 const PLACES: &[&str] = &["../shared/data/extraction/documents", "../../shared/data/extraction/documents"];
+/// Tika reads words in pictures wherever there is a tesseract, which takes minutes; `extract` does when it is asked to.
+const TIKA_CONFIG: &str = r#"<properties><parsers><parser class="org.apache.tika.parser.DefaultParser">
+<parser-exclude class="org.apache.tika.parser.ocr.TesseractOCRParser"/></parser></parsers></properties>"#;
 /// Bytes of one page.
 const PAGE_BYTES: usize = 20 << 10;
 /// Memory that reading may cost the program itself, whatever the document, MiB.
@@ -77,7 +80,10 @@ fn beside_tika(bench: &Bench, jar: &str, folder: &Path) -> Result<(usize, Pairs)
         std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.sort();
     let ours = Command::new(&bench.program).and(["extract", "--json"]).and(&files);
-    let tika = Command::new("java").and(["-jar", jar, "-t", "-i"]).and([folder]).and(["-o"]);
+    let config = bench.path("tika.xml");
+    std::fs::write(&config, TIKA_CONFIG)?;
+    let config = format!("--config={}", config.display());
+    let tika = Command::new("java").and(["-jar", jar, &config, "-t", "-i"]).and([folder]).and(["-o"]);
     let mut turn = 0;
     let beside = pairs(
         bench.pairs.max(3),
