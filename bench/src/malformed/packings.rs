@@ -1,4 +1,5 @@
-//! Files of other packings and archives that are made to hurt: zstd, packages of Debian, web archives, drawings.
+//! Files of other packings and archives that are made to hurt: zstd, packages of Debian, web archives, calendars, drawings,
+//! binary workbooks.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -47,12 +48,71 @@ pub(super) fn make(folder: &Path, size: &dyn Fn(usize) -> usize) -> Result<Vec<(
             Ok(())
         })
     })?;
-    let path = folder.join("large.vsdx");
-    let mut zip = Zip::create(&path)?;
-    drawing(&mut zip, size(100) << 20)?;
-    zip.finish()?;
-    made.push((format!("drawing of Visio, {} as a file", bytes(std::fs::metadata(&path)?.len())), path));
+    let events = size(400_000);
+    add(format!("calendar of {events} events"), "large.ics", &|out| {
+        out.write_all(b"BEGIN:VCALENDAR\r\n")?;
+        (0..events).try_for_each(|number| {
+            let text = trees::text(number as u64, 500);
+            let text = text.replace('\n', " ");
+            write!(
+                out,
+                "BEGIN:VEVENT\r\nSUMMARY:Meeting {number}\r\nDTSTART:20240131T120000Z\r\nDESCRIPTION:{text}\r\nEND:VEVENT\r\n"
+            )
+        })?;
+        Ok(out.write_all(b"END:VCALENDAR\r\n")?)
+    })?;
+    type Writer = fn(&mut Zip, usize) -> Result<()>;
+    let packages: [(&str, &str, Writer); 2] =
+        [("drawing of Visio", "large.vsdx", drawing), ("binary workbook", "large.xlsb", binary_workbook)];
+    for (what, name, write) in packages {
+        let path = folder.join(name);
+        let mut zip = Zip::create(&path)?;
+        write(&mut zip, size(100) << 20)?;
+        zip.finish()?;
+        made.push((format!("{what}, {} as a file", bytes(std::fs::metadata(&path)?.len())), path));
+    }
     Ok(made)
+}
+
+/// A binary workbook with one sheet of words; the sheet takes so many bytes as packed.
+fn binary_workbook(zip: &mut Zip, packed_bytes: usize) -> Result<()> {
+    let text = |text: &str| {
+        let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        [(units.len() as u32 / 2).to_le_bytes().as_slice(), &units].concat()
+    };
+    let record = |kind: u8, data: &[u8]| {
+        // Seven bits of the length in a byte.
+        let length = [data.len() as u8 & 0x7f | 0x80, (data.len() >> 7) as u8];
+        let kind: &[u8] = if kind > 0x7f { &[kind, 1] } else { &[kind] };
+        [kind, &length, data].concat()
+    };
+    let main = "application/vnd.ms-excel.sheet.binary.macroEnabled.main";
+    let relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let relations = |kind: &str, target: &str| {
+        format!(
+            "<Relationships><Relationship Id='a' Type='{relation}/{kind}' Target='{target}'/></Relationships>"
+        )
+    };
+    let book = record(156, &[&[0, 0, 0, 0, 1, 0, 0, 0], text("a").as_slice(), &text("Sheet")].concat());
+    let types = format!("<Types><Override PartName='/xl/workbook.bin' ContentType='{main}'/></Types>");
+    for (name, content) in [
+        ("[Content_Types].xml", types.into_bytes()),
+        ("_rels/.rels", relations("officeDocument", "xl/workbook.bin").into_bytes()),
+        ("xl/workbook.bin", book),
+        ("xl/_rels/workbook.bin.rels", relations("worksheet", "s.bin").into_bytes()),
+    ] {
+        let (packed, length) = pack(&content)?;
+        zip.member(name, &packed, length)?;
+    }
+    let mut sheet = DeflateEncoder::new(Vec::new(), Compression::fast());
+    let mut number = 0u64;
+    while sheet.total_out() < packed_bytes as u64 {
+        number += 1;
+        sheet.write_all(&record(0, &[0; 17]))?;
+        sheet.write_all(&record(6, &[&[0; 8], text(trees::text(number, 60).trim()).as_slice()].concat()))?;
+    }
+    let length = sheet.total_in();
+    zip.member("xl/s.bin", &sheet.finish()?, length)
 }
 
 /// Zeros, packed: blocks that say how often one byte comes.

@@ -194,9 +194,6 @@ fn known(encoding: &'static Encoding) -> State {
 
 /// The charset of bytes that are not all ASCII: UTF-8 when they are, but for some damage, else the likeliest.
 fn guess(bytes: &[u8], last: bool) -> &'static Encoding {
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    detector.feed(bytes, last);
-    let likeliest = detector.guess(None, Utf8Detection::Allow);
     let (mut good, mut bad) = (0, 0);
     for chunk in bytes.utf8_chunks() {
         good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -205,6 +202,13 @@ fn guess(bytes: &[u8], last: bool) -> &'static Encoding {
     // The last character may be cut off by the end of the piece.
     let cut = !last && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
     let utf8 = bad == 0 || (bad == 1 && cut) || good >= bad * DAMAGE_SHARE;
+    // To weigh all charsets costs more than to index the text, and only ISO-2022-JP, which has escapes, could still be meant.
+    if utf8 && !bytes.contains(&0x1b) {
+        return UTF_8;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    detector.feed(bytes, last);
+    let likeliest = detector.guess(None, Utf8Detection::Allow);
     if utf8 && likeliest != ISO_2022_JP { UTF_8 } else { likeliest }
 }
 

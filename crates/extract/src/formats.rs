@@ -182,7 +182,7 @@ pub(crate) mod tests {
         crate::extract(&request, Input::memory(bytes.to_vec())).text
     }
 
-    /// Reads copies of a file in which single bytes are changed: each one ends with something.
+    /// Reads copies of a file in which bytes are changed, missing or too many: each one ends with something.
     pub(crate) fn survives(name: &str, bytes: &[u8]) {
         let mut state = 0x9e37_79b9_u32;
         for turn in 0..400 {
@@ -191,6 +191,16 @@ pub(crate) mod tests {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let at = (state >> 8) as usize % copy.len();
                 copy[at] = [0, 0xff, 0x7f, state as u8][(state >> 4) as usize % 4];
+            }
+            // One in four is cut off, and one in four has a piece twice.
+            let at = (state >> 3) as usize % copy.len();
+            match (state >> 27) % 4 {
+                0 => copy.truncate(at),
+                1 => {
+                    let piece: Vec<u8> = copy.iter().rev().skip(at).take(64).copied().collect();
+                    copy.splice(at..at, piece);
+                }
+                _ => {}
             }
             let mut request = Request { name: name.to_owned(), ..Request::default() };
             request.options.markdown = turn % 2 == 1;

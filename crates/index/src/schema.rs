@@ -9,7 +9,7 @@ use crate::tokenizers::{BY_STEMMING, PLAIN};
 
 /// Version of schema, terms and stored texts. What [`crate::rebuild`] reads must stay readable in all later ones:
 /// stored `body` and `kept`, and the numbers.
-pub(crate) const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 6;
 /// Indexes since this format answer searches until they are rebuilt: they have all fields but those that are optional.
 pub(crate) const FORMAT_SEARCHED_MIN: u32 = 2;
 

@@ -36,9 +36,10 @@ use crate::search::rarity::Rarity;
 use crate::search::spelling::Speller;
 
 /// What an index of an older format cannot do, until it is rebuilt.
-const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, parts of German \
-                          compounds are not found; where it is older still, `C++` and `C#` find nothing, hits cannot be ordered by title \
-                          or path, and entries with the same text are each shown";
+const OLD_FORMAT: &str = "the search index is of an older version: until the next `ingather sync` has rebuilt it, half-width katakana and \
+                          letters of Arabic and Hebrew are found as they were written alone, and parts of Dutch compounds not at all; where \
+                          it is older still, parts of German compounds, `C++` and `C#` are not found, hits cannot be ordered by title or path, and entries with the same \
+                          text are each shown";
 /// Commits that may come in between before an index counts as opened as it is.
 const ATTEMPTS_MAX: usize = 100;
 

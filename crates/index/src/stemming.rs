@@ -57,7 +57,7 @@ impl Stemming {
 
     /// Whether its words are cut into the words that they are put together from.
     pub(crate) fn has_compounds(self) -> bool {
-        self == Stemming::of_code("de")
+        ["de", "nl"].map(Stemming::of_code).contains(&self)
     }
 
     /// The character that is put before a text so that the tokenizer knows; a control character, never part of a word.

@@ -22,6 +22,7 @@ mod compounds;
 mod formats;
 mod hidden;
 mod ranking;
+mod scripts;
 mod writing;
 
 struct Still;

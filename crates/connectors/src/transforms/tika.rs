@@ -25,7 +25,7 @@ use server::{Outcome, Server};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "tika",
     about: "Finds text, title, author and parts of documents by a Tika server; stands in the place of `text`.",
-    version: "2",
+    version: "3",
     schema: settings::schema_of::<Settings>,
     open,
 };

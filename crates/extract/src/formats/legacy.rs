@@ -116,8 +116,25 @@ fn embedded(storage: &Storage<'_>, sink: &mut TextSink<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::container::tests::container;
+    use super::container::tests::{container, container_with};
     use crate::formats::tests::extract;
+
+    #[test]
+    fn slides_that_stand_there_for_two_versions_are_read_for_the_newer_one() {
+        let slides = |words: &str| {
+            let wide: Vec<u8> = words.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            [&[0, 0, 0xa0, 0x0f][..], &(wide.len() as u32).to_le_bytes(), &wide].concat()
+        };
+        let (old, new) = (slides("words of before"), slides("new words"));
+        let both = container_with(
+            &[("PowerPoint Document", &old)],
+            "PP97_DUALSTORAGE",
+            &[("PowerPoint Document", &new)],
+        );
+        let extracted = extract("a.ppt", &both);
+        assert_eq!(extracted.media_type, "application/vnd.ms-powerpoint");
+        assert!(extracted.text.contains("new words") && !extracted.text.contains("before"), "{extracted:?}");
+    }
 
     #[test]
     fn formats_without_a_reader_are_named() {

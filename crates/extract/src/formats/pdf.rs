@@ -268,6 +268,46 @@ pub(super) mod tests {
         assert_eq!(extract("a.pdf", &composite("", "Japan1", "")).text, "Jg");
     }
 
+    /// A page in a font of Japanese that is not in the file, whose codes are those of UTF-16.
+    fn japanese(content: &str, map: &str) -> Vec<u8> {
+        let about = "<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>";
+        let below = format!(
+            "<</Type/Font/Subtype/CIDFontType2/BaseFont/Mincho/CIDSystemInfo{about}/FontDescriptor<</Flags 4>>/DW 1000>>"
+        );
+        let font =
+            format!("<</Type/Font/Subtype/Type0/BaseFont/Mincho/Encoding/{map}/DescendantFonts[6 0 R]>>");
+        let bytes = pdf(content, "", &[&font, &below]);
+        let simple = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+        String::from_utf8(bytes).unwrap().replace(simple, " 5 0 R").into_bytes()
+    }
+
+    #[test]
+    fn japanese_in_columns_is_read_down_and_then_to_the_left() {
+        let codes = |text: &str| text.encode_utf16().map(|unit| format!("{unit:04x}")).collect::<String>();
+        let columns = [(500, "日本語は縦に"), (480, "書くこともある")];
+        let runs = columns.map(|(x, text)| format!("BT /F1 12 Tf {x} 700 Td <{}> Tj ET ", codes(text)));
+        let letters = columns.map(|(x, text)| {
+            let each = text.chars().enumerate().map(|(at, letter)| {
+                let y = 700 - 12 * at;
+                format!("BT /F1 12 Tf {x} {y} Td <{}> Tj ET ", codes(&letter.to_string()))
+            });
+            each.collect::<String>()
+        });
+        // With a font for columns, and with letters that are placed below each other one by one.
+        for (content, map) in [
+            (runs.concat(), "UniJIS-UTF16-V"),
+            (letters.concat(), "UniJIS-UTF16-V"),
+            (letters.concat(), "UniJIS-UTF16-H"),
+        ] {
+            let page = extract("a.pdf", &japanese(&content, map));
+            assert_eq!(page.text, "日本語は縦に\n書くこともある", "{map}");
+        }
+        let lines = [(700, "日本語"), (686, "は"), (672, "横に")];
+        let lines = lines.map(|(y, text)| format!("BT /F1 12 Tf 72 {y} Td <{}> Tj ET ", codes(text)));
+        let page = extract("a.pdf", &japanese(&lines.concat(), "UniJIS-UTF16-H"));
+        assert_eq!(page.text.split_once('\n').unwrap().0, "日本語", "lines stay lines");
+    }
+
     #[test]
     fn a_word_that_is_cut_by_the_end_of_a_line_is_one_word() {
         let content = "BT /F1 12 Tf 72 700 Td (a copy-) Tj 0 -14 Td (right of X-) Tj 0 -14 Td (Rays) Tj ET";

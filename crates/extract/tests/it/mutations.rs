@@ -165,7 +165,26 @@ fn more_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("O/n.xhtml", "<p>contents</p>"),
         ("O/i.svg", "<svg><text>drawn</text></svg>"),
     ]);
-    vec![("a.xls", sheet), ("winmail.dat", mail), ("a.epub", book)]
+    vec![("a.xls", sheet), ("winmail.dat", mail), ("a.epub", book), ("a.deb", package())]
+}
+
+/// A package of Debian with one file.
+fn package() -> Vec<u8> {
+    let mut tar = vec![0u8; 512];
+    tar[..5].copy_from_slice(b"a.txt");
+    tar[124..135].copy_from_slice(b"00000000005");
+    tar[148..156].copy_from_slice(b"        ");
+    tar[156] = b'0';
+    tar[257..263].copy_from_slice(b"ustar\0");
+    let sum: u32 = tar.iter().map(|byte| u32::from(*byte)).sum();
+    tar[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    tar.extend(b"words");
+    tar.resize(512 * 4, 0);
+    let member = |name: &str, content: &[u8]| {
+        let head = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 100_644, content.len());
+        [head.as_bytes(), content].concat()
+    };
+    [b"!<arch>\n".to_vec(), member("debian-binary", b"2.0\n"), member("data.tar", &tar)].concat()
 }
 
 /// Reads damaged copies; the number of those that were read.
@@ -188,6 +207,7 @@ fn what_is_damaged_is_whole_before() {
     for (name, bytes) in more_seeds() {
         let whole = extract(&Request { name: name.to_owned(), ..Request::default() }, Input::memory(bytes));
         assert!(whole.reason.is_none() && !whole.text.is_empty(), "{name}: {whole:?}");
+        assert!(name != "a.deb" || whole.parts[0].parts[0].text == "words", "{whole:?}");
     }
 }
 

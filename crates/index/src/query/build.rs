@@ -22,7 +22,7 @@ use crate::query::visible::scored;
 use crate::query::{Node, TextField};
 use crate::schema::Fields;
 use crate::stemming::Stemming;
-use crate::tokenizers;
+use crate::tokenizers::{self, folding};
 
 /// First parts of media types.
 const FAMILIES: &[&str] =
@@ -365,8 +365,8 @@ fn whole(field: Field, text: &str, prefix: bool) -> Box<dyn Query> {
 
 /// Whether this is one character of a script without spaces, which stands for all pairs that begin with it.
 pub(crate) fn is_one_unspaced(text: &str) -> bool {
-    let mut found = text.chars().filter(|c| c.is_alphanumeric() || is_unspaced(*c));
-    found.next().is_some_and(is_unspaced) && found.next().is_none()
+    let letters = text.trim_matches(|c: char| !c.is_alphanumeric() && !is_unspaced(c));
+    letters.starts_with(is_unspaced) && folding::unspaced_length(letters) == letters.len()
 }
 
 fn any(mut parts: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> {

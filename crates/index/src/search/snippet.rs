@@ -9,7 +9,7 @@ use ingather_kit::language::{beginning, is_unspaced};
 use crate::query::build::Highlights;
 use crate::stemming::Stemming;
 use crate::tokenizers;
-use crate::tokenizers::compounds;
+use crate::tokenizers::{compounds, folding};
 use ingather_contract::search::Snippet;
 
 /// Length of a snippet, bytes.
@@ -77,13 +77,19 @@ fn matches<'a>(
     if !looked.terms.is_empty() || !looked.prefixes.is_empty() {
         all.push((Box::new(spaced(text, stemming, looked)) as Box<dyn Iterator<Item = Match>>).peekable());
     }
-    // Where words have no spaces, what is wanted stands in the text as it is.
+    // Where words have no spaces, what is wanted stands in the text as it is, or in another spelling.
     for (term, wanted) in looked.terms.keys().chain(&looked.prefixes).enumerate() {
-        if wanted.starts_with(is_unspaced) {
-            let places = text.match_indices(wanted).map(move |(from, _)| from..from + wanted.len());
-            let places: Box<dyn Iterator<Item = Match>> =
-                Box::new(places.map(move |range| Match { range, term }));
-            all.push(places.peekable());
+        if !wanted.starts_with(is_unspaced) {
+            continue;
+        }
+        for spelling in folding::spellings(wanted) {
+            let mut from = 0;
+            let places = std::iter::from_fn(move || {
+                let begin = from + text[from..].find(&spelling)?;
+                from = begin + spelling.len();
+                Some(Match { range: begin..from, term })
+            });
+            all.push((Box::new(places) as Box<dyn Iterator<Item = Match>>).peekable());
         }
     }
     std::iter::from_fn(move || {

@@ -39,6 +39,26 @@ fn a_question_for_a_part_finds_the_compound() {
 }
 
 #[test]
+fn dutch_compounds_are_found_by_their_parts_too() {
+    let (data, _index) = filled(&[
+        put(
+            "d/whole",
+            1,
+            "De sleutels van de huisdeuren liggen bij de buren, en niemand weet waarom dat zo is.",
+        ),
+        put("d/apart", 2, "De deur van het huis stond open toen wij thuis kwamen, en de hond was weg."),
+        put(
+            "d/english",
+            3,
+            "The word huisdeuren is in a text that is written in another language than that.",
+        ),
+    ]);
+    assert_eq!(ordered(data.path(), "+deur lang:nl"), "apart whole");
+    assert_eq!(ordered(data.path(), "huisdeur lang:nl"), "whole | apart");
+    assert_eq!(ordered(data.path(), "deur lang:en"), "");
+}
+
+#[test]
 fn a_compound_is_found_by_its_parts_behind_what_has_it() {
     let (data, _index) = filled(&[
         german("d/has", 1, "", "Die Haustür klemmt schon wieder, und niemand will etwas dagegen tun."),

@@ -113,7 +113,14 @@ fn an_index_of_the_format_before_answers_until_it_is_rebuilt() {
     assert_eq!(names, ["a", "b"], "nobody knows that their texts are equal");
     assert!(before.notes.iter().any(|note| note.contains("older version")), "{:?}", before.notes);
     assert_eq!(results(data.path(), &request("run", only(&[9], &[2]))).total, 0, "access rules as ever");
-    drop(open(data.path()).unwrap());
+    let directory = IndexDirectory::of(data.path());
+    let (old, of_it) = directory.open().unwrap();
+    let settings = Settings { memory_mib: 32, threads: 1 };
+    let mut told = Vec::new();
+    let mut report = |done, all| told.push((done, all, found(data.path(), "run")));
+    rebuild::rebuild(&settings, &directory, &old, &of_it, &mut report).unwrap();
+    drop(old);
+    assert_eq!(told, [(2, 2, vec!["a".to_owned(), "b".to_owned()])], "it answers beside the rebuild, too");
     let after = results(data.path(), &SearchRequest { folds: true, ..request("run", only(&[1], &[2])) });
     assert_eq!((after.hits.len(), after.hits[0].copies), (1, 1));
     assert!(after.notes.is_empty(), "{:?}", after.notes);

@@ -3,6 +3,7 @@
 use ingather_contract::access_filter::AccessFilter;
 use ingather_model::document::Record;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 use super::*;
 
@@ -27,6 +28,11 @@ const WORDS: &[&str] = &[
     "reports",
     "and",
     "xylophone",
+    // Compounds and their parts, where the language is German.
+    "haustür",
+    "tür",
+    "arbeitszeit",
+    "zeit",
 ];
 const LANGUAGES: &[Option<&str>] = &[None, Some("en"), Some("de"), Some("fr")];
 const TYPES: &[&str] = &["text/plain", "text/html"];
@@ -63,7 +69,7 @@ fn query() -> impl Strategy<Value = String> {
             .prop_map(str::to_owned),
         1 => proptest::sample::select(&["job:docs", "job:hidden", "job:hiddem", "-job:d*", "job:h*"][..])
             .prop_map(str::to_owned),
-        1 => proptest::sample::select(&["OR", "lang:de", "*", "zeplin", "walrsu", "amplifeirs", "fo:x"][..])
+        1 => proptest::sample::select(&["OR", "lang:de", "*", "zeplin", "walrsu", "amplifeirs", "fo:x", "zeithaus", "haustuer"][..])
             .prop_map(str::to_owned),
     ];
     proptest::collection::vec(part, 1..5).prop_map(|parts| parts.join(" "))
@@ -121,6 +127,31 @@ proptest! {
             prop_assert_eq!(one, other, "{}", query);
         }
     }
+}
+
+#[test]
+fn slips_are_corrected_to_words_of_visible_entries_alone() {
+    let words = || proptest::collection::vec("[a-c]{4,6}", 1..12);
+    let corrected = std::cell::Cell::new(0);
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) });
+    runner
+        .run(&(words(), words(), words()), |(shown, hidden, typed)| {
+            let entries = [
+                put_as("d/hidden", 1, (Some(2), Some(1)), text(&hidden.join(" "))),
+                put_as("d/shown", 1, (Some(1), Some(1)), text(&shown.join(" "))),
+            ];
+            let (data, _index) = filled(&entries);
+            let found = results(data.path(), &request(&typed.join(" "), only(&[1], &[1])));
+            for correction in &found.corrections {
+                prop_assert!(shown.contains(&correction.used), "{correction:?}");
+                prop_assert!(!shown.contains(&correction.typed), "{correction:?}");
+                corrected.set(corrected.get() + 1);
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(corrected.get() > 0, "nothing was tried");
 }
 
 #[test]

@@ -1,16 +1,18 @@
 //! How text becomes terms: words, pairs of characters where words have no spaces, stems by language, accents folded.
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+    AsciiFoldingFilter, BoxTokenStream, RawTokenizer, TextAnalyzer, Token, TokenStream, Tokenizer,
     TokenizerManager,
 };
 
 use ingather_kit::language::{beginning, is_unspaced};
 
-use self::parts::WithParts;
+use self::folding::is_mark;
+use self::parts::Reduced;
 use crate::stemming::Stemming;
 
 pub(crate) mod compounds;
+pub(crate) mod folding;
 mod parts;
 
 /// Name of the tokenizer of names, paths and metadata: words as they are, folded.
@@ -54,12 +56,8 @@ fn analyzer(stemming: Stemming, what_for: For) -> TextAnalyzer {
     let has_parts = what_for != For::Queries && Stemming::has_compounds(stemming);
     match stemming.stemmer() {
         None => TextAnalyzer::builder(words).filter(AsciiFoldingFilter).build(),
-        Some(language) if has_parts => {
-            let words = TextAnalyzer::builder(words).filter(WithParts::of(stemming));
-            words.filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
-        }
         Some(language) => {
-            TextAnalyzer::builder(words).filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build()
+            TextAnalyzer::builder(words).filter(Reduced::to(stemming, language, has_parts)).build()
         }
     }
 }
@@ -81,7 +79,7 @@ pub(crate) fn for_order(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    let plain: String = text.chars().filter(|c| !is_combining(*c)).flat_map(char::to_lowercase).collect();
+    let plain: String = text.chars().filter(|c| !is_mark(*c)).flat_map(char::to_lowercase).collect();
     let mut folding = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build();
     terms(&mut folding, &plain).pop().map(|(_, folded)| folded).unwrap_or_default()
 }
@@ -158,19 +156,23 @@ impl Tokenizer for Words {
     }
 }
 
-impl WordStream<'_> {
-    fn emit(&mut self, from: usize, to: usize, ascii: bool) {
-        let word = &self.text[from..to];
+impl<'a> WordStream<'a> {
+    /// Begins a token at the next place; its text as it is written.
+    fn begin(&mut self, from: usize, to: usize) -> &'a str {
         self.token.offset_from = from;
         self.token.offset_to = to;
         self.token.position = self.token.position.wrapping_add(1);
         self.token.text.clear();
+        &self.text[from..to]
+    }
+
+    fn emit(&mut self, from: usize, to: usize, ascii: bool) {
+        let word = self.begin(from, to);
         if ascii {
             self.token.text.push_str(word);
             self.token.text.make_ascii_lowercase();
         } else {
-            let kept = word.chars().filter(|c| !is_combining(*c));
-            self.token.text.extend(kept.flat_map(char::to_lowercase));
+            folding::word(word, &mut self.token.text);
         }
     }
 
@@ -185,7 +187,7 @@ impl WordStream<'_> {
             return (at, true);
         }
         for (offset, c) in self.text[at..].char_indices() {
-            if is_unspaced(c) || !(c.is_alphanumeric() || is_combining(c)) {
+            if is_unspaced(c) || !(c.is_alphanumeric() || is_mark(c)) {
                 return (at + offset, offset == 0);
             }
         }
@@ -212,19 +214,20 @@ impl TokenStream for WordStream<'_> {
             }
             let Some(first) = self.text[from..].chars().next() else { return false };
             if is_unspaced(first) {
-                let next = from + first.len_utf8();
-                let second = self.text[next..].chars().next().filter(|c| is_unspaced(*c));
-                let covered = std::mem::replace(&mut self.covered, second.is_some());
+                let next = from + folding::unspaced_length(&self.text[from..]);
+                let goes_on = self.text[next..].starts_with(is_unspaced);
+                let covered = std::mem::replace(&mut self.covered, goes_on);
                 self.at = next;
-                match second {
-                    Some(second) => self.emit(from, next + second.len_utf8(), false),
-                    None if covered && !self.run_ends => continue,
-                    None => self.emit(from, next, false),
+                if !goes_on && covered && !self.run_ends {
+                    continue;
                 }
+                let to = if goes_on { next + folding::unspaced_length(&self.text[next..]) } else { next };
+                let letters = self.begin(from, to);
+                folding::unspaced(letters, &mut self.token.text);
                 return true;
             }
             self.covered = false;
-            if !first.is_alphanumeric() {
+            if !first.is_alphanumeric() || is_mark(first) {
                 self.at = from + first.len_utf8();
                 continue;
             }
@@ -257,7 +260,7 @@ impl TokenStream for WordStream<'_> {
 /// The next word from `from` on in a script that puts spaces between words, as [`Words`] cuts them.
 pub(crate) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
-    let is_part = |c: char| (c.is_alphanumeric() || is_combining(c)) && !is_unspaced(c);
+    let is_part = |c: char| (c.is_alphanumeric() || is_mark(c)) && !is_unspaced(c);
     let mut at = from;
     loop {
         let first = *bytes.get(at)?;
@@ -269,7 +272,7 @@ pub(crate) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usi
             continue;
         }
         let character = text[at..].chars().next()?;
-        if is_part(character) && !is_combining(character) {
+        if is_part(character) && !is_mark(character) {
             break;
         }
         at += character.len_utf8();
@@ -289,11 +292,6 @@ pub(crate) fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usi
         }
     }
     Some(begins..sign_end(text, begins, at).unwrap_or(at))
-}
-
-/// Accents and other marks that follow their letter.
-fn is_combining(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}')
 }
 
 #[cfg(test)]
@@ -338,7 +336,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,+#1東京ｱ\u{e01}ж-]{0,30}") {
+        fn words_with_spaces_are_those_of_the_tokenizer(text in "[a-cé\u{301} .,+#1東京ｱﾞ\u{e01}ж\u{5d0}\u{5b8}\u{627}\u{640}\u{64e}\u{fc5e}-]{0,30}") {
             let mut analyzer = for_queries(Stemming::PLAIN);
             let mut stream = analyzer.token_stream(&text);
             let mut told = Vec::new();

@@ -1,60 +1,109 @@
-//! Puts the parts of compounds beside them: terms at the same place, so that phrases stay what they are.
+//! Words become terms: stems, folded, and beside those of compounds the terms of their parts, at the same place, so that phrases
+//! stay what they are. A word is reduced once: most words of a text are among few.
 
 use std::collections::HashMap;
 
-use tantivy::tokenizer::{Token, TokenFilter, TokenStream, Tokenizer};
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenFilter, TokenStream,
+    Tokenizer,
+};
 
 use crate::stemming::Stemming;
 use crate::tokenizers::compounds::{Compounds, LETTERS_MIN};
 
-/// Different words whose parts are remembered, for each thread that writes.
-const WORDS_KEPT: usize = 16_384;
+/// Different words whose terms are remembered, for each thread that writes.
+const WORDS_KEPT: usize = 32_768;
 
-/// Puts the parts of words of one language behind them.
+/// Reduces words of one language.
 #[derive(Clone)]
-pub(super) struct WithParts(Stemming);
-
-impl WithParts {
-    pub(super) fn of(stemming: Stemming) -> WithParts {
-        WithParts(stemming)
-    }
-}
-
-impl TokenFilter for WithParts {
-    type Tokenizer<T: Tokenizer> = PartsTokenizer<T>;
-
-    fn transform<T: Tokenizer>(self, words: T) -> PartsTokenizer<T> {
-        PartsTokenizer { words, stemming: self.0, known: HashMap::new(), waiting: Vec::new() }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct PartsTokenizer<T> {
-    words: T,
+pub(super) struct Reduced {
     stemming: Stemming,
-    known: HashMap<Box<str>, Box<[String]>>,
-    /// Parts of the word before that were not told yet, the last one first.
+    language: Language,
+    has_parts: bool,
+}
+
+impl Reduced {
+    /// To the stems of that language; with the parts of compounds or without.
+    pub(super) fn to(stemming: Stemming, language: Language, has_parts: bool) -> Reduced {
+        Reduced { stemming, language, has_parts }
+    }
+}
+
+impl TokenFilter for Reduced {
+    type Tokenizer<T: Tokenizer> = ReducedTokenizer<T>;
+
+    fn transform<T: Tokenizer>(self, words: T) -> ReducedTokenizer<T> {
+        let one_word = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(self.language));
+        let one_word = one_word.filter(AsciiFoldingFilter).build();
+        let reducer = Reducer { one_word, how: self, known: HashMap::new() };
+        ReducedTokenizer { words, reducer, waiting: Vec::new() }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct ReducedTokenizer<T> {
+    words: T,
+    reducer: Reducer,
+    /// Terms of the word before that were not told yet, the last one first.
     waiting: Vec<String>,
 }
 
-impl<T: Tokenizer> Tokenizer for PartsTokenizer<T> {
-    type TokenStream<'a> = PartsStream<'a, T::TokenStream<'a>>;
+/// What words become.
+#[derive(Clone)]
+struct Reducer {
+    one_word: TextAnalyzer,
+    how: Reduced,
+    /// The term of a word, and those of its parts.
+    known: HashMap<Box<str>, (Box<str>, Box<[String]>)>,
+}
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
-        let PartsTokenizer { words, stemming, known, waiting } = self;
-        waiting.clear();
-        PartsStream { words: words.token_stream(text), stemming: *stemming, known, waiting }
+impl Reducer {
+    fn term(&mut self, word: &str) -> String {
+        let mut term = String::new();
+        let mut stream = self.one_word.token_stream(word);
+        if stream.advance() {
+            std::mem::swap(&mut term, &mut stream.token_mut().text);
+        }
+        term
+    }
+
+    /// Puts the term of a word in its place, and those of its parts, the last one first, into `waiting`.
+    fn reduce(&mut self, word: &mut String, waiting: &mut Vec<String>) {
+        if !self.known.contains_key(word.as_str()) {
+            if self.known.len() >= WORDS_KEPT {
+                self.known.clear();
+            }
+            let compounds =
+                Compounds::of(self.how.stemming).filter(|_| self.how.has_parts && word.len() >= LETTERS_MIN);
+            let parts = compounds.map(|compounds| compounds.parts(word)).unwrap_or_default();
+            let terms = (self.term(word).into(), parts.iter().map(|part| self.term(part)).collect());
+            self.known.insert(word.as_str().into(), terms);
+        }
+        if let Some((term, parts)) = self.known.get(word.as_str()) {
+            word.clear();
+            word.push_str(term);
+            waiting.extend(parts.iter().rev().cloned());
+        }
     }
 }
 
-pub(super) struct PartsStream<'a, S> {
+impl<T: Tokenizer> Tokenizer for ReducedTokenizer<T> {
+    type TokenStream<'a> = ReducedStream<'a, T::TokenStream<'a>>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        let ReducedTokenizer { words, reducer, waiting } = self;
+        waiting.clear();
+        ReducedStream { words: words.token_stream(text), reducer, waiting }
+    }
+}
+
+pub(super) struct ReducedStream<'a, S> {
     words: S,
-    stemming: Stemming,
-    known: &'a mut HashMap<Box<str>, Box<[String]>>,
+    reducer: &'a mut Reducer,
     waiting: &'a mut Vec<String>,
 }
 
-impl<S: TokenStream> TokenStream for PartsStream<'_, S> {
+impl<S: TokenStream> TokenStream for ReducedStream<'_, S> {
     fn advance(&mut self) -> bool {
         if let Some(part) = self.waiting.pop() {
             self.words.token_mut().text = part;
@@ -63,20 +112,7 @@ impl<S: TokenStream> TokenStream for PartsStream<'_, S> {
         if !self.words.advance() {
             return false;
         }
-        let word = self.words.token().text.as_str();
-        if word.len() < LETTERS_MIN {
-            return true;
-        }
-        if !self.known.contains_key(word) {
-            if self.known.len() >= WORDS_KEPT {
-                self.known.clear();
-            }
-            let parts = Compounds::of(self.stemming).map(|compounds| compounds.parts(word));
-            self.known.insert(word.into(), parts.unwrap_or_default().into());
-        }
-        if let Some(parts) = self.known.get(word) {
-            self.waiting.extend(parts.iter().rev().cloned());
-        }
+        self.reducer.reduce(&mut self.words.token_mut().text, self.waiting);
         true
     }
 
@@ -115,6 +151,10 @@ mod tests {
                 ]
             );
         }
+        let mut dutch = analyzer(Stemming::of_code("nl"), For::Index);
+        let found = terms(&mut dutch, "de Huisdeuren");
+        let found: Vec<(usize, &str)> = found.iter().map(|(at, term)| (*at, term.as_str())).collect();
+        assert_eq!(found, [(0, "de"), (1, "huisdeur"), (1, "huis"), (1, "deur")]);
         assert_eq!(terms(&mut analyzer(Stemming::of_code("en"), For::Index), "Haustür").len(), 1);
         assert_eq!(terms(&mut analyzer(Stemming::of_code("de"), For::Queries), "Haustür").len(), 1);
     }

@@ -104,6 +104,22 @@ fn members_are_found_by_their_own_times_and_else_by_that_of_what_they_are_in() {
 }
 
 #[test]
+fn a_file_that_is_packed_alone_is_one_entry() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("notes.txt", "whale in a text");
+    sandbox.write("more.txt", "whale in an archive");
+    let root = sandbox.root();
+    must(Command::new("gzip").arg(root.join("notes.txt")));
+    must(Command::new("tar").arg("-czf").arg(root.join("more.tar.gz")).arg("-C").arg(&root).arg("more.txt"));
+    std::fs::remove_file(root.join("more.txt")).unwrap();
+    files::settle(&root);
+    sandbox.synced(&[]);
+    assert_eq!(hits(&sandbox, "whale"), [pair("more.tar.gz", "more.txt"), pair("notes.txt.gz", "")]);
+    assert_eq!(hits(&sandbox, "*").len(), 3, "with the archive");
+    assert_eq!(hits(&sandbox, "title:\"notes txt\" ext:gz"), [pair("notes.txt.gz", "")]);
+}
+
+#[test]
 fn what_is_in_an_archive_comes_and_goes_with_it() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = Sandbox::new(kept);

@@ -87,12 +87,13 @@ pub(super) fn read(
 pub(crate) fn take(
     (parts_as, container): (PartsAs, Container),
     record: &mut Record,
-    mut found: Extracted,
+    found: Extracted,
     parts: &mut Parts,
 ) -> Verdict {
     let entries = parts_as == PartsAs::Entries;
     let mut inside = Parts::default();
-    if entries && ingather_extract::holds_documents(&found.media_type) {
+    let (mut found, holds_documents) = unpacked(found);
+    if entries && holds_documents {
         inside.incomplete = found.broken_off;
         (found.size, found.modified) = (record.size, record.modified);
         components("", &mut found, &mut inside);
@@ -126,7 +127,8 @@ pub(crate) fn take(
 /// Takes the documents out that are in a container, and those in them; `outer` is the container's own name with what
 /// sets the names apart. What has no size or time of its own has those of its container.
 fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
-    for mut found in std::mem::take(&mut container.parts) {
+    for found in std::mem::take(&mut container.parts) {
+        let (mut found, holds_documents) = unpacked(found);
         let name = format!("{outer}{}", found.name);
         found.size = found.size.or(container.size);
         found.modified = found.modified.or(container.modified);
@@ -136,12 +138,8 @@ fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
             parts.list.push(Component { name, record: Err(reason) });
             continue;
         }
-        if ingather_extract::holds_documents(&found.media_type) {
+        if holds_documents {
             parts.incomplete |= found.broken_off;
-            if is_wrapping(container, &found) {
-                components(outer, &mut found, parts);
-                continue;
-            }
             let mut inner = Parts::default();
             components(&format!("{name}{INSIDE}"), &mut found, &mut inner);
             parts.incomplete |= inner.incomplete;
@@ -153,11 +151,33 @@ fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
     }
 }
 
-/// Whether a packed file holds nothing but an archive, as `a.tar.gz` does: both are one container to people.
-fn is_wrapping(packed: &Extracted, inner: &Extracted) -> bool {
-    let is_packed = ["application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"]
-        .contains(&packed.media_type.as_str());
-    is_packed && inner.media_type == "application/x-tar"
+/// Media types of files that are packed and nothing else.
+const PACKED: &[&str] = &["application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"];
+
+/// A file that is packed alone is one document to people: what it holds, under its own name and media type, be that a text
+/// (`a.txt.gz`) or an archive (`a.tar.gz`). Also whether there are documents in it.
+fn unpacked(mut found: Extracted) -> (Extracted, bool) {
+    let media_type = found.media_type.clone();
+    let is_packed_alone = |found: &Extracted| {
+        let inner =
+            found.parts.first().filter(|inner| found.parts.len() == 1 && !inner.media_type.is_empty());
+        PACKED.contains(&found.media_type.as_str()) && inner.is_some()
+    };
+    let mut inner_name = None;
+    while is_packed_alone(&found) {
+        let Some(mut inner) = found.parts.pop() else { break };
+        inner_name = Some(std::mem::replace(&mut inner.name, found.name));
+        (inner.size, inner.modified) = (found.size, found.modified.or(inner.modified));
+        inner.reason = found.reason.or(inner.reason);
+        inner.broken_off |= found.broken_off;
+        inner.over_limit |= found.over_limit;
+        found = inner;
+    }
+    let holds_documents = ingather_extract::holds_documents(&found.media_type);
+    if let Some(name) = inner_name.filter(|_| !holds_documents) {
+        found.fields.entry("title".to_owned()).or_insert_with(|| vec![name]);
+    }
+    (Extracted { media_type, ..found }, holds_documents)
 }
 
 fn component(name: String, found: Extracted) -> Component {
@@ -306,6 +326,41 @@ mod tests {
         packed.parts.push(tar);
         let (_, parts, _) = taken(serde_json::json!({}), packed);
         assert_eq!(parts.list.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["b.txt"]);
+    }
+
+    #[test]
+    fn a_file_that_is_packed_alone_is_one_entry() {
+        let packed = |inner: Extracted| {
+            let mut packed = read("application/gzip", "b.gz", "inner.txt");
+            packed.parts.push(inner);
+            packed
+        };
+        let mut report = read("application/vnd.oasis.opendocument.text", "inner.odt", "words");
+        report.parts.push(read("image/png", "picture", "drawn"));
+        report.reason = Some("cut".to_owned());
+        let (record, parts, verdict) = taken(serde_json::json!({}), packed(packed(report.clone())));
+        assert_eq!((parts.list.len(), parts.incomplete, verdict), (0, false, Verdict::Pass));
+        assert_eq!(record.body.as_deref(), Some("words\ndrawn"));
+        assert_eq!(
+            (record.title.as_str(), record.media_type.as_deref()),
+            ("inner.odt", Some("application/gzip"))
+        );
+        assert_eq!(record.fields["extraction"], ["cut"]);
+        // In an archive, and holding one.
+        let mut zip = read("application/zip", "a.zip", "");
+        zip.parts.push(Extracted { size: Some(7), ..packed(report) });
+        let mut mailbox = read("application/mbox", "a.mbox", "");
+        mailbox.parts.push(read("message/rfc822", "1.eml", "hello"));
+        zip.parts.push(packed(mailbox));
+        let (_, parts, _) = taken(serde_json::json!({}), zip);
+        let told: Vec<_> =
+            parts.list.iter().map(|part| (part.name.as_str(), part.record.as_ref().unwrap().size)).collect();
+        assert_eq!(told[0], ("b.gz", Some(7)));
+        assert_eq!(told[1..].iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["b.gz", "b.gz!/1.eml"]);
+        // What could not be unpacked is told of as of any part.
+        let (_, parts, _) =
+            taken(serde_json::json!({}), packed(Extracted { name: "x".into(), ..Extracted::default() }));
+        assert!(parts.list.len() == 1 && parts.list[0].record.is_err());
     }
 
     #[test]

@@ -272,6 +272,20 @@ pub(super) mod tests {
         file
     }
 
+    /// The same with a storage behind them that has streams of its own.
+    pub(in super::super) fn container_with(
+        streams: &[(&str, &[u8])],
+        storage: &str,
+        inner: &[(&str, &[u8])],
+    ) -> Vec<u8> {
+        let mut bytes = container(&[streams, &[(storage, b"")], inner].concat());
+        let at = 512 * (1 + u32_at(&bytes, 48) as usize) + 128 * (streams.len() + 1);
+        bytes[at + 66] = 1;
+        bytes[at + 72..at + 76].copy_from_slice(&NONE.to_le_bytes());
+        bytes[at + 76..at + 80].copy_from_slice(&(streams.len() as u32 + 2).to_le_bytes());
+        bytes
+    }
+
     fn entry(name: &str, kind: u8, child: u32, start: u32, size: u32) -> Vec<u8> {
         let mut entry = vec![0u8; 128];
         let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();

@@ -235,5 +235,11 @@ mod tests {
         let mut bytes = vec![1, 0, 9, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         bytes.extend([8, 0, 0, 0, 0x21, 5, 3, 0, b'a', b'b', b'c', 0, 1, 0, 1, 0]);
         assert_eq!(extract("a.wmf", &bytes).text, "abc");
+        // Each letter by itself, with its width: places of 0, 9, 20 and 60, each letter 10 wide.
+        let mut bytes = bytes[..18].to_vec();
+        for (x, letter) in [(0, b'w'), (9, b'o'), (20, b'r'), (60, b'd')] {
+            bytes.extend([9, 0, 0, 0, 0x32, 0x0a, 0, 0, x, 0, 1, 0, 0, 0, letter, 0, 10, 0]);
+        }
+        assert_eq!(extract("a.wmf", &bytes).text, "wor d");
     }
 }

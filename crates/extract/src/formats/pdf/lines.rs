@@ -20,12 +20,35 @@ const LINE_STEP: f64 = 0.5;
 const BACK_STEP: f64 = 1.5;
 /// In a line that runs from right to left, a gap of so many times the font's size begins another line.
 const LEFTWARD_GAP: f64 = 3.0;
+/// Letters of Chinese and Japanese below each other are a column when they stand no further aside than this share of the font's size…
+const COLUMN_SHIFT: f64 = 0.3;
+/// …and so many times its size below the one before.
+const COLUMN_STEP: std::ops::Range<f64> = 0.8..1.5;
 /// Shapes of letters that differ by less than this share are the same.
 const ALIKE: f64 = 0.02;
 
-/// Where a glyph ended.
+/// How the script of a glyph runs.
+#[derive(Clone, Copy)]
+struct Script {
+    /// From right to left.
+    leftward: bool,
+    /// Also in columns, with upright letters.
+    upright: bool,
+}
+
+impl Script {
+    fn of(text: &str) -> Self {
+        let upright = |c: char| matches!(c, '\u{3001}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}');
+        Self { leftward: text.chars().any(leftward::is_strong), upright: text.chars().all(upright) }
+    }
+}
+
+/// Where a glyph stood.
 struct Last {
+    begin: Point,
     end: Point,
+    /// Whether it is of a script that is set in columns, too.
+    upright: bool,
     /// Along the line, of length one.
     along: Vec2,
     size: f64,
@@ -59,6 +82,8 @@ pub(super) struct Lines<'m> {
     marks: Vec<Mark>,
     /// Whether it has a character of a script from right to left.
     leftward: bool,
+    /// Whether its letters stand below each other, although their font is not for columns.
+    column: bool,
     /// From where its places are counted, the size of its font, and how far it stands from the line before it.
     origin: Point,
     size: f64,
@@ -79,6 +104,7 @@ impl<'m> Lines<'m> {
             line: String::new(),
             marks: Vec::new(),
             leftward: false,
+            column: false,
             origin: Point::ZERO,
             size: 0.0,
             above: 0.0,
@@ -115,6 +141,7 @@ impl<'m> Lines<'m> {
         let text = std::mem::take(&mut self.line);
         let marks = std::mem::take(&mut self.marks);
         let leftward = std::mem::take(&mut self.leftward);
+        self.column = false;
         if !text.is_empty() {
             self.bytes += text.len() + 1;
             let marks = leftward.then_some(marks);
@@ -122,17 +149,22 @@ impl<'m> Lines<'m> {
         }
     }
 
-    /// What separates a glyph at `begin` from the last one.
-    fn separate(&mut self, begin: Point, width: f64, along: Vec2, size: f64, leftward: bool) {
+    /// What separates a glyph from the last one.
+    fn separate(&mut self, placed: &Placed, script: Script) {
         let Some(last) = &self.last else { return };
-        let step = begin - last.end;
+        let step = placed.begin - last.end;
         let forth = step.dot(last.along);
         let across = step.cross(last.along).abs();
-        let size = size.min(last.size).max(0.1);
-        let turned = along.dot(last.along) < 0.9;
-        let elsewhere = if leftward || self.leftward {
+        let size = placed.size.min(last.size).max(0.1);
+        let turned = placed.along.dot(last.along) < 0.9;
+        if !turned && script.upright && self.is_below(last, placed.begin, size) {
+            self.column = true;
+            return;
+        }
+        let elsewhere = if script.leftward || self.leftward {
             let (low, high) = self.extent();
-            let from = (begin - self.origin).dot(last.along);
+            let from = (placed.begin - self.origin).dot(last.along);
+            let width = (placed.end - placed.begin).dot(placed.along);
             from - high > size * LEFTWARD_GAP || low - (from + width) > size * LEFTWARD_GAP
         } else {
             forth < -size * BACK_STEP
@@ -142,6 +174,15 @@ impl<'m> Lines<'m> {
         } else if forth > size * WORD_GAP && !self.line.ends_with(' ') && !self.line.is_empty() {
             self.line.push(' ');
         }
+    }
+
+    /// Whether a letter goes on with a column: it stands below the last one, which has nothing beside it.
+    fn is_below(&self, last: &Last, begin: Point, size: f64) -> bool {
+        let step = begin - last.begin;
+        last.upright
+            && (self.column || self.line.chars().nth(1).is_none())
+            && step.dot(last.along).abs() < size * COLUMN_SHIFT
+            && COLUMN_STEP.contains(&(step.cross(last.along).abs() / size))
     }
 
     /// Where the line begins and ends.
@@ -181,20 +222,21 @@ impl<'m> Lines<'m> {
                 code.filter(|c| !c.is_control()).into_iter().collect()
             }),
         };
-        let leftward = text.chars().any(leftward::is_strong);
+        let script = Script::of(&text);
         let width = (placed.end - placed.begin).dot(placed.along);
-        self.separate(placed.begin, width, placed.along, placed.size, leftward);
+        self.separate(placed, script);
         if self.line.is_empty() {
             self.above = (placed.begin - self.origin).cross(placed.along).abs();
             (self.origin, self.size) = (placed.begin, placed.size);
         }
         let begin = self.line.len();
         self.write(&text);
-        self.leftward |= leftward;
+        self.leftward |= script.leftward;
         let from = (placed.begin - self.origin).dot(placed.along);
         let (begin, end) = (begin as u32, self.line.len() as u32);
         self.marks.push(Mark { from, to: from + width, gap: placed.size * WORD_GAP, begin, end });
-        self.last = Some(Last { end: placed.end, along: placed.along, size: placed.size });
+        let (begin, end, upright) = (placed.begin, placed.end, script.upright);
+        self.last = Some(Last { begin, end, upright, along: placed.along, size: placed.size });
     }
 
     /// Where the glyphs of a run stand.
