@@ -5,12 +5,14 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use ingather_contract::call::Clock as _;
 use ingather_operations::Writing;
 use ingather_store::leases::{self, Member};
 use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
 use crate::exit::{self, Code, Failure, Result};
+use crate::wiring::SystemClock;
 use crate::{interrupt, show};
 
 /// Longest text of a lock file that is read, bytes.
@@ -182,7 +184,10 @@ impl DataDirectory {
         let pid = i64::from(std::process::id());
         let member =
             Member { id: format!("{pid}-{now}"), until: 0, pid, host: self.host()?, doing: doing.to_owned() };
+        // A store that was migrated took its time.
+        let (now, steady) = (SystemClock.now(), SystemClock.steady());
         let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
+        lease.note_extended(steady);
         show::changes_something();
         Ok(Writing::new(store, lease, Box::new(lock)))
     }

@@ -27,6 +27,11 @@ impl Clock for SystemClock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
+
+    fn steady(&self) -> i64 {
+        let since = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        since.tv_sec * 1_000 + since.tv_nsec / 1_000_000
+    }
 }
 
 /// Milliseconds since 1970 UTC.

@@ -8,6 +8,11 @@ pub trait Clock: Send + Sync {
     /// Milliseconds since 1970 UTC.
     fn now(&self) -> i64;
 
+    /// Milliseconds of a clock that is never put back, and that goes on while the machine sleeps: for how long ago something was.
+    fn steady(&self) -> i64 {
+        self.now()
+    }
+
     /// Somebody is about to wait for this time; a clock that is moved by hand may go there at once.
     fn awaited(&self, _until: i64) {}
 }
@@ -50,6 +55,11 @@ impl CallContext {
     /// The time, milliseconds since 1970 UTC.
     pub fn now(&self) -> i64 {
         self.clock.now()
+    }
+
+    /// As in [`Clock::steady`].
+    pub fn steady(&self) -> i64 {
+        self.clock.steady()
     }
 }
 

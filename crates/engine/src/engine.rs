@@ -373,7 +373,6 @@ impl Engine {
         crate::visit::extracts::forget_unwanted(run)?;
         let workers = self.host.threads.max(1);
         std::thread::scope(|scope| {
-            let _closes = ClosesOnPanic(run);
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
                     let permit = Permit::new(&self.process.visitors, (n > 0).then_some(workers - 1));
@@ -388,6 +387,8 @@ impl Engine {
                     })
                 })
                 .collect();
+            // Dropped before them: they wait for what this thread does.
+            let _closes = ClosesOnPanic(run);
             for queue in run.queues() {
                 failing(run, || refer(run, queue));
             }

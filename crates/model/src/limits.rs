@@ -70,6 +70,8 @@ pub const SQLITE_READERS_MAX: usize = 4;
 pub const STATEMENTS_MAX: usize = 128;
 /// Connections that are kept open when nobody uses them.
 pub const POSTGRES_IDLE_MAX: usize = 4;
+/// Time that a lease has left at least when something is sent, milliseconds: what is sent takes effect within it.
+pub const LEASE_LEFT_MS_MIN: i64 = 3_000;
 /// A lease ends by itself after this time without a renewal, milliseconds (design 4.4).
 pub const LEASE_MS: i64 = 10_000;
 /// Documents of one commit of a local index (design 4.7).

@@ -83,7 +83,6 @@ struct World {
 pub fn of_seed(seed: u64) -> String {
     let mut dice = Dice::new(seed);
     let all_fit = dice.once_in(3);
-    // The other worlds stay as they were before there were such outputs.
     let some_told = seed % 4 == 3;
     let mut world = World {
         dice,
@@ -93,7 +92,6 @@ pub fn of_seed(seed: u64) -> String {
         all_fit,
         some_told,
         keeps: seed % 4 == 1,
-        // As well.
         routed: seed % 5 == 3,
         texts: 0,
         jobs: Vec::new(),
@@ -413,7 +411,8 @@ impl World {
                     "after listing",
                     "after begin",
                 ]);
-                self.tell(&format!("takeover {point} {nth}"));
+                let word = ["takeover", "standstill"][nth % 2];
+                self.tell(&format!("{word} {point} {nth}"));
             }
             _ => self.tell(&format!("crash {point} {nth}")),
         }

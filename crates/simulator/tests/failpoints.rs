@@ -61,6 +61,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::ToldAndNotTriedAgain, Check::Scenario("held_by_a_rule_and_failed")),
     (Failpoint::MetBeforeItIsOnDisk, Check::Scenario("replaced_above_an_opening")),
     (Failpoint::UnreadIsNeverKeptOut, Check::Scenario("condition_on_what_cannot_be_read")),
+    (Failpoint::SentAfterTheLease, Check::Scenario("stood_still")),
     (Failpoint::LeftPartUnread, Check::Scenario("condition_on_what_is_in_it")),
     (Failpoint::LeftFillForgotten, Check::Scenario("kept_text_left_to_a_newer")),
     (Failpoint::BranchesDigestedTogether, Check::Scenario("branches")),

@@ -1,5 +1,8 @@
 //! Who may write: one lease per process, checked in every transaction that writes (design 4.4).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use crate::db::{Sql, Value};
 use crate::error::{Result, StoreError};
 use crate::failpoints::{Failpoint, failpoint};
@@ -9,12 +12,14 @@ use ingather_model::limits;
 /// The part that stands for all work while one process does everything.
 const WHOLE: i64 = 0;
 
-/// The right of this process to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The right of this process to write; clones are the same one.
+#[derive(Clone, Debug)]
 pub struct Lease {
     /// Identity of this process, never used again.
     pub process: String,
     epoch: i64,
+    /// When it was extended last, by the steady clock of this process; before anything when nobody has noted it.
+    extended: Arc<AtomicI64>,
 }
 
 /// A process on record.
@@ -70,7 +75,8 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
     sql.execute(&queries::PROCESS_JOIN, &values)?;
     let epoch =
         sql.one(&queries::PART_TAKE, &[Value::Int(WHOLE), Value::Text(&member.id)], |row| row.int(0))?;
-    Ok(Lease { process: member.id.clone(), epoch: epoch.unwrap_or(1) })
+    let extended = Arc::new(AtomicI64::new(i64::MIN));
+    Ok(Lease { process: member.id.clone(), epoch: epoch.unwrap_or(1), extended })
 }
 
 /// Forgets every process on record: in a copy of a store none of them is alive.
@@ -100,6 +106,17 @@ impl Lease {
             &queries::PROCESS_RENEW,
             &[Value::Text(&self.process), Value::Int(now + limits::LEASE_MS)],
         )? == 1)
+    }
+
+    /// Notes that it was extended: `steady` was read before the transaction that did so, which is on disk.
+    pub fn note_extended(&self, steady: i64) {
+        self.extended.store(steady, Ordering::Relaxed);
+    }
+
+    /// Whether nobody else may take it over yet, `for_ms` milliseconds after `steady`.
+    pub fn outlasts(&self, steady: i64, for_ms: i64) -> bool {
+        let until = self.extended.load(Ordering::Relaxed).saturating_add(limits::LEASE_MS);
+        steady.saturating_add(for_ms) <= until
     }
 
     /// Gives the work back at an orderly end.

@@ -10,7 +10,8 @@
 //! expect output one: a.txt v1, sub/b.txt v1
 //! crash after send                 also: before|mid|after PLACE [N] [power K]; the next step dies there, then a new process
 //!                                  opens; with the power, what was not synced is lost but for some commits
-//! takeover after intent            another process takes the lease there
+//! takeover after intent            another process takes the lease there; `standstill`: one of another host, while this one stands still
+//!                                  for longer than its lease lasts
 //! turns 7                          three workers, and one of many orders in which threads take turns; the first line, else one worker
 //! backup | restore | power K       the store is copied, put back, or loses power between two steps
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ingather_contract::access_filter::Reference;
 use ingather_contract::call::{Cancel, Clock as _};
@@ -18,19 +16,21 @@ use ingather_model::access::identity::{Group, Identity};
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::key::DocumentKey;
+use ingather_model::limits;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
-use ingather_store::{Durability, Store, Target, documents, queue};
+use ingather_store::{Durability, Store, StoreError, Target, documents, queue};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;
+use crate::crash::power::{Copy, Power};
 use crate::database::{Database, Kind};
 use crate::memory_kinds::{COMMITTING, MEMORY, PLAIN, TOLD};
 use crate::memory_output::{self, Entry, Shelf};
-use crate::power::{Copy, Power};
 use crate::script_repository::{self, REPOSITORY, Source};
 use crate::script_transform::TRANSFORM;
+use crate::watch::watched;
 
 /// Tables whose rows are of no job: the program's own, and names that are given once and for all.
 const STANDING: &[&str] =
@@ -43,9 +43,6 @@ pub static REGISTRY: Registry = Registry {
     outputs: &[&MEMORY, &COMMITTING, &PLAIN, &TOLD],
     authorities: &[],
 };
-
-/// A call that takes longer than this hangs, also on a machine that is busy with much else.
-const HANGS: Duration = Duration::from_secs(600);
 
 /// Longest random delay of a thread at one place: of the order of a transaction.
 const DELAY_US_MAX: u64 = 300;
@@ -136,6 +133,10 @@ impl World {
 
     /// A new process opens the store; the old one is gone without having cleaned up. Whether it had died.
     pub fn reopen(&mut self) -> bool {
+        if self.crash.stood_still() {
+            // The other process is dead as well.
+            self.clock.pass(2 * limits::LEASE_MS);
+        }
         let died = self.crash.revive();
         self.close();
         self.shelves.values().for_each(|shelf| memory_output::locked(shelf).lose_uncommitted());
@@ -146,6 +147,7 @@ impl World {
         let lease = store
             .write(Durability::Synced, |sql| leases::take(sql, &member, now))
             .expect("the lease is free");
+        lease.note_extended(now);
         #[cfg(feature = "crash-points")]
         let store = store.with_crash_hook(self.hook());
         self.engine = Some(Engine {
@@ -195,10 +197,16 @@ impl World {
             }
             if point.committed && crash.takes_over() {
                 let other = Store::open(&target).expect("two processes may open a store");
-                let member = member(&name, "another process");
+                let host = if crash.stood_still() { "another host" } else { name.as_str() };
+                if crash.stood_still() {
+                    clock.pass(2 * limits::LEASE_MS);
+                }
+                let member = member(host, "another process");
                 let lease = other.write(Durability::Synced, |sql| leases::take(sql, &member, clock.now()));
-                lease.expect("the lease of the same host may be taken");
-                taken.store(true, Ordering::SeqCst);
+                // One that stood still may have woken first.
+                let is_kept = matches!(lease, Err(StoreError::Held(_))) && crash.stood_still();
+                assert!(lease.is_ok() || is_kept, "the lease of the same host may be taken");
+                taken.store(lease.is_ok(), Ordering::SeqCst);
             }
             !lives_on
         })
@@ -316,7 +324,7 @@ impl World {
     /// What the engine says.
     pub fn run(&self, job: &str, options: Options) -> Result<Report, EngineError> {
         let job = self.known(job)?;
-        self.watched(|engine| engine.run(&job, options, Arc::new(Progress::default())))
+        watched(|| self.engine().run(&job, options, Arc::new(Progress::default())))
     }
 
     /// Confirms what a run holds; none: the last run.
@@ -326,7 +334,7 @@ impl World {
     pub fn confirm(&self, job: &str, run: Option<i64>) -> Result<Removed, EngineError> {
         let job = self.known(job)?;
         let run = run.unwrap_or(job.run);
-        self.watched(|engine| engine.confirm(&job, run, Arc::new(Progress::default())))
+        watched(|| self.engine().confirm(&job, run, Arc::new(Progress::default())))
     }
 
     /// Deletes a job.
@@ -335,29 +343,12 @@ impl World {
     /// What the engine says.
     pub fn delete(&self, job: &str) -> Result<Removed, EngineError> {
         let job = self.known(job)?;
-        self.watched(|engine| engine.delete(&job, Arc::new(Progress::default())))
+        watched(|| self.engine().delete(&job, Arc::new(Progress::default())))
     }
 
     fn known(&self, job: &str) -> Result<Job, EngineError> {
         self.find(job)
             .ok_or_else(|| EngineError::refused(Refusal::NoSuchJob, format!("there is no job {job}")))
-    }
-
-    /// Ends the test when the engine hangs, instead of waiting for ever.
-    fn watched<T>(&self, work: impl FnOnce(&Engine) -> T) -> T {
-        let (done, over) = channel::<()>();
-        std::thread::scope(|scope| {
-            let watcher = scope.spawn(move || {
-                if let Err(RecvTimeoutError::Timeout) = over.recv_timeout(HANGS) {
-                    // A panic here would wait for the hanging threads.
-                    std::process::abort();
-                }
-            });
-            let result = work(self.engine());
-            drop(done);
-            watcher.join().expect("the watcher does not panic");
-            result
-        })
     }
 
     /// What an output holds, by the name of the document in the source.

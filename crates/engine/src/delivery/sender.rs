@@ -140,7 +140,8 @@ impl Sender {
 
     /// Writes what is about to be sent, on disk before it is sent, and sends it.
     fn send(&mut self, batch: &mut Batch) -> Result<()> {
-        let Sender { writer: Writer { store, lease, call }, queue, jobs, .. } = self;
+        let Sender { writer, queue, jobs, .. } = self;
+        let Writer { store, lease, call } = &*writer;
         let mut output = queue.opened();
         let Some(opened) = output.as_mut() else { return Ok(()) };
         let sent_ahead = store.write(intent_durability(), |sql| {
@@ -151,6 +152,12 @@ impl Sender {
         })?;
         if self.open.is_empty() {
             self.open_since = call.now();
+        }
+        // A process that stood still since it wrote its intents may have lost its lease, and another one may have sent something newer.
+        if !lease.outlasts(call.steady(), limits::LEASE_LEFT_MS_MIN)
+            && !failpoint(Failpoint::SentAfterTheLease)
+        {
+            writer.extend_lease()?;
         }
         let told = sent_ahead.unwrap_or_else(|| batch.send(call, opened));
         self.told.extend(told.into_iter().flatten());

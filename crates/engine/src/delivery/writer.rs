@@ -1,8 +1,10 @@
 //! Who writes in this process.
 
 use ingather_contract::call::CallContext;
-use ingather_store::Store;
 use ingather_store::leases::Lease;
+use ingather_store::{Durability, Store, StoreError};
+
+use crate::error::Result;
 
 /// Who writes in this process, and how it calls.
 #[derive(Clone)]
@@ -13,6 +15,19 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Extends the lease.
+    ///
+    /// # Errors
+    /// `Fenced` where another process has taken over; a store that is away was not taken over by anybody.
+    pub(crate) fn extend_lease(&self) -> Result<()> {
+        let (now, steady) = (self.call.now(), self.call.steady());
+        if !self.store.write(Durability::Relaxed, |sql| self.lease.renew(sql, now))? {
+            return Err(StoreError::Fenced.into());
+        }
+        self.lease.note_extended(steady);
+        Ok(())
+    }
+
     pub(crate) fn desk(&self) -> Desk<'_> {
         Desk { store: &self.store, lease: &self.lease, call: &self.call }
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ingather_model::limits;
 use ingather_store::turns::{self, Monitor, Thread};
-use ingather_store::{Durability, StoreError};
 
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
@@ -87,10 +86,7 @@ fn renew(writer: &Writer, keeping: &Keeping, lose: impl FnOnce(&EngineError)) {
             continue;
         }
         *lock(&keeping.renewed) = now;
-        let kept = writer.store.write(Durability::Relaxed, |sql| writer.lease.renew(sql, now));
-        if !matches!(kept, Ok(true)) {
-            // A store that is away was not taken over by anybody.
-            let error = EngineError::Store(kept.err().unwrap_or(StoreError::Fenced));
+        if let Err(error) = writer.extend_lease() {
             *lock(&keeping.lost) = Some(error.clone());
             return lose(&error);
         }

@@ -11,6 +11,8 @@ use fastrand::Rng;
 
 /// Attempts at locks in a row, by whatever thread, after which whoever waits for a time goes on; and after which nobody ever will.
 const ATTEMPTS: (u32, u32) = (1_000, 100_000);
+/// How often time passes in a row without anybody waking another one, before it is said that nobody can go on.
+const PASSES_MAX: u32 = 100_000;
 /// One choice in so many lets a thread go on whose wait has a bound that is not over.
 const EARLY: usize = 32;
 /// A seed chooses one of these: one place in so many gives the turn away.
@@ -36,6 +38,8 @@ struct State {
     handles: Vec<Option<std::thread::Thread>>,
     /// Milliseconds that were waited for.
     now: u64,
+    /// How often time has passed since a thread last woke another one.
+    passes: u32,
     /// Attempts at locks since a thread last did anything else.
     attempts: u32,
 }
@@ -76,6 +80,7 @@ pub fn play<T>(seed: u64, work: impl FnOnce() -> T) -> T {
         threads: vec![Stands::Ready],
         handles: vec![Some(std::thread::current())],
         now: 0,
+        passes: 0,
         attempts: 0,
     };
     let turns = Arc::new(Turns { seed, state: Mutex::new(state) });
@@ -182,7 +187,7 @@ impl Turns {
         let next = loop {
             match state.choose((!may_stay).then_some(me)) {
                 Some(next) => break next,
-                None if state.let_time_pass() => {}
+                None if state.passes < PASSES_MAX && state.let_time_pass() => {}
                 None if state.can_go_on(me) => break me,
                 None => self.stuck(&state),
             }
@@ -235,6 +240,7 @@ impl State {
         let first = (0..self.threads.len()).filter_map(|n| Some((until(&self.threads[n])?, n))).min();
         let Some((until, thread)) = first else { return false };
         self.now = self.now.max(until);
+        self.passes += 1;
         self.threads[thread] = Stands::Late;
         true
     }
@@ -243,6 +249,7 @@ impl State {
         for stands in &mut self.threads {
             if matches!(stands, Stands::Waits { on, .. } if *on == from) {
                 *stands = Stands::Ready;
+                self.passes = 0;
             }
         }
     }

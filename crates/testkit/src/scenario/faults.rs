@@ -93,7 +93,7 @@ impl Play {
         match (word, keep) {
             ("crash", Some(keep)) => self.world.crash.lose_power(&point, nth, keep),
             ("crash", None) => self.world.crash.arm(&point, nth),
-            ("takeover", _) => self.world.crash.take_over(&point, nth),
+            ("takeover" | "standstill", _) => self.world.crash.take_over(&point, nth, word == "standstill"),
             _ => self.world.crash.stop_at(&point, nth, self.world.engine().cancel.clone()),
         }
         Ok(())

@@ -43,7 +43,7 @@ impl Play {
                 Ok(())
             }
             "fault" => self.fault(rest),
-            "crash" | "stop" | "takeover" => self.arm(word, rest),
+            "crash" | "stop" | "takeover" | "standstill" => self.arm(word, rest),
             "power" => {
                 self.world.crash.cut_power(number(rest)?);
                 self.world.reopen();

@@ -1,5 +1,7 @@
 //! Death at a named place: from there on nothing that the process does has any effect.
 
+pub mod power;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,8 +22,11 @@ enum CrashEffect {
     /// With the power: what was not synced is lost but for some commits.
     PowerLoss(usize),
     Stop(Cancel),
-    /// Another process takes the work over, and this one does not know.
-    TakeOver,
+    /// Another process takes the work over, and this one does not know; `stands_still`: of another host, while this one stands still
+    /// for longer than its lease lasts.
+    TakeOver {
+        stands_still: bool,
+    },
 }
 
 /// Where a world dies, and whether it has.
@@ -32,6 +37,7 @@ pub struct Crash {
     dead: AtomicBool,
     power_loss: Mutex<Option<usize>>,
     takes_over: AtomicBool,
+    stands_still: AtomicBool,
     taken_over: AtomicBool,
     /// What the process wrote after it had lost its lease.
     pub late_writes: Mutex<Vec<String>>,
@@ -50,9 +56,9 @@ impl Crash {
         self.set(Some((point.to_owned(), nth, CrashEffect::PowerLoss(keep))));
     }
 
-    /// Another process takes the work over there.
-    pub fn take_over(&self, point: &str, nth: u64) {
-        self.set(Some((point.to_owned(), nth, CrashEffect::TakeOver)));
+    /// Another process takes the work over there; `stands_still`: while this one stands still.
+    pub fn take_over(&self, point: &str, nth: u64, stands_still: bool) {
+        self.set(Some((point.to_owned(), nth, CrashEffect::TakeOver { stands_still })));
     }
 
     /// Asks `cancel` to stop at that place instead.
@@ -85,6 +91,7 @@ impl Crash {
     pub fn revive(&self) -> bool {
         self.set(None);
         self.takes_over.store(false, Ordering::SeqCst);
+        self.stands_still.store(false, Ordering::SeqCst);
         self.taken_over.store(false, Ordering::SeqCst);
         self.dead.swap(false, Ordering::SeqCst)
     }
@@ -99,6 +106,11 @@ impl Crash {
         let now = self.takes_over.swap(false, Ordering::SeqCst);
         self.taken_over.fetch_or(now, Ordering::SeqCst);
         now
+    }
+
+    /// Whether this process stood still when another one took over.
+    pub fn stood_still(&self) -> bool {
+        self.stands_still.load(Ordering::SeqCst)
     }
 
     /// Whether another process took over from the one that lives now.
@@ -137,7 +149,10 @@ impl Crash {
                     *self.power_loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(*keep);
                     self.dead.store(true, Ordering::SeqCst);
                 }
-                CrashEffect::TakeOver => self.takes_over.store(true, Ordering::SeqCst),
+                CrashEffect::TakeOver { stands_still } => {
+                    self.stands_still.store(*stands_still, Ordering::SeqCst);
+                    self.takes_over.store(true, Ordering::SeqCst);
+                }
                 CrashEffect::Stop(cancel) => cancel.cancel(),
             }
         }
