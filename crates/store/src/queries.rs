@@ -181,6 +181,8 @@ queries! {
     shared CONTAINER_PENDING_REMOVE = "container_pending/remove";
     shared CONTAINER_PENDING_SENT_AGAIN = "container_pending/sent_again";
     shared DOCUMENT_UNPROVEN = "document/unproven";
+    shared DOCUMENT_UNPROVEN_SPAN = "document/unproven_span";
+    shared DOCUMENT_SPAN = "document/span";
     shared DOCUMENT_CONTAINERS = "document/containers";
     shared DELIVERY_ACCESS_UNCONFIRMED = "delivery/access_unconfirmed";
     shared CONTAINER_LEAVE = "container/leave";

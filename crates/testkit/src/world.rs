@@ -20,7 +20,7 @@ use ingather_model::limits;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
-use ingather_store::{Durability, Store, StoreError, Target, documents, queue};
+use ingather_store::{Durability, Store, Target, documents, queue};
 
 use crate::clock::HandClock;
 use crate::crash::Crash;
@@ -204,7 +204,8 @@ impl World {
                 let member = member(host, "another process");
                 let lease = other.write(Durability::Synced, |sql| leases::take(sql, &member, clock.now()));
                 // One that stood still may have woken first.
-                let is_kept = matches!(lease, Err(StoreError::Held(_))) && crash.stood_still();
+                let is_kept =
+                    matches!(lease, Err(ingather_store::StoreError::Held(_))) && crash.stood_still();
                 assert!(lease.is_ok() || is_kept, "the lease of the same host may be taken");
                 taken.store(lease.is_ok(), Ordering::SeqCst);
             }

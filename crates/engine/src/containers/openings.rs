@@ -68,7 +68,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
                 }
             }
             queue::enqueue(sql, run.job.id, run.number, &requests)?;
-            stays_closed.extend(unproven.into_iter().map(|(_, container)| container));
+            stays_closed.extend(unproven.into_values());
         }
         let closed = ingather_store::containers::pending_of(sql, run.job.id)?;
         if opens {

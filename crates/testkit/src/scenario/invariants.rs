@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use ingather_model::access::Tokens;
 use ingather_model::guard::Guard;
 use ingather_model::lifecycle::job::State;
+use ingather_store::documents;
 use ingather_store::jobs::{self, Job};
 
 use super::ledger::Claim;
@@ -123,6 +124,7 @@ impl Play {
             }
         }
         self.shown(&mut found);
+        self.live_jobs().iter().for_each(|job| self.unproven(job, &mut found));
         let late = std::mem::take(&mut *locked(&self.world.crash.late_writes));
         found.extend(
             late.into_iter().map(|told| format!("a process wrote after its lease was taken: {told}")),
@@ -218,6 +220,18 @@ impl Play {
     }
 
     /// Whoever finds an entry was allowed to see this text of it at some time.
+    /// What does not open is the same whichever way it is looked for.
+    fn unproven(&self, job: &Job, found: &mut Vec<String>) {
+        let span = Some((0, i64::MAX));
+        let ways = self.world.engine().reader.read(|sql| {
+            Ok((documents::unproven_by(sql, job.id, None)?, documents::unproven_by(sql, job.id, span)?))
+        });
+        let (by_job, by_span) = ways.expect("the store answers");
+        if by_job != by_span {
+            found.push(format!("unproven documents of {}: {by_job:?}, or {by_span:?}", job.name));
+        }
+    }
+
     fn shown(&self, found: &mut Vec<String>) {
         for output in self.world.shelves.keys().filter(|output| !self.invariants.restored.contains(*output)) {
             let entries = self.world.entries(output);
