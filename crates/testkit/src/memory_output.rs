@@ -7,7 +7,7 @@ mod stands;
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{
@@ -287,12 +287,13 @@ impl Shelf {
     }
 }
 
+/// Of all worlds of this process: none of them gives its turn away here, or its order of turns would go by what the others do.
 static SHELVES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Shelf>>>>> = LazyLock::new(Mutex::default);
 
 /// The shelf of an output, made when it is not there.
 pub fn shared(world: &str, name: &str) -> Arc<Mutex<Shelf>> {
     let key = format!("{world}/{name}");
-    lock(&SHELVES).entry(key).or_default().clone()
+    SHELVES.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
 }
 
 /// The shelf itself.

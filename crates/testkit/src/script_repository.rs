@@ -1,7 +1,7 @@
 //! A repository in memory that a scenario scripts: what is there, what cannot be read, and how a listing goes wrong.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
@@ -249,11 +249,13 @@ impl Source {
     }
 }
 
+/// Of all worlds of this process: none of them gives its turn away here, or its order of turns would go by what the others do.
 static SOURCES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Source>>>>> = LazyLock::new(Mutex::default);
 
 /// The source of that name, made when it is not there; kinds are opened from settings alone, so names stand for sources.
 pub fn shared(name: &str) -> Arc<Mutex<Source>> {
-    lock(&SOURCES).entry(name.to_owned()).or_default().clone()
+    let mut sources = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
+    sources.entry(name.to_owned()).or_default().clone()
 }
 
 /// The source itself.

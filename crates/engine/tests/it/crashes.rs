@@ -1,8 +1,9 @@
 //! Dying at every transaction, send and commit, and running again, leads where an undisturbed run leads.
 
 use ingather_model::limits::DELIVERY_BATCH_MAX;
+use ingather_store::turns;
 use ingather_testkit::database::Kind;
-use ingather_testkit::scenario::{play_on, with_turns};
+use ingather_testkit::scenario::{play_and_tell, play_on, with_turns};
 
 /// A world before the run that dies, and what is true after the next one. Every kind of work is in it.
 const BEFORE: &str = r#"
@@ -130,6 +131,25 @@ fn a_deletion_can_die_everywhere() {
             }
         }
     }
+}
+
+/// One seed is one order of turns, whatever other worlds of the same process do meanwhile: two plays of one text die at the same place.
+#[test]
+fn worlds_beside_each_other_go_the_same_way() {
+    let text = with_turns(&format!("{BEFORE}run docs\ndelete docs\n"), 3);
+    let choices = || {
+        let mut choices = Vec::new();
+        let found = play_and_tell(Kind::Sqlite, &text, &mut |_, _| choices.extend(turns::seeded::choices()));
+        assert_eq!(found, Vec::<String>::new());
+        choices
+    };
+    let alone = choices();
+    assert!(alone.last() > alone.first(), "nothing was chosen");
+    std::thread::scope(|scope| {
+        let beside =
+            || assert!((0..4).all(|_| choices() == alone), "another world has changed this one's turns");
+        (0..6).for_each(|_| drop(scope.spawn(beside)));
+    });
 }
 
 /// How many transactions the deletion of a job with so many documents takes.

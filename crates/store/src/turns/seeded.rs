@@ -42,6 +42,8 @@ struct State {
     passes: u32,
     /// Attempts at locks since a thread last did anything else.
     attempts: u32,
+    /// How often the seed was asked.
+    choices: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,7 @@ pub fn play<T>(seed: u64, work: impl FnOnce() -> T) -> T {
         now: 0,
         passes: 0,
         attempts: 0,
+        choices: 0,
     };
     let turns = Arc::new(Turns { seed, state: Mutex::new(state) });
     let before = MINE.replace(Some(Turn(Some((turns.clone(), 0)))));
@@ -100,12 +103,18 @@ impl Drop for Back {
     }
 }
 
+/// How often the seed was asked so far: where two plays of one seed differ in it, something else has decided. None: no seed decides.
+pub fn choices() -> Option<u64> {
+    mine().map(|(turns, _)| turns.lock().choices)
+}
+
 /// A place where another thread may go on.
 pub fn may_give_way() {
     let Some((turns, me)) = mine() else { return };
     let mut state = turns.lock();
     state.attempts = 0;
     let one_in = state.one_in;
+    state.choices += 1;
     if state.dice.usize(..one_in) == 0 {
         turns.go_on(state, me, true);
     }
@@ -219,6 +228,7 @@ impl State {
     }
 
     fn choose(&mut self, but: Option<usize>) -> Option<usize> {
+        self.choices += 1;
         if self.dice.usize(..EARLY) == 0 {
             let waits = |stands: &Stands| matches!(stands, Stands::Waits { until: Some(_), .. });
             let early: Vec<usize> = (0..self.threads.len()).filter(|n| waits(&self.threads[*n])).collect();
