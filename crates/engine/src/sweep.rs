@@ -36,6 +36,8 @@ pub(crate) struct Judged {
     filtered_in: BTreeMap<ContainerId, String>,
     /// Under a blind spot, not looked at, or there after all.
     kept: u64,
+    /// All documents that the run did not meet; none when it stopped before it had asked for all.
+    unmet: Option<RoaringTreemap>,
     /// What is gone or filtered and some output may hold: what the guard counts.
     to_go: RoaringTreemap,
     /// The guard holds all of that.
@@ -78,6 +80,7 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
 
 fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
     let mut judged = Judged::default();
+    let mut unmet = RoaringTreemap::new();
     let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
     let mut missing: Vec<i64> = Vec::new();
     loop {
@@ -85,6 +88,7 @@ fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
         let Some((last, _)) = rows.last() else { break };
         after = *last;
         missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !result.listed.contains(*id as u64)));
+        unmet.extend(missing.iter().map(|id| *id as u64));
         for ids in missing.chunks(limits::JUDGED_MAX) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
             // Whose name the store has lost cannot be looked for.
@@ -98,6 +102,7 @@ fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
         }
         missing.clear();
     }
+    judged.unmet = Some(unmet);
     Ok(judged)
 }
 
@@ -142,7 +147,7 @@ pub(crate) fn sweep(
     judged: Judged,
     remover: Option<&mut Remover>,
 ) -> Result<Vec<BlindSpot>> {
-    let Judged { absent, moved, filtered, kept, to_go, held, .. } = judged;
+    let Judged { absent, moved, filtered, kept, to_go, held, unmet, .. } = judged;
     let never_held = (&absent | &filtered) - &to_go;
     let mut kept = kept;
     let unsettled = if run.unsettled() && !failpoint(Failpoint::MovedBeforeItsNewName) {
@@ -182,7 +187,10 @@ pub(crate) fn sweep(
             run_counts::counted(not_confirmed, "removal")
         ));
     }
-    if result.complete && !run.sweep_stops() { openings::open(run, store, result) } else { Ok(Vec::new()) }
+    match unmet {
+        Some(unmet) if result.complete && !run.sweep_stops() => openings::open(run, store, result, &unmet),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.

@@ -294,7 +294,7 @@ pub fn keep_components(sql: &mut Sql<'_>, document: i64, kept: &[i64]) -> Result
 
 /// Those of these documents of which something could not be read when they were read last.
 pub fn with_kept_components(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
-    sql.query(&queries::COMPONENT_KEPT, &[Value::Ints(ids)], |row| row.int(0))
+    crate::queue::among(sql, ids, &queries::COMPONENT_KEPT, &queries::COMPONENT_KEPT_SPAN, |row| row.int(0))
 }
 
 /// The component of a document that has this name.

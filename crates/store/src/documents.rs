@@ -6,7 +6,6 @@ use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId, Digest, DocumentId, JobId};
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::{FailureKind, VisitReason};
-use ingather_model::limits;
 use ingather_model::merge::Known;
 
 use crate::db::{Column, Row, Sql, Value, once_each};
@@ -322,18 +321,9 @@ fn count(sql: &mut Sql<'_>, job: JobId, change: i64) -> Result<()> {
 }
 
 /// Documents of a job, each with its container, of which some output holds, or may hold, something else than the source was seen to
-/// hold: their containers must not open.
-pub fn unproven(sql: &mut Sql<'_>, job: JobId) -> Result<BTreeMap<i64, ContainerId>> {
-    let span = sql.one(&queries::DOCUMENT_SPAN, &[Value::Int(job.0)], |row| {
-        Ok((row.int(0)?, row.opt_int(1)?.zip(row.opt_int(2)?)))
-    })?;
-    let Some((count, Some((first, last)))) = span else { return Ok(BTreeMap::new()) };
-    let is_dense = last - first < count * limits::SPAN_FACTOR;
-    unproven_by(sql, job, is_dense.then_some((first, last)))
-}
-
-/// The same by a walk over a span of ids, or by a look at each document of the job.
-pub fn unproven_by(
+/// hold: their containers must not open. With the first and the last id of the job's documents they are found by a walk over all that
+/// is between them; without, by a look at each document of the job.
+pub fn unproven(
     sql: &mut Sql<'_>,
     job: JobId,
     span: Option<(i64, i64)>,

@@ -182,7 +182,6 @@ queries! {
     shared CONTAINER_PENDING_SENT_AGAIN = "container_pending/sent_again";
     shared DOCUMENT_UNPROVEN = "document/unproven";
     shared DOCUMENT_UNPROVEN_SPAN = "document/unproven_span";
-    shared DOCUMENT_SPAN = "document/span";
     shared DOCUMENT_CONTAINERS = "document/containers";
     shared DELIVERY_ACCESS_UNCONFIRMED = "delivery/access_unconfirmed";
     shared CONTAINER_LEAVE = "container/leave";
@@ -252,6 +251,7 @@ queries! {
     shared COMPONENT_GET = "component/get";
     shared COMPONENT_KEEP = "component/keep";
     shared COMPONENT_KEPT = "component/kept";
+    shared COMPONENT_KEPT_SPAN = "component/kept_span";
     shared COMPONENT_FIND = "component/find";
     shared COMPONENT_COUNT = "component/count";
     shared COMPONENT_DROP = "component/drop";

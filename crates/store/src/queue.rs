@@ -239,7 +239,7 @@ fn failure_of(row: &Row<'_>) -> Result<(i64, NotedFailure)> {
 
 /// Rows of documents: of ids that are close together, as those of a folder mostly are, by one seek, and rows of others beside; else
 /// by a seek for each.
-fn among<T>(
+pub(crate) fn among<T>(
     sql: &mut Sql<'_>,
     ids: &[i64],
     by_list: &'static Statement,

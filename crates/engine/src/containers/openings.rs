@@ -11,14 +11,21 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, Store, StoreError};
 use ingather_store::{deliveries, documents};
+use roaring::RoaringTreemap;
 
 use crate::containers::{Containers, looks};
 use crate::error::Result;
 use crate::lister::{Lister, ListingResult};
 use crate::run::Run;
 
-/// Opens what this run has proven, but for what outputs hold of earlier readings. What does not open because it never stood still.
-pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<Vec<BlindSpot>> {
+/// Opens what this run has proven, but for what outputs hold of earlier readings; `unmet` are the documents that its listing did not
+/// meet. What does not open because it never stood still.
+pub(crate) fn open(
+    run: &Run,
+    store: &Store,
+    result: &ListingResult,
+    unmet: &RoaringTreemap,
+) -> Result<Vec<BlindSpot>> {
     let mut stays_closed = BTreeSet::new();
     let mut unmet_is_known = false;
     let mut again: Option<ListingResult> = None;
@@ -27,7 +34,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
         // Asked each time: another run may have found a container that opens.
         if !unmet_is_known && run.containers().some_may_open() && !failpoint(Failpoint::UnmetOpens) {
             // What is left and was not met was not looked at, whatever keeps it: told by what is left, so that no reason is forgotten.
-            stays_closed.extend(containers_of(run, |id| !result.listed.contains(id))?);
+            stays_closed.extend(containers_of(run, unmet)?);
             unmet_is_known = true;
         }
         let coverage = again.as_ref().map_or(&result.coverage, |result| &result.coverage);
@@ -42,9 +49,7 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
             break moving;
         }
         // What this run has met and the later listing did not find as it is known.
-        stays_closed.extend(containers_of(run, |id| {
-            result.listed.contains(id) && !lister.result.listed.contains(id)
-        })?);
+        stays_closed.extend(containers_of(run, &(&result.listed - &lister.result.listed))?);
         again = Some(lister.result);
     };
     let named = named(run, &moving)?;
@@ -58,7 +63,8 @@ pub(crate) fn open(run: &Run, store: &Store, result: &ListingResult) -> Result<V
     run.shared.write(store, |sql| {
         run.fence(sql)?;
         if containers.some_may_open() && !failpoint(Failpoint::OldTextOpens) {
-            let unproven = documents::unproven(sql, run.job.id)?;
+            let unproven = documents::unproven(sql, run.job.id, span(&result.listed, unmet))?;
+            debug_assert_eq!(unproven, documents::unproven(sql, run.job.id, None)?);
             // The next run looks at them, and masks what it cannot send again.
             let look = |document| VisitRequest { document, due: now, reason: VisitReason::Access };
             let mut requests: Vec<VisitRequest> = Vec::new();
@@ -147,20 +153,23 @@ fn moving(run: &Run, coverage: &Coverage, listing: u32) -> Result<BTreeSet<Conta
     Ok(asked)
 }
 
-/// Containers of those documents of the job that there are.
-fn containers_of(run: &Run, those: impl Fn(u64) -> bool) -> Result<BTreeSet<ContainerId>> {
+/// Containers of those of these documents that there are still.
+fn containers_of(run: &Run, documents: &RoaringTreemap) -> Result<BTreeSet<ContainerId>> {
     let mut containers = BTreeSet::new();
-    let mut after = DocumentKey { parent_hash: i64::MIN, key_hash: i64::MIN };
-    loop {
-        let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
-        let Some((last, _)) = rows.last() else { return Ok(containers) };
-        after = *last;
-        let ids: Vec<i64> = rows.iter().map(|(_, id)| *id).filter(|id| those(*id as u64)).collect();
-        for ids in ids.chunks(limits::CLAIM_MAX) {
-            let stored = run.reader.read(|sql| documents::get(sql, ids))?;
-            containers.extend(stored.iter().filter_map(|stored| stored.known.container));
-        }
+    let ids: Vec<i64> = documents.iter().map(|id| id as i64).collect();
+    for ids in ids.chunks(limits::CLAIM_MAX) {
+        let stored = run.reader.read(|sql| documents::get(sql, ids))?;
+        containers.extend(stored.iter().filter_map(|stored| stored.known.container));
     }
+    Ok(containers)
+}
+
+/// The first and the last id of the job's documents, where most ids between them are theirs: all that the run has met, and all others.
+fn span(met: &RoaringTreemap, unmet: &RoaringTreemap) -> Option<(i64, i64)> {
+    let first = met.min().into_iter().chain(unmet.min()).min()? as i64;
+    let last = met.max().into_iter().chain(unmet.max()).max()? as i64;
+    let documents = (met.len() + unmet.len()) as i64;
+    (last - first < documents * limits::SPAN_FACTOR).then_some((first, last))
 }
 
 /// What does not open, for people.

@@ -219,12 +219,11 @@ impl Play {
             && !identities.is_some_and(|ids| source.files.values().any(|file| ids.contains(&file.identity)))
     }
 
-    /// Whoever finds an entry was allowed to see this text of it at some time.
     /// What does not open is the same whichever way it is looked for.
     fn unproven(&self, job: &Job, found: &mut Vec<String>) {
         let span = Some((0, i64::MAX));
         let ways = self.world.engine().reader.read(|sql| {
-            Ok((documents::unproven_by(sql, job.id, None)?, documents::unproven_by(sql, job.id, span)?))
+            Ok((documents::unproven(sql, job.id, None)?, documents::unproven(sql, job.id, span)?))
         });
         let (by_job, by_span) = ways.expect("the store answers");
         if by_job != by_span {
@@ -232,6 +231,7 @@ impl Play {
         }
     }
 
+    /// Whoever finds an entry was allowed to see this text of it at some time.
     fn shown(&self, found: &mut Vec<String>) {
         for output in self.world.shelves.keys().filter(|output| !self.invariants.restored.contains(*output)) {
             let entries = self.world.entries(output);
