@@ -26,7 +26,14 @@ pub(crate) struct OutputPool {
 #[derive(Default)]
 struct Slot {
     uses: usize,
+    /// Somebody works on the output itself, and opens it as they need.
+    repaired: bool,
     open: Option<(Arc<OutputQueue>, Thread)>,
+}
+
+/// The right to work on an output itself, for as long as this lives: nobody sends to it meanwhile.
+pub(crate) struct OutputRepair {
+    slot: Arc<Mutex<Slot>>,
 }
 
 /// The use of an open output; it stays open until the last use is dropped.
@@ -48,6 +55,15 @@ impl OutputPool {
     ) -> Result<OutputUse> {
         let slot = lock(&self.slots).entry(connection.id).or_default().clone();
         let mut held = lock(&slot);
+        if held.repaired {
+            return Err(EngineError::refused(
+                Refusal::Busy,
+                format!(
+                    "output {} is being repaired; ask again when `ingather verify --repair` has ended",
+                    connection.name
+                ),
+            ));
+        }
         let queue = match &held.open {
             Some((queue, _)) => queue.clone(),
             None => {
@@ -72,6 +88,27 @@ impl OutputPool {
         Ok(OutputUse { slot, queue })
     }
 
+    /// The right to work on an output itself.
+    ///
+    /// # Errors
+    /// `Busy` while somebody sends to it, or works on it in the same way.
+    pub(crate) fn repair(&self, connection: &Connection) -> Result<OutputRepair> {
+        let slot = lock(&self.slots).entry(connection.id).or_default().clone();
+        let mut held = lock(&slot);
+        if held.repaired || held.uses > 0 {
+            return Err(EngineError::refused(
+                Refusal::Busy,
+                format!(
+                    "output {} is in use; repair it when the jobs that send to it have ended",
+                    connection.name
+                ),
+            ));
+        }
+        held.repaired = true;
+        drop(held);
+        Ok(OutputRepair { slot })
+    }
+
     /// Nothing can be sent any more: all outputs that are open fail. One that is being opened or closed now fails by its own writes.
     pub(crate) fn fail(&self, error: &EngineError) {
         let slots: Vec<Arc<Mutex<Slot>>> = lock(&self.slots).values().cloned().collect();
@@ -82,6 +119,12 @@ impl OutputPool {
         // Not while a slot is locked: what fails may end who uses it.
         let queues: Vec<Arc<OutputQueue>> = open.collect();
         queues.iter().for_each(|queue| queue.fail(error));
+    }
+}
+
+impl Drop for OutputRepair {
+    fn drop(&mut self) {
+        lock(&self.slot).repaired = false;
     }
 }
 

@@ -93,7 +93,8 @@ impl Engine {
     /// is not ours is only told.
     ///
     /// # Errors
-    /// `Refused` when the output cannot list what it holds; what the store or the output says.
+    /// `Refused` when the output cannot list what it holds; `Busy` when it is to be repaired while jobs of this process send to it; what
+    /// the store or the output says.
     pub fn verify(
         &self,
         connection: &Connection,
@@ -108,6 +109,7 @@ impl Engine {
             (_, false) => None,
         };
         let _lease = repair.then(|| self.process.keep_lease(&self.writing()?)).transpose()?;
+        let _alone = repair.then(|| self.process.outputs.repair(connection)).transpose()?;
         let mut attempts = 1..=limits::VERIFY_ATTEMPTS_MAX;
         loop {
             let again =
