@@ -7,6 +7,7 @@ use std::time::Duration;
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::limits;
 use ingather_model::merge::Known;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{Noted, VisitReason};
 use ingather_store::turns::Monitor;
 
@@ -55,6 +56,8 @@ struct State {
     /// Workers that wait until an output has room: until then they make nothing.
     waiting_for_room: usize,
     listing_done: bool,
+    /// A person paused the job: nothing more is claimed.
+    paused: bool,
     closed: bool,
     error: Option<EngineError>,
 }
@@ -62,7 +65,7 @@ struct State {
 impl State {
     fn nothing_comes(&self) -> bool {
         let listed = self.listing_done && self.urgent.is_empty() && self.ready.is_empty();
-        self.closed || (self.visiting == 0 && (listed || self.waiting_for_room > 0))
+        self.closed || (self.visiting == 0 && (listed || self.paused || self.waiting_for_room > 0))
     }
 }
 
@@ -128,7 +131,9 @@ impl Dispatcher {
 
     /// Waits until there is something to visit: how many documents a claim takes; none when the run is over or stops.
     pub(crate) fn wait_ready(&self) -> Option<usize> {
-        let nothing = |state: &mut State| !state.closed && state.urgent.is_empty() && state.ready.is_empty();
+        let nothing = |state: &mut State| {
+            !state.closed && (state.paused || (state.urgent.is_empty() && state.ready.is_empty()))
+        };
         let state = self.state.wait_while(self.lock(), nothing);
         (!state.closed).then_some((state.urgent.len() + state.ready.len()).min(limits::CLAIM_MAX))
     }
@@ -138,7 +143,7 @@ impl Dispatcher {
         let mut state = self.lock();
         let urgent = state.urgent.len().min(most);
         let ready = state.ready.len().min(most - urgent);
-        if state.closed || urgent + ready == 0 {
+        if state.closed || state.paused || urgent + ready == 0 {
             return None;
         }
         let mut items: Vec<WorkItem> = state.urgent.drain(..urgent).collect();
@@ -185,12 +190,11 @@ impl Dispatcher {
         self.lock().nothing_comes()
     }
 
-    /// Waits until the listing is over and nothing is due or in flight, or the run stops; at most `longest`.
+    /// Waits until the listing is over, nothing is due or in flight, and the job is not paused, or the run stops; at most `longest`.
     pub(crate) fn wait_drained(&self, longest: Duration) -> bool {
         let busy = |state: &mut State| {
-            let idle =
-                state.listing_done && state.claims == 0 && state.urgent.is_empty() && state.ready.is_empty();
-            !(state.closed || idle)
+            let listed = state.listing_done && state.urgent.is_empty() && state.ready.is_empty();
+            !(state.closed || (listed && state.claims == 0 && !state.paused))
         };
         !self.state.wait_at_most(self.lock(), longest, busy).1
     }
@@ -200,8 +204,19 @@ impl Dispatcher {
         drop(self.state.wait_while(self.lock(), |state| state.claims > 0));
     }
 
+    /// Pauses the run, or lets it go on.
+    pub(crate) fn pause(&self, paused: bool) {
+        self.lock().paused = paused && !failpoint(Failpoint::ClaimedWhilePaused);
+        self.state.notify();
+    }
+
+    /// Waits, at most `longest`, until the job is not paused; whether it is.
+    pub(crate) fn is_paused(&self, longest: Duration) -> bool {
+        self.state.wait_at_most(self.lock(), longest, |state| state.paused && state.error.is_none()).1
+    }
+
     /// Waits, at most `longest`, for the end of the run.
-    pub(crate) fn pause(&self, longest: Duration) {
+    pub(crate) fn rest(&self, longest: Duration) {
         drop(self.state.wait_at_most(self.lock(), longest, |state| !state.closed));
     }
 

@@ -129,6 +129,22 @@ impl Engine {
         self.process.under_way.stop(job)
     }
 
+    /// Pauses a job, or ends the pause; whether a run of it hears of that. What a run has claimed is still visited and delivered; then it
+    /// visits, judges and removes nothing, and does not end, until the pause ends or it is stopped. No other run begins meanwhile.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn pause(&self, job: JobId, paused: bool) -> Result<bool> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            jobs::pause(sql, job, paused)
+        })?;
+        // After the store: a run that begins now is refused, or hears it.
+        Ok(self.process.under_way.pause(job, paused))
+    }
+
     /// Opens the source of a job.
     ///
     /// # Errors
@@ -168,6 +184,7 @@ impl Engine {
         let work = self.process.begin(job, "run", writer.as_ref(), &self.cancel)?;
         // The outputs stay open until the run has ended.
         let (run, _uses) = self.prepare(job, options, progress, &work)?;
+        work.pauses(&run);
         for queue in run.queues() {
             queue.opened().iter_mut().for_each(|opened| {
                 opened.begin(&run.author.job_name, Some(run.number), options.kind.as_str());
@@ -400,6 +417,7 @@ impl Engine {
             run.notify_outputs();
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
+            run.wait_while_paused();
             let mut judged = None;
             if options.kind == RunKind::Full && !run.stops() {
                 run.progress.waits_for("looking for what is gone");
@@ -430,6 +448,7 @@ impl Engine {
         judged: Option<Judged>,
         error: &mut Option<String>,
     ) -> Result<Vec<BlindSpot>> {
+        run.wait_while_paused();
         if run.call.cancel.cancelled() || error.is_some() {
             return Ok(result.blind);
         }
@@ -461,6 +480,9 @@ impl Engine {
 
     fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
+        if outcome == RunOutcome::Done {
+            run.wait_while_paused();
+        }
         let now = self.clock.now();
         let counts = *lock(&run.counts);
         let counts = serde_json::to_string(&counts).unwrap_or_default();

@@ -47,6 +47,8 @@ pub enum Refusal {
     Source,
     /// The job is being deleted.
     Deleting,
+    /// A person paused the job.
+    Paused,
     /// The run is not the last one, or holds nothing.
     NothingHeld,
     /// The store is open for reading only.
@@ -70,6 +72,7 @@ impl Refusal {
         Refusal::Definition,
         Refusal::Source,
         Refusal::Deleting,
+        Refusal::Paused,
         Refusal::NothingHeld,
         Refusal::ReadOnly,
         Refusal::Stopped,
@@ -88,6 +91,7 @@ impl Refusal {
             Refusal::Definition => "definition",
             Refusal::Source => "source",
             Refusal::Deleting => "deleting",
+            Refusal::Paused => "paused",
             Refusal::NothingHeld => "nothing_held",
             Refusal::ReadOnly => "read_only",
             Refusal::Stopped => "stopped",

@@ -63,6 +63,7 @@ problems! {
     Definition = "definition", 400, USAGE, "The definition of a job cannot work.", "Correct what the sentence names.";
     Source = "source", 422, USAGE, "The source cannot be looked at.", "Mount it, or check its path and rights.";
     Deleting = "deleting", 409, USAGE, "The job is being deleted.", "Let `ingather job delete` come to its end.";
+    Paused = "paused", 409, USAGE, "The job is paused.", "Let `ingather job resume` end the pause.";
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
     Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
@@ -195,6 +196,7 @@ impl From<Refusal> for Code {
             Refusal::Definition => Code::Definition,
             Refusal::Source => Code::Source,
             Refusal::Deleting => Code::Deleting,
+            Refusal::Paused => Code::Paused,
             Refusal::NothingHeld => Code::NothingHeld,
             Refusal::ReadOnly => Code::ReadOnly,
             Refusal::Stopped => Code::Stopped,

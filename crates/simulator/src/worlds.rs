@@ -389,8 +389,8 @@ impl World {
             return self.run_together();
         }
         let how =
-            self.dice.one(&["", "", "", "", "", " minimal", " guard-off", " accept-devices", " dry-run"]);
-        self.tell(&format!("run {job}{how}"));
+            self.dice.one(&["", "", "", "", "paused", "minimal", "guard-off", "accept-devices", "dry-run"]);
+        self.tell(&format!("run {job} {how}"));
     }
 
     fn dying_run(&mut self) {
@@ -421,7 +421,7 @@ impl World {
             0 => self.tell(&format!("delete {job}")),
             1 => self.tell(&format!("confirm {job}")),
             _ if self.together => self.run_together(),
-            _ => self.tell(&format!("run {job}")),
+            _ => self.tell(&format!("run {job}{}", if nth == 3 { " paused" } else { "" })),
         }
     }
 

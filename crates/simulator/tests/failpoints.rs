@@ -9,6 +9,7 @@ use ingather_simulator::play::{self, Seeds, wrong_in_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
 
 /// Seeds that are tried, the same as without a fault.
@@ -67,6 +68,12 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::BranchesDigestedTogether, Check::Scenario("branches")),
     (Failpoint::NarrowingWithoutRow, Check::Scenario("held_by_a_rule_and_unconfirmed")),
     (Failpoint::AnyTellingOvertakes, Check::Suite("two owners that are told in any order", asked_for_ever)),
+    (
+        Failpoint::ClaimedWhilePaused,
+        Check::Suite("a job that is paused in the middle of a run", || {
+            delivered_while_paused(Kind::Sqlite) == FILES_OF_A_PAUSED_RUN
+        }),
+    ),
     (Failpoint::SilentJobKeepsClosed, Check::Scenario("openings_of_silent_jobs")),
     (Failpoint::OldTextOpens, Check::Scenario("old_text_opens")),
     (Failpoint::KeptNotLookedAtBelowAnOpening, Check::Scenario("opens_at_once")),

@@ -35,6 +35,8 @@ pub struct Job {
     pub credentials: Option<String>,
     /// Why the last run ended early.
     pub error: Option<String>,
+    /// A person paused it.
+    pub paused: bool,
 }
 
 fn read(row: &Row<'_>) -> Result<Job> {
@@ -52,6 +54,7 @@ fn read(row: &Row<'_>) -> Result<Job> {
         credentials: row.opt_text(8)?,
         error: row.opt_text(9)?,
         connector: row.opt_text(10)?,
+        paused: row.int(11)? != 0,
     })
 }
 
@@ -132,7 +135,13 @@ pub fn remember_credentials(sql: &mut Sql<'_>, id: JobId, fingerprint: &str) -> 
     Ok(())
 }
 
-/// Opens the next run: its number. None when the job is being deleted or is gone.
+/// Pauses a job, or ends the pause.
+pub fn pause(sql: &mut Sql<'_>, id: JobId, paused: bool) -> Result<()> {
+    sql.execute(&queries::JOB_PAUSE, &[Value::Int(id.0), Value::Int(i64::from(paused))])?;
+    Ok(())
+}
+
+/// Opens the next run: its number. None when the job is paused, is being deleted or is gone.
 pub fn begin(sql: &mut Sql<'_>, id: JobId) -> Result<Option<i64>> {
     sql.one(&queries::JOB_BEGIN, &[Value::Int(id.0)], |row| row.int(0))
 }

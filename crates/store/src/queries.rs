@@ -125,6 +125,7 @@ queries! {
     shared JOB_DEFINE = "job/define";
     shared JOB_CREDENTIALS = "job/credentials";
     shared JOB_BEGIN = "job/begin";
+    shared JOB_PAUSE = "job/pause";
     shared JOB_DRAIN = "job/drain";
     shared JOB_SWEEP = "job/sweep";
     shared JOB_STOP = "job/stop";

@@ -13,6 +13,7 @@
 //! takeover after intent            another process takes the lease there; `standstill`: one of another host, while this one stands still
 //!                                  for longer than its lease lasts
 //! turns 7                          three workers, and one of many orders in which threads take turns; the first line, else one worker
+//! run docs paused                  meanwhile a person pauses the job and lets it go on, three times
 //! backup | restore | power K       the store is copied, put back, or loses power between two steps
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
 //! watch                            from here on every step is judged: see `invariants`

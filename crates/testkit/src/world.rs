@@ -328,6 +328,16 @@ impl World {
         watched(|| self.engine().run(&job, options, Arc::new(Progress::default())))
     }
 
+    /// Ends the pause of a job.
+    ///
+    /// # Panics
+    /// When the process cannot write.
+    pub fn resume(&self, job: &str) {
+        if let Some(job) = self.find(job) {
+            self.engine().pause(job.id, false).expect("a living process writes");
+        }
+    }
+
     /// Confirms what a run holds; none: the last run.
     ///
     /// # Errors

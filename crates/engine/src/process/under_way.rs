@@ -1,6 +1,6 @@
 //! The jobs that this process works on: each once at a time, and each can be asked to stop alone.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
@@ -8,6 +8,7 @@ use ingather_store::jobs::Job;
 
 use super::lease_keeper::LeaseUse;
 use crate::error::{EngineError, Refusal, Result};
+use crate::run::Run;
 use ingather_store::turns::lock;
 
 /// What is under way.
@@ -23,6 +24,14 @@ struct State {
     writes: bool,
     cancel: Cancel,
     failure: Mutex<Option<EngineError>>,
+    pause: Mutex<Pause>,
+}
+
+/// Whether a person has paused the job since this work began, and who is to hear of it.
+#[derive(Default)]
+struct Pause {
+    paused: bool,
+    run: Weak<Run>,
 }
 
 /// Work on one job; over when it is dropped.
@@ -50,8 +59,8 @@ impl UnderWay {
             );
             return Err(EngineError::refused(Refusal::Busy, sentence));
         }
-        let state =
-            Arc::new(State { job: job.id, doing, writes, cancel: whole.part(), failure: Mutex::default() });
+        let (cancel, failure) = (whole.part(), Mutex::default());
+        let state = Arc::new(State { job: job.id, doing, writes, cancel, failure, pause: Mutex::default() });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
@@ -64,6 +73,14 @@ impl UnderWay {
         of_job.map(|work| work.cancel.cancel()).count() > 0
     }
 
+    /// Pauses the run of a job that writes, or lets it go on; false when there is none.
+    pub(crate) fn pause(&self, job: JobId, paused: bool) -> bool {
+        let works: Vec<Arc<State>> =
+            lock(&self.works).iter().filter(|work| work.job == job && work.writes).cloned().collect();
+        // Not while the list is locked: the last use of a run may end here.
+        works.iter().filter(|work| lock(&work.pause).set(paused)).count() > 0
+    }
+
     /// Ends all work that writes: nothing can be written any more.
     pub(crate) fn fail(&self, error: &EngineError) {
         for work in lock(&self.works).iter().filter(|work| work.writes) {
@@ -73,7 +90,25 @@ impl UnderWay {
     }
 }
 
+impl Pause {
+    fn set(&mut self, paused: bool) -> bool {
+        self.paused = paused;
+        let run = self.run.upgrade();
+        run.iter().for_each(|run| run.pause(paused));
+        run.is_some()
+    }
+}
+
 impl Work {
+    /// From here on this run is paused with the job.
+    pub(crate) fn pauses(&self, run: &Arc<Run>) {
+        let mut pause = lock(&self.state.pause);
+        pause.run = Arc::downgrade(run);
+        if pause.paused {
+            run.pause(true);
+        }
+    }
+
     /// Asks this work alone to stop.
     pub(crate) fn cancel(&self) -> Cancel {
         self.state.cancel.clone()

@@ -11,6 +11,9 @@ use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
 
+/// What a run waits for whose job a person has paused.
+pub(crate) const PAUSED: &str = "the end of the pause";
+
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
 pub(crate) fn drain(run: &Run) -> Result<()> {
     let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
@@ -19,6 +22,8 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
             if run.call.cancel.cancelled() {
                 return Ok(());
             }
+            let paused = run.dispatcher.is_paused(Duration::ZERO);
+            run.progress.waits_for(if paused { PAUSED } else { "reading and delivering" });
         }
         if run.stops() || run.store.is_none() {
             return Ok(());
@@ -31,7 +36,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
             }
             run.progress.waits_for("a retry that falls due soon");
             run.call.clock.awaited(soonest);
-            run.dispatcher.pause(Duration::from_millis(
+            run.dispatcher.rest(Duration::from_millis(
                 (soonest - run.call.now()).clamp(1, limits::DRAIN_LOOK_MS as i64) as u64,
             ));
             continue;

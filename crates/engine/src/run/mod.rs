@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use ingather_model::job::RunKind;
+use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
@@ -43,6 +44,12 @@ impl Run {
     /// Ends the visits: whoever waits goes on.
     pub(crate) fn close(&self) {
         self.dispatcher.close();
+        self.notify_outputs();
+    }
+
+    /// Pauses it, or lets it go on. What was claimed is still visited and delivered.
+    pub(crate) fn pause(&self, paused: bool) {
+        self.dispatcher.pause(paused);
         self.notify_outputs();
     }
 
@@ -99,12 +106,21 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
         }
         Ok(Some(number))
     })?;
-    number.ok_or_else(|| {
-        EngineError::refused(
-            Refusal::Deleting,
-            format!("job {} is being deleted; `ingather job delete {}` goes on with it", job.name, job.name),
-        )
-    })
+    let Some(number) = number else {
+        let now = store.reader().read(|sql| jobs::get(sql, job.id))?;
+        let name = &job.name;
+        return Err(match now.is_some_and(|now| now.paused && now.state != State::Deleting) {
+            true => EngineError::refused(
+                Refusal::Paused,
+                format!("job {name} is paused; `ingather job resume {name}` lets it run"),
+            ),
+            false => EngineError::refused(
+                Refusal::Deleting,
+                format!("job {name} is being deleted; `ingather job delete {name}` goes on with it"),
+            ),
+        });
+    };
+    Ok(number)
 }
 
 /// Ends a run whose own thread panics: the others would wait for it for ever.

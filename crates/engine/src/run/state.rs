@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use ingather_contract::call::CallContext;
 use ingather_model::ids::{ContainerId, Digest};
@@ -21,6 +22,7 @@ use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
 use crate::progress::Progress;
+use crate::run::drain::PAUSED;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 use ingather_store::turns::lock;
@@ -92,6 +94,14 @@ impl RunState {
     /// Whether the sweep must not go on: by then the dispatcher is closed in any case. A lost lease asks to stop as well.
     pub(crate) fn sweep_stops(&self) -> bool {
         self.call.cancel.cancelled()
+    }
+
+    /// Waits while a person has paused the job, unless the run is asked to stop: nothing is judged, removed or ended meanwhile.
+    pub(crate) fn wait_while_paused(&self) {
+        let look = Duration::from_millis(limits::DRAIN_LOOK_MS);
+        while !self.call.cancel.cancelled() && self.dispatcher.is_paused(look) {
+            self.progress.waits_for(PAUSED);
+        }
     }
 
     pub(crate) fn acls(&self) -> MutexGuard<'_, Acls> {

@@ -1,4 +1,4 @@
 -- All jobs.
 SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
-  (SELECT kind FROM connection WHERE connection.handle = job.repository)
+  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused
 FROM job ORDER BY name

@@ -13,6 +13,7 @@ use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use super::{Answer, Play};
 use crate::memory_output::{Shelf, locked};
 use crate::script_repository::{self, ListingScript, Meanwhile, Source, Step};
+use crate::together::pause::run_paused;
 use crate::world::{FULL, REGISTRY};
 
 /// Where the source may change in the middle of a run: once it was listed, a folder (`folder:s/t/`: that one) was looked at, a document
@@ -202,7 +203,7 @@ impl Play {
         let mut words = rest.split_whitespace();
         let job = words.next().ok_or("which job?")?;
         let mut options = FULL;
-        let mut run = None;
+        let (mut run, mut paused) = (None, false);
         for word in words {
             match word {
                 "minimal" => options.kind = RunKind::Minimal,
@@ -210,15 +211,21 @@ impl Play {
                 "guard-off" => options.guard_off = true,
                 "reread" => options.rereads = true,
                 "accept-devices" => options.accepts_devices = true,
+                "paused" => paused = true,
                 number_of_run => run = Some(number(number_of_run)?),
             }
         }
         self.answer = match what {
+            "run" if paused => Answer::of(run_paused(&self.world, job, options), Answer::Ran),
             "run" => Answer::of(self.world.run(job, options), Answer::Ran),
             "delete" => Answer::of(self.world.delete(job), Answer::Removed),
             _ => Answer::of(self.world.confirm(job, run), Answer::Removed),
         };
         self.asked();
+        if paused {
+            // A process that died in between left it so.
+            self.world.resume(job);
+        }
         Ok(())
     }
 

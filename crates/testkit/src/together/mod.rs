@@ -2,6 +2,7 @@
 //! tests and for the planted faults.
 
 pub mod gate;
+pub mod pause;
 
 use std::sync::{Mutex, MutexGuard};
 

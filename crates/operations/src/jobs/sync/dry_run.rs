@@ -72,6 +72,7 @@ fn pretended(wanted: &Wanted) -> Job {
         revision: 0,
         credentials: None,
         error: None,
+        paused: false,
     });
     Job { definition: wanted.definition.clone(), ..job }
 }

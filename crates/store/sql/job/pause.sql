@@ -1,0 +1,2 @@
+-- A person pauses it (1), or ends the pause (0).
+UPDATE job SET paused = $2 WHERE handle = $1
