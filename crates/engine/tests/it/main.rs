@@ -7,6 +7,7 @@ mod explain;
 mod groups;
 mod moves;
 mod owners;
+mod pause;
 mod random_worlds;
 mod scenarios;
 mod secrets;

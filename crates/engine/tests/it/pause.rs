@@ -1,0 +1,53 @@
+//! A person pauses a job, at rest and in the middle of its run.
+
+use ingather_engine::{EngineError, Refusal};
+use ingather_store::doctor;
+use ingather_testkit::database::BOTH;
+use ingather_testkit::memory_output::locked;
+use ingather_testkit::together::gate::Gate;
+use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
+use ingather_testkit::together::{definition, put};
+use ingather_testkit::world::{FULL, World};
+
+/// What was claimed when the job was paused is visited and delivered; then nothing more, nothing begins, and a stop is heard.
+#[test]
+fn a_run_of_a_paused_job_rests_until_the_pause_ends() {
+    for kind in BOTH {
+        let delivered = delivered_while_paused(kind);
+        assert!(
+            0 < delivered && delivered < FILES_OF_A_PAUSED_RUN,
+            "{kind:?}: {delivered} while it was paused"
+        );
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        world.job(definition(&world, "whole", "", &["one"]));
+        put(&world, "a", "v1");
+        let job = world.find("whole").unwrap();
+        assert!(!world.engine().pause(job.id, true).unwrap(), "nothing runs");
+        world.reopen();
+        let refused = world.run("whole", FULL);
+        assert!(
+            matches!(&refused, Err(EngineError::Refused { refusal: Refusal::Paused, message })
+                if message == "job whole is paused; `ingather job resume whole` lets it run"),
+            "{refused:?}"
+        );
+        assert!(world.entries("one").is_empty() && world.find("whole").unwrap().run == 0);
+        world.resume("whole");
+        let gate = Gate::default();
+        locked(&world.shelves["one"]).gate = Some(gate.clone());
+        std::thread::scope(|scope| {
+            let _opens = gate.opens_at_the_end();
+            let run = scope.spawn(|| world.run("whole", FULL));
+            gate.wait_for_somebody();
+            assert!(world.engine().pause(job.id, true).unwrap());
+            gate.open();
+            assert!(world.engine().stop(job.id));
+            assert!(run.join().unwrap().unwrap().stopped);
+        });
+        assert!(world.find("whole").unwrap().paused, "a stop does not end the pause");
+        let faults = world.engine().reader.read(|sql| doctor::examine(sql, 5)).unwrap();
+        assert!(faults.is_empty(), "{kind:?}: the doctor finds {} faults", faults.len());
+        world.delete("whole").unwrap();
+        assert!(world.entries("one").is_empty(), "a paused job can be deleted");
+    }
+}
