@@ -347,3 +347,5 @@ pub const SCHEDULE_YEARS_MAX: usize = 41;
 pub const SCHEDULE_STEPS_MAX: usize = 1_500;
 /// Bytes of the name of a time zone; the longest has 32.
 pub const TIME_ZONE_BYTES_MAX: usize = 64;
+/// Beginnings of a schedule that are told.
+pub const BEGINS_TOLD: usize = 3;
