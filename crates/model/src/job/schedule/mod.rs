@@ -139,8 +139,10 @@ fn structured(value: &Value, time_zone: &str) -> Result<Schedule, String> {
         }
         Value::Array(list) if (1..=limits::SCHEDULE_RULES_MAX).contains(&list.len()) => {
             let read = |(at, value)| {
-                WindowRule::read(value, time_zone)
-                    .map_err(|why| format!("rule {} of the schedule {why}", at + 1))
+                WindowRule::read(value, time_zone).map_err(|why| {
+                    let colon = if why.starts_with('`') { ":" } else { "" };
+                    format!("rule {} of the schedule{colon} {why}", at + 1)
+                })
             };
             Ok(Schedule::Windows(list.iter().enumerate().map(read).collect::<Result<_, _>>()?))
         }
