@@ -192,6 +192,9 @@ impl Pair {
             assert!(!is_known(window) || is_best(window, &open), "{now}, {window:?}, {told}");
             assert!(open.is_empty() || window.is_some(), "{now}, {told}");
             tried.minutes_open += usize::from(window.is_some());
+            if rng.u8(0..10) == 0 {
+                self.keeps_its_promise(rng, asked, now);
+            }
             if now < busy_until.max(off_until) || rng.u8(0..6) == 0 {
                 continue;
             }
@@ -208,6 +211,25 @@ impl Pair {
             if rng.u8(0..200) == 0 {
                 off_until = now + rng.i64(1..600) * MINUTE;
             }
+        }
+    }
+}
+
+impl Pair {
+    /// Whoever looks again when they are told to has missed nothing.
+    fn keeps_its_promise(&self, rng: &mut Rng, asked: Asked, now: i64) {
+        let again = self.quick.next_change(asked, now).map_or(now + DAY, |at| at.min(now + DAY));
+        assert!(again > now, "{now}, {asked:?}, {}", self.told);
+        for _ in 0..3 {
+            let between = rng.i64(now..again);
+            assert_eq!(
+                self.quick.is_open(between),
+                self.quick.is_open(now),
+                "{now}, {between}, {}",
+                self.told
+            );
+            let begins = self.quick.due(asked, between).is_some() && self.quick.due(asked, now).is_none();
+            assert!(!begins, "{now}, {between}, {asked:?}, {}", self.told);
         }
     }
 }
