@@ -97,6 +97,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {
         let kind = repository::REPOSITORY.name;

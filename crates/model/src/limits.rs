@@ -330,3 +330,22 @@ pub const SEQ_MAX: i64 = 1 << 62;
 pub const LOCK_WAIT_MS_MAX: u64 = 2_000;
 /// Wait between two attempts at such a lock, milliseconds.
 pub const LOCK_PAUSE_MS: u64 = 20;
+/// Bytes of a schedule as it is typed.
+pub const SCHEDULE_TEXT_BYTES_MAX: usize = 16 << 10;
+/// Rules of one schedule: each is looked at whenever it is asked whether the job begins.
+pub const SCHEDULE_RULES_MAX: usize = 64;
+/// Minutes of a window or an interval: a year.
+pub const SCHEDULE_MINUTES_MAX: u32 = 366 * 1_440;
+/// Years that one rule names.
+pub const SCHEDULE_YEARS_NAMED_MAX: usize = 100;
+/// Latest year that a rule names.
+pub const SCHEDULE_YEAR_MAX: i16 = 2_999;
+/// Years that are searched for a day of a rule that names none: where a century has no leap day, one 29 February on a Monday may be
+/// 40 years after the last, both of them counted, and nothing is rarer.
+pub const SCHEDULE_YEARS_MAX: usize = 41;
+/// Beginnings that are passed over in one search because clocks were put back: one in each minute of the longest such change, a day.
+pub const SCHEDULE_STEPS_MAX: usize = 1_500;
+/// Bytes of the name of a time zone; the longest has 32.
+pub const TIME_ZONE_BYTES_MAX: usize = 64;
+/// Beginnings of a schedule that are told.
+pub const BEGINS_TOLD: usize = 3;

@@ -2,6 +2,7 @@
 
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_operations::jobs::schedule::ToldSchedule;
 use ingather_operations::jobs::{
     self, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob, ListJobs,
     ListRuns, Removals, Run, ShowJob, ShownJob,
@@ -90,6 +91,9 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
         show::line(&format!("           {way}"));
     }
     show::line(&format!("keep       {}", job.keep.as_str()));
+    if let Some(schedule) = &job.schedule {
+        tell_schedule(schedule);
+    }
     show::line(&format!("state      {}", state_word(job.state, works)));
     show::line(&format!("documents  {}", show::number(job.documents)));
     if let Some(run) = &job.run {
@@ -107,6 +111,16 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     }
     show::line(&format!("settings   {}", job.definition.source));
     Ok(exit::DONE)
+}
+
+fn tell_schedule(schedule: &ToldSchedule) {
+    show::line(&format!("schedule   {}", schedule.words));
+    let next: Vec<String> = schedule.next.iter().map(|at| show::time(*at)).collect();
+    show::line(&match (&schedule.problem, next.is_empty()) {
+        (Some(problem), _) => format!("           {problem}"),
+        (None, true) => "           it begins no more; change it to go on".to_owned(),
+        (None, false) => format!("           next {}", next.join(", ")),
+    });
 }
 
 fn list_runs(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {

@@ -1,6 +1,8 @@
 //! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
 
 pub mod condition;
+mod run_kind;
+pub mod schedule;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +12,8 @@ use crate::guard::Guard;
 use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
+pub use run_kind::RunKind;
+use schedule::Schedule;
 
 /// The definition of a job, as stored, exported and compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +48,9 @@ pub struct Definition {
     /// What says that content is as it was although something about its document has changed.
     #[serde(default, skip_serializing_if = "ContentBy::is_read")]
     pub content_by: ContentBy,
+    /// When it runs by itself; none: only when somebody asks. No digest has it, for nothing that outputs hold depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
 }
 
 /// What says that content is as it was when its document changed in some other way (design 4.18).
@@ -263,16 +270,6 @@ words! {
         Repository = "repository",
         /// What holds entries.
         Output = "output",
-    }
-}
-
-words! {
-    /// How a run looks at its source.
-    pub enum RunKind {
-        /// Everything is listed; what is gone is removed.
-        Full = "full",
-        /// What is new or changed only; nothing is removed.
-        Minimal = "minimal",
     }
 }
 

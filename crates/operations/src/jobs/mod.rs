@@ -3,6 +3,7 @@
 mod examples;
 mod held;
 mod removal;
+pub mod schedule;
 pub mod sync;
 
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
@@ -26,6 +27,7 @@ use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 use crate::{in_words, page, secrets};
+use schedule::ToldSchedule;
 
 /// Jobs that are named to whoever asks for one that there is not.
 const NAMED_MAX: usize = 20;
@@ -155,6 +157,9 @@ pub struct Job {
     pub error: Option<String>,
     /// Its last run.
     pub run: Option<Run>,
+    /// When it runs by itself, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ToldSchedule>,
 }
 
 /// A job in full.
@@ -320,6 +325,8 @@ fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result
 fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
     let (documents, last) =
         reader.read(|sql| Ok((documents::total(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
+    let begun = last.first().map(|run| run.started_at);
+    let told = |schedule| ToldSchedule::of(schedule, begun, context.now());
     Ok(Job {
         job: stored.name,
         state: stored.state,
@@ -327,6 +334,7 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
         root: stored.root,
         outputs: stored.definition.outputs.clone(),
         keep: stored.definition.keep.into(),
+        schedule: stored.definition.schedule.as_ref().map(told),
         definition: secrets::hidden_in(&context.registry, stored.connector.as_deref(), stored.definition),
         error: stored.error,
         run: last.into_iter().next().map(Run::from),

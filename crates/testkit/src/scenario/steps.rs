@@ -117,6 +117,7 @@ impl Play {
             compare_content: false,
             keep: Keep::Nothing,
             content_by: ContentBy::Read,
+            schedule: None,
         };
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;

@@ -101,6 +101,7 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        schedule: None,
     })
 }
 
