@@ -243,7 +243,7 @@ impl Engine {
         }
         remover.writer.store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
-            jobs::define(sql, run.job.id, &definition)
+            jobs::define(sql, run.job.id, &definition, run.call.now())
         })?;
         Ok(())
     }

@@ -320,6 +320,10 @@ pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
 /// Ids between the first and the last of some documents, for each of them, up to which what is noted of them is read as one range.
 pub const SPAN_FACTOR: i64 = 8;
+/// Runs of a job that were interrupted in a row, after which no other one begins by itself: something in it ends the program.
+pub const INTERRUPTIONS_MAX: usize = 3;
+/// How long a schedule is taken for what it was read as, milliseconds: the rules of time zones change while a service runs.
+pub const SCHEDULE_READ_MS: i64 = 86_400_000;
 /// Documents that are counted when a search says how many of a job wait to be sent again.
 pub const RESENDS_COUNTED_MAX: i64 = 100_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output

@@ -37,6 +37,8 @@ pub struct Job {
     pub error: Option<String>,
     /// A person paused it.
     pub paused: bool,
+    /// When it got its schedule, or was made; milliseconds since 1970 UTC.
+    pub scheduled_at: i64,
 }
 
 fn read(row: &Row<'_>) -> Result<Job> {
@@ -55,6 +57,7 @@ fn read(row: &Row<'_>) -> Result<Job> {
         error: row.opt_text(9)?,
         connector: row.opt_text(10)?,
         paused: row.int(11)? != 0,
+        scheduled_at: row.int(12)?,
     })
 }
 
@@ -120,12 +123,15 @@ pub fn add(
 
 /// Changes a definition. Where an output comes back before it has lost what it held of the job, what it was sent and did not
 /// confirm is wanted again.
-pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition) -> Result<()> {
-    let retired = get(sql, id)?.map(|job| job.definition.retired).unwrap_or_default();
+pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -> Result<()> {
+    let before = get(sql, id)?.map(|job| job.definition);
+    let retired = before.as_ref().map(|before| &before.retired[..]).unwrap_or_default();
     if retired.iter().any(|name| definition.outputs.contains(name)) {
         sql.execute(&queries::QUEUE_ENQUEUE_UNCONFIRMED, &[Value::Int(id.0)])?;
     }
-    sql.execute(&queries::JOB_DEFINE, &[Value::Int(id.0), Value::Text(&text_of(definition))])?;
+    let is_scheduled = before.is_none_or(|before| before.schedule != definition.schedule).then_some(now);
+    let values = [Value::Int(id.0), Value::Text(&text_of(definition)), Value::OptInt(is_scheduled)];
+    sql.execute(&queries::JOB_DEFINE, &values)?;
     Ok(())
 }
 

@@ -302,7 +302,7 @@ impl World {
                 Some(job) => {
                     let before = job.definition.outputs.into_iter().chain(job.definition.retired);
                     definition.retired.extend(before.filter(|name| !definition.outputs.contains(name)));
-                    jobs::define(sql, job.id, &definition)
+                    jobs::define(sql, job.id, &definition, now)
                 }
             })
             .expect("the store takes a job");

@@ -27,10 +27,13 @@ struct State {
     pause: Mutex<Pause>,
 }
 
-/// Whether a person has paused the job since this work began, and who is to hear of it.
+/// Why a run rests, if it does, and which.
 #[derive(Default)]
 struct Pause {
+    /// A person has paused the job since this work began.
     paused: bool,
+    /// The window of its schedule is closed.
+    closed: bool,
     run: Weak<Run>,
 }
 
@@ -75,10 +78,29 @@ impl UnderWay {
 
     /// Pauses the run of a job that writes, or lets it go on; false when there is none.
     pub(crate) fn pause(&self, job: JobId, paused: bool) -> bool {
+        self.rest(job, |pause| pause.paused = paused)
+    }
+
+    /// The same for the window of its schedule.
+    pub(crate) fn close_window(&self, job: JobId, closed: bool) -> bool {
+        self.rest(job, |pause| pause.closed = closed)
+    }
+
+    fn rest(&self, job: JobId, change: impl Fn(&mut Pause)) -> bool {
         let works: Vec<Arc<State>> =
             lock(&self.works).iter().filter(|work| work.job == job && work.writes).cloned().collect();
+        let tell = |work: &&Arc<State>| {
+            let mut pause = lock(&work.pause);
+            change(&mut pause);
+            pause.tell()
+        };
         // Not while the list is locked: the last use of a run may end here.
-        works.iter().filter(|work| lock(&work.pause).set(paused)).count() > 0
+        works.iter().filter(tell).count() > 0
+    }
+
+    /// Whether somebody works on a job, and writes.
+    pub(crate) fn is_busy(&self, job: JobId) -> bool {
+        lock(&self.works).iter().any(|work| work.job == job && work.writes)
     }
 
     /// Ends all work that writes: nothing can be written any more.
@@ -91,10 +113,9 @@ impl UnderWay {
 }
 
 impl Pause {
-    fn set(&mut self, paused: bool) -> bool {
-        self.paused = paused;
+    fn tell(&self) -> bool {
         let run = self.run.upgrade();
-        run.iter().for_each(|run| run.pause(paused));
+        run.iter().for_each(|run| run.pause(self.paused || self.closed));
         run.is_some()
     }
 }
@@ -104,9 +125,7 @@ impl Work {
     pub(crate) fn pauses(&self, run: &Arc<Run>) {
         let mut pause = lock(&self.state.pause);
         pause.run = Arc::downgrade(run);
-        if pause.paused {
-            run.pause(true);
-        }
+        pause.tell();
     }
 
     /// Asks this work alone to stop.

@@ -11,8 +11,8 @@ use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
 
-/// What a run waits for whose job a person has paused.
-pub(crate) const PAUSED: &str = "the end of the pause";
+/// What a run waits for whose job a person has paused, or whose window is closed.
+pub(crate) const PAUSED: &str = "the end of the pause, or its next window";
 
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
 pub(crate) fn drain(run: &Run) -> Result<()> {

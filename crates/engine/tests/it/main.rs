@@ -10,6 +10,7 @@ mod owners;
 mod pause;
 mod random_worlds;
 mod scenarios;
+mod scheduler;
 mod secrets;
 mod together;
 mod told;

@@ -1,4 +1,4 @@
 -- One job.
 SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
-  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused
+  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused, scheduled_at
 FROM job WHERE handle = $1

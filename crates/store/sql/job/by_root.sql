@@ -1,4 +1,4 @@
 -- Jobs for one root.
 SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
-  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused
+  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused, scheduled_at
 FROM job WHERE repository = $1 AND root = $2 ORDER BY handle

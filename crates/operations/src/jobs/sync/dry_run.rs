@@ -73,6 +73,7 @@ fn pretended(wanted: &Wanted) -> Job {
         credentials: None,
         error: None,
         paused: false,
+        scheduled_at: 0,
     });
     Job { definition: wanted.definition.clone(), ..job }
 }

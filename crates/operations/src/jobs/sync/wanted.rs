@@ -266,7 +266,7 @@ impl Wanted {
         let id = match &self.stored {
             Some(job) if job.definition == self.definition => job.id,
             Some(job) => {
-                store.write(Durability::Synced, |sql| jobs::define(sql, job.id, &self.definition))?;
+                store.write(Durability::Synced, |sql| jobs::define(sql, job.id, &self.definition, now))?;
                 job.id
             }
             None => store.write(Durability::Synced, |sql| {

@@ -1,0 +1,41 @@
+//! What people and schedules say to a job while its run is under way.
+
+use ingather_model::ids::JobId;
+use ingather_store::{Durability, jobs};
+
+use crate::engine::Engine;
+use crate::error::Result;
+
+impl Engine {
+    /// Asks what is under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
+    pub fn stop(&self, job: JobId) -> bool {
+        self.process.under_way.stop(job)
+    }
+
+    /// Pauses a job, or ends the pause; whether a run of it hears of that. What a run has claimed is still visited and delivered; then it
+    /// visits, judges and removes nothing, and does not end, until the pause ends or it is stopped. No other run begins meanwhile.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn pause(&self, job: JobId, paused: bool) -> Result<bool> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            jobs::pause(sql, job, paused)
+        })?;
+        // After the store: a run that begins now is refused, or hears it.
+        Ok(self.process.under_way.pause(job, paused))
+    }
+
+    /// Says that the window of a job's schedule is closed, or open again; whether a run of it hears of that. It rests meanwhile as one
+    /// that is paused.
+    pub fn close_window(&self, job: JobId, closed: bool) -> bool {
+        self.process.under_way.close_window(job, closed)
+    }
+
+    /// Whether this process works on a job.
+    pub fn is_busy(&self, job: JobId) -> bool {
+        self.process.under_way.is_busy(job)
+    }
+}

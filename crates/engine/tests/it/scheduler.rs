@@ -1,0 +1,197 @@
+//! Jobs that run by themselves, by a clock that is moved by hand.
+
+use ingather_contract::call::Clock as _;
+use ingather_engine::scheduler::{Look, Scheduler};
+use ingather_model::job::schedule::{Schedule, bundled_zone};
+use ingather_model::job::{Definition, RunKind};
+use ingather_testkit::database::{BOTH, Kind};
+use ingather_testkit::memory_output::locked;
+use ingather_testkit::together::gate::Gate;
+use ingather_testkit::together::{definition, put};
+use ingather_testkit::world::{FULL, World};
+use serde_json::{Value, json};
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 1_440 * MINUTE;
+
+/// A world at midnight with a job `docs` that has a schedule.
+fn world(kind: Kind, schedule: &Value) -> World {
+    let mut world = World::new(kind);
+    world.output("one", "memory");
+    let now = world.clock.now();
+    world.clock.pass(DAY - now % DAY);
+    define(&mut world, Some(schedule));
+    put(&world, "a", "v1");
+    world
+}
+
+fn define(world: &mut World, schedule: Option<&Value>) {
+    let schedule = schedule.map(|schedule| Schedule::read(schedule).unwrap());
+    world.job(Definition { schedule, ..definition(world, "docs", "", &["one"]) });
+}
+
+fn look(world: &World, scheduler: &mut Scheduler) -> Look {
+    let engine = world.engine();
+    scheduler.look(&engine.reader, world.clock.now(), &|job| engine.is_busy(job)).unwrap()
+}
+
+fn scheduler() -> Scheduler {
+    Scheduler::new(|schedule| schedule.calendar(&bundled_zone))
+}
+
+/// Kinds of the runs that begin now, and in how many minutes it is looked again.
+fn asked(world: &World, scheduler: &mut Scheduler) -> (Vec<RunKind>, Option<i64>) {
+    let look = look(world, scheduler);
+    assert_eq!(look.problems, []);
+    let again = look.again.map(|at| (at - world.clock.now()) / MINUTE);
+    (look.begins.into_iter().map(|(_, kind)| kind).collect(), again)
+}
+
+#[test]
+fn an_interval_begins_after_the_last_beginning() {
+    for kind in BOTH {
+        let world = world(kind, &json!("every 15m"));
+        let scheduler = &mut scheduler();
+        assert_eq!(asked(&world, scheduler), (vec![RunKind::Full], None), "one that never ran");
+        world.run("docs", FULL).unwrap();
+        assert_eq!(asked(&world, scheduler), (vec![], Some(15)));
+        world.clock.pass(14 * MINUTE);
+        assert_eq!(asked(&world, scheduler), (vec![], Some(1)));
+        world.clock.pass(MINUTE);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+    }
+}
+
+#[test]
+fn a_window_that_was_missed_is_begun_in_as_long_as_it_is_open_and_once() {
+    let nightly = json!([{"hours": [2], "length_minutes": 60, "kind": "minimal"}]);
+    for kind in BOTH {
+        let world = world(kind, &nightly);
+        let first = &mut scheduler();
+        assert_eq!(asked(&world, first), (vec![], Some(120)));
+        world.clock.pass(150 * MINUTE);
+        assert_eq!(
+            asked(&world, &mut scheduler()),
+            (vec![RunKind::Minimal], Some(30)),
+            "the service was off at two"
+        );
+        world.run("docs", FULL).unwrap();
+        assert_eq!(asked(&world, first), (vec![], Some(30)), "it has begun in this window");
+        world.clock.pass(DAY + 40 * MINUTE);
+        assert_eq!(asked(&world, first), (vec![], Some(23 * 60 - 10)), "the next one is over");
+    }
+}
+
+#[test]
+fn nothing_begins_by_a_window_that_began_before_the_job_got_its_schedule() {
+    for kind in BOTH {
+        let mut world = world(kind, &json!("every 2h"));
+        let scheduler = &mut scheduler();
+        world.run("docs", FULL).unwrap();
+        world.clock.pass(150 * MINUTE);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+        define(&mut world, Some(&json!("0 2 * * *")));
+        assert_eq!(asked(&world, scheduler), (vec![], Some(1_440 - 30)), "at half past two");
+        world.clock.pass(DAY);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+        define(&mut world, None);
+        assert_eq!(asked(&world, scheduler), (vec![], None));
+    }
+}
+
+#[test]
+fn a_paused_job_begins_when_the_pause_ends() {
+    for kind in BOTH {
+        let world = world(kind, &json!("every 15m"));
+        let scheduler = &mut scheduler();
+        let job = world.find("docs").unwrap();
+        world.engine().pause(job.id, true).unwrap();
+        assert_eq!(asked(&world, scheduler).0, []);
+        world.engine().pause(job.id, false).unwrap();
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+    }
+}
+
+#[test]
+fn what_was_interrupted_goes_on_and_rests_after_three_times() {
+    for kind in BOTH {
+        let mut world = world(kind, &json!([{"hours": [2], "length_minutes": 60}]));
+        let scheduler = &mut scheduler();
+        for time in 1..=3 {
+            world.clock.pass(if time == 1 { 120 * MINUTE } else { MINUTE });
+            assert_eq!(asked(&world, scheduler).0, [RunKind::Full], "{time}");
+            world.crash.arm("before send", 1);
+            let _dead = world.run("docs", FULL);
+            world.reopen();
+            if time == 2 {
+                let now = world.clock.now();
+                world.clock.pass(120 * MINUTE);
+                assert_eq!(asked(&world, scheduler).0, [], "its window is closed");
+                world.clock.pass(now - world.clock.now());
+            }
+        }
+        let told = look(&world, scheduler);
+        assert!(told.begins.is_empty());
+        assert!(
+            matches!(&told.problems[..], [(_, problem)] if problem.starts_with("job docs was interrupted 3 times in a row")),
+            "{:?}",
+            told.problems
+        );
+        world.run("docs", FULL).unwrap();
+        world.clock.pass(DAY);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full], "a person has begun it, and it ended");
+    }
+}
+
+#[test]
+fn a_run_without_a_schedule_that_was_interrupted_goes_on_as_well() {
+    for kind in BOTH {
+        let mut world = world(kind, &json!("every 15m"));
+        define(&mut world, None);
+        let scheduler = &mut scheduler();
+        assert_eq!(asked(&world, scheduler), (vec![], None));
+        world.crash.arm("before send", 1);
+        let _dead = world.run("docs", FULL);
+        world.reopen();
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+    }
+}
+
+#[test]
+fn a_run_that_is_under_way_hears_that_its_window_closes() {
+    for kind in BOTH {
+        let world = world(kind, &json!([{"hours": [2], "length_minutes": 60}]));
+        let scheduler = &mut scheduler();
+        world.clock.pass(130 * MINUTE);
+        let (engine, job) = (world.engine(), world.find("docs").unwrap());
+        let gate = Gate::default();
+        locked(&world.shelves["one"]).gate = Some(gate.clone());
+        std::thread::scope(|scope| {
+            let _opens = gate.opens_at_the_end();
+            let run = scope.spawn(|| world.run("docs", FULL));
+            gate.wait_for_somebody();
+            let told = look(&world, scheduler);
+            assert_eq!((told.begins.len(), told.windows), (0, vec![(job.id, false)]), "no second run");
+            world.clock.pass(50 * MINUTE);
+            let told = look(&world, scheduler);
+            assert_eq!((told.begins.len(), told.windows), (0, vec![(job.id, true)]));
+            assert!(engine.close_window(job.id, true), "it hears of it");
+            world.engine().pause(job.id, true).unwrap();
+            world.engine().pause(job.id, false).unwrap();
+            gate.open();
+            assert!(!run.is_finished(), "the window is closed, whatever a person does about pauses");
+            assert!(engine.close_window(job.id, false));
+            assert!(!run.join().unwrap().unwrap().stopped);
+        });
+    }
+}
+
+#[test]
+fn a_time_zone_that_is_not_known_is_told_and_other_jobs_begin() {
+    let mut world = world(Kind::Sqlite, &json!([{"hours": [2], "time_zone": "Middle/Earth"}]));
+    let schedule = Some(Schedule::read(&json!("every 15m")).unwrap());
+    world.job(Definition { schedule, ..definition(&world, "other", "", &["one"]) });
+    let told = look(&world, &mut scheduler());
+    assert_eq!(told.begins.iter().map(|(job, _)| job.name.as_str()).collect::<Vec<_>>(), ["other"]);
+    assert!(told.problems[0].1.starts_with("job docs: the time zone `Middle/Earth`"), "{:?}", told.problems);
+}
