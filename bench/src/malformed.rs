@@ -1,5 +1,6 @@
 //! Malformed files: archives that unpack to far more than they are, and documents of extraordinary size.
 
+mod outlook;
 mod packings;
 
 use std::fs::File;

@@ -1,13 +1,13 @@
 //! Files of other packings and archives that are made to hurt: zstd, packages of Debian, web archives, calendars, drawings,
-//! binary workbooks.
+//! binary workbooks, stores of Outlook.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::DeflateEncoder};
 
-use super::{Zip, bytes, pack};
+use super::{Zip, bytes, outlook, pack};
 use crate::{Result, trees};
 
 /// Bytes that one block of zstd stands for, which takes four.
@@ -61,6 +61,15 @@ pub(super) fn make(folder: &Path, size: &dyn Fn(usize) -> usize) -> Result<Vec<(
         })?;
         Ok(out.write_all(b"END:VCALENDAR\r\n")?)
     })?;
+    let messages = size(40_000);
+    let path = folder.join("large.pst");
+    let mut out = BufWriter::new(File::create(&path)?);
+    let head = outlook::store(&mut out, messages)?;
+    out.seek(SeekFrom::Start(0))?;
+    out.write_all(&head)?;
+    out.flush()?;
+    let length = bytes(std::fs::metadata(&path)?.len());
+    made.push((format!("store of Outlook of {messages} messages, {length} as a file"), path));
     type Writer = fn(&mut Zip, usize) -> Result<()>;
     let packages: [(&str, &str, Writer); 2] =
         [("drawing of Visio", "large.vsdx", drawing), ("binary workbook", "large.xlsb", binary_workbook)];

@@ -9,7 +9,6 @@ use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
 use ingather_contract::secrets;
-use ingather_model::ids::JobId;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::run_counts::RunCounts;

@@ -315,6 +315,15 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_is_drawn_twice_in_one_place_is_read_once() {
+        let text = |content: &str| extract("a.pdf", &pdf(content, "", &[])).text;
+        let twice = "BT /F1 12 Tf 72 700 Td (My) Tj 0.4 0 Td (My) Tj 0 -20 Td 2 Tr (all) Tj 0 -20 Td 0 Tr (l) Tj (l) Tj (la) Tj ET";
+        assert_eq!(text(twice), "My\nall\nllla");
+        let apart = "BT /F1 12 Tf 72 700 Td (My) Tj 0 -20 Td (My) Tj 40 0 Td (My) Tj ET";
+        assert_eq!(text(apart), "My\nMy My", "elsewhere it is another one");
+    }
+
+    #[test]
     fn headings_paragraphs_and_pages_are_marked() {
         let content = "BT /F1 24 Tf 72 700 Td (The) Tj 0 -26 Td (title) Tj /F1 12 Tf 0 -40 Td (first words of it) Tj \
             0 -14 Td (and more of it) Tj 0 -30 Td (another paragraph) Tj ET";
@@ -326,7 +335,7 @@ pub(super) mod tests {
 
     #[test]
     fn bookmarks_fields_and_attachments_are_read() {
-        let catalog = "/Outlines<</First 5 0 R>>/AcroForm<</Fields[6 0 R]>>/Names<</EmbeddedFiles<</Names[(x) 7 0 R]>>>>";
+        let catalog = "/Outlines<</First 5 0 R>>/AcroForm<</Fields[6 0 R 10 0 R 11 0 R]>>/Names<</EmbeddedFiles<</Names[(x) 7 0 R]>>>>";
         let page = extract(
             "a.pdf",
             &pdf(
@@ -338,10 +347,12 @@ pub(super) mod tests {
                     "<</Type/Filespec/F(note.txt)/EF<</F 8 0 R/UF 8 0 R/Mac 9 0 R>>>>",
                     "<</Length 5>>stream\nwords\nendstream",
                     "<</Length 9/Params<</Size 9/ModDate(D:20240131120000Z)>>>>stream\nmac words\nendstream",
+                    "<</FT/Sig/T(Seal)/V<</Type/Sig/Name(Ann)/Location(Bonn)/Contents<00>>>>>",
+                    "<</FT/Sig/T(Later)/V<</Type/Sig/Contents<00>>>>>",
                 ],
             ),
         );
-        assert_eq!(page.text, "Name: Value\nChapter\nnote.txt\nnote.txt");
+        assert_eq!(page.text, "Name: Value\nSeal: Ann, Bonn\nChapter\nnote.txt\nnote.txt");
         let parts: Vec<&str> = page.parts.iter().map(|part| part.text.as_str()).collect();
         assert_eq!(parts, ["words", "mac words"]);
         let stated: Vec<_> = page.parts.iter().map(|part| (part.size, part.modified)).collect();

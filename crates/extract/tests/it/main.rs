@@ -5,3 +5,4 @@ mod charsets;
 mod isolation;
 mod misdeeds;
 mod mutations;
+mod times;

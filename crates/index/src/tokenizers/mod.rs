@@ -117,6 +117,7 @@ const SIGNS: [&str; 2] = ["++", "#"];
 const SIGNED_LETTERS_MAX: usize = 2;
 
 /// Where the word with the sign behind it ends, as in `C++` and `F#`, when it ends at `to` without.
+#[inline]
 fn sign_end(text: &str, from: usize, to: usize) -> Option<usize> {
     let word = &text.as_bytes()[from..to];
     if word.len() > SIGNED_LETTERS_MAX || !word.iter().all(u8::is_ascii_alphabetic) {
@@ -126,6 +127,16 @@ fn sign_end(text: &str, from: usize, to: usize) -> Option<usize> {
     let end = to + sign.len();
     let goes_on = text[end..].starts_with(|next: char| next.is_alphabetic() || matches!(next, '+' | '#'));
     (!goes_on).then_some(end)
+}
+
+/// What a character begins.
+enum Begins {
+    /// A word of a script with spaces.
+    Word,
+    /// A letter of a script without; it is in the token already.
+    Told,
+    /// Neither.
+    Nothing,
 }
 
 /// The words of one text.
@@ -176,6 +187,30 @@ impl<'a> WordStream<'a> {
         }
     }
 
+    /// What begins with a character beyond ASCII.
+    fn begins_beyond_ascii(&mut self, from: usize) -> Begins {
+        let Some(first) = self.text[from..].chars().next() else { return Begins::Nothing };
+        if is_unspaced(first) {
+            let next = from + folding::unspaced_length(&self.text[from..]);
+            let goes_on = self.text[next..].starts_with(is_unspaced);
+            let covered = std::mem::replace(&mut self.covered, goes_on);
+            self.at = next;
+            if !goes_on && covered && !self.run_ends {
+                return Begins::Nothing;
+            }
+            let to = if goes_on { next + folding::unspaced_length(&self.text[next..]) } else { next };
+            let letters = self.begin(from, to);
+            folding::unspaced(letters, &mut self.token.text);
+            return Begins::Told;
+        }
+        self.covered = false;
+        if !first.is_alphanumeric() || is_mark(first) {
+            self.at = from + first.len_utf8();
+            return Begins::Nothing;
+        }
+        Begins::Word
+    }
+
     /// End of the word that begins at `from`, and whether it is plain ASCII.
     fn word_end(&self, from: usize) -> (usize, bool) {
         let bytes = self.text.as_bytes();
@@ -207,29 +242,19 @@ impl TokenStream for WordStream<'_> {
         while self.at < bytes.len() {
             let from = self.at;
             let byte = bytes[from];
-            if byte.is_ascii() && !byte.is_ascii_alphanumeric() {
+            if byte.is_ascii_alphanumeric() {
+                // Most words of most texts begin so, and need no look at their first character.
+                self.covered = false;
+            } else if byte.is_ascii() {
                 self.at += 1;
                 self.covered = false;
                 continue;
-            }
-            let Some(first) = self.text[from..].chars().next() else { return false };
-            if is_unspaced(first) {
-                let next = from + folding::unspaced_length(&self.text[from..]);
-                let goes_on = self.text[next..].starts_with(is_unspaced);
-                let covered = std::mem::replace(&mut self.covered, goes_on);
-                self.at = next;
-                if !goes_on && covered && !self.run_ends {
-                    continue;
+            } else {
+                match self.begins_beyond_ascii(from) {
+                    Begins::Word => {}
+                    Begins::Told => return true,
+                    Begins::Nothing => continue,
                 }
-                let to = if goes_on { next + folding::unspaced_length(&self.text[next..]) } else { next };
-                let letters = self.begin(from, to);
-                folding::unspaced(letters, &mut self.token.text);
-                return true;
-            }
-            self.covered = false;
-            if !first.is_alphanumeric() || is_mark(first) {
-                self.at = from + first.len_utf8();
-                continue;
             }
             let (to, ascii) = self.word_end(from);
             self.at = to;
@@ -351,6 +376,45 @@ mod tests {
                 found.push(word);
             }
             proptest::prop_assert_eq!(found, told);
+        }
+    }
+
+    /// The words of a text in scripts with spaces, looked at one character after the other.
+    fn plainly(text: &str) -> Vec<(usize, usize, usize, String)> {
+        let is_part = |c: char| c.is_alphanumeric() || is_mark(c);
+        let (mut found, mut position, mut at) = (Vec::new(), 0, 0);
+        while let Some(first) = text[at..].chars().next() {
+            if !first.is_alphanumeric() {
+                at += first.len_utf8();
+                continue;
+            }
+            let to = text[at..].find(|c: char| !is_part(c)).map_or(text.len(), |length| at + length);
+            let mut term = String::new();
+            folding::word(&text[at..to], &mut term);
+            let end = sign_end(text, at, to);
+            if to - at <= WORD_BYTES_MAX {
+                found.push((position, at, to, term));
+            }
+            if let Some(end) = end {
+                found.push((position, at, end, text[at..end].to_lowercase()));
+            }
+            position += 1;
+            at = end.unwrap_or(to);
+        }
+        found
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_of_plain_and_of_other_letters_are_cut_alike(text in "([a-dA-D0-9]{0,4}[ .,+#\n-]{0,2}|[aBé\u{301}жЖ\u{5d0}\u{627}_]{0,3}|x{126,129}){0,12}") {
+            let mut words = Words { token: Token::default(), run_ends: true };
+            let mut stream = words.token_stream(&text);
+            let mut told = Vec::new();
+            while stream.advance() {
+                let token = stream.token();
+                told.push((token.position, token.offset_from, token.offset_to, token.text.clone()));
+            }
+            proptest::prop_assert_eq!(told, plainly(&text));
         }
     }
 

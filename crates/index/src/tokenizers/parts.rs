@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenFilter, TokenStream,
     Tokenizer,
@@ -35,7 +36,7 @@ impl TokenFilter for Reduced {
     fn transform<T: Tokenizer>(self, words: T) -> ReducedTokenizer<T> {
         let one_word = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(self.language));
         let one_word = one_word.filter(AsciiFoldingFilter).build();
-        let reducer = Reducer { one_word, how: self, known: HashMap::new() };
+        let reducer = Reducer { one_word, how: self, known: HashMap::default() };
         ReducedTokenizer { words, reducer, waiting: Vec::new() }
     }
 }
@@ -53,8 +54,23 @@ pub(super) struct ReducedTokenizer<T> {
 struct Reducer {
     one_word: TextAnalyzer,
     how: Reduced,
-    /// The term of a word, and those of its parts.
-    known: HashMap<Box<str>, (Box<str>, Box<[String]>)>,
+    /// By words as they are compared. Every word of every text is looked up here, so how it is hashed counts.
+    known: HashMap<Box<str>, Known, RandomState>,
+}
+
+/// What a word became.
+#[derive(Clone)]
+struct Known {
+    term: Term,
+    /// The terms of its parts.
+    parts: Box<[String]>,
+}
+
+#[derive(Clone)]
+enum Term {
+    /// So many bytes of the word, as most stems are: they need no memory of their own.
+    Beginning(usize),
+    Other(Box<str>),
 }
 
 impl Reducer {
@@ -67,23 +83,41 @@ impl Reducer {
         term
     }
 
+    fn learn(&mut self, word: &str) -> Known {
+        let may_be_cut = self.how.has_parts && word.len() >= LETTERS_MIN;
+        let compounds = may_be_cut.then(|| Compounds::of(self.how.stemming)).flatten();
+        let parts = compounds.map(|compounds| compounds.parts(word)).unwrap_or_default();
+        let term = self.term(word);
+        let term =
+            if word.starts_with(&term) { Term::Beginning(term.len()) } else { Term::Other(term.into()) };
+        Known { term, parts: parts.iter().map(|part| self.term(part)).collect() }
+    }
+
     /// Puts the term of a word in its place, and those of its parts, the last one first, into `waiting`.
     fn reduce(&mut self, word: &mut String, waiting: &mut Vec<String>) {
-        if !self.known.contains_key(word.as_str()) {
-            if self.known.len() >= WORDS_KEPT {
-                self.known.clear();
+        if let Some(known) = self.known.get(word.as_str()) {
+            return known.put(word, waiting);
+        }
+        if self.known.len() >= WORDS_KEPT {
+            self.known.clear();
+        }
+        let known = self.learn(word);
+        let written = word.as_str().into();
+        known.put(word, waiting);
+        self.known.insert(written, known);
+    }
+}
+
+impl Known {
+    fn put(&self, word: &mut String, waiting: &mut Vec<String>) {
+        match &self.term {
+            Term::Beginning(bytes) => word.truncate(*bytes),
+            Term::Other(term) => {
+                word.clear();
+                word.push_str(term);
             }
-            let compounds =
-                Compounds::of(self.how.stemming).filter(|_| self.how.has_parts && word.len() >= LETTERS_MIN);
-            let parts = compounds.map(|compounds| compounds.parts(word)).unwrap_or_default();
-            let terms = (self.term(word).into(), parts.iter().map(|part| self.term(part)).collect());
-            self.known.insert(word.as_str().into(), terms);
         }
-        if let Some((term, parts)) = self.known.get(word.as_str()) {
-            word.clear();
-            word.push_str(term);
-            waiting.extend(parts.iter().rev().cloned());
-        }
+        waiting.extend(self.parts.iter().rev().cloned());
     }
 }
 
@@ -129,6 +163,21 @@ impl<S: TokenStream> TokenStream for ReducedStream<'_, S> {
 mod tests {
     use super::super::{For, analyzer, terms};
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_word_becomes_what_the_library_makes_of_it_each_time(text in "((running|Flies|happy|naïve|Straße|generali[sz]e[sd]?|[a-zé]{1,9}(ing|ed|ies|ly|ness|s)?) ){0,20}") {
+            let mut alone = TextAnalyzer::builder(super::super::Words { token: Token::default(), run_ends: true })
+                .filter(Stemmer::new(Language::English))
+                .filter(AsciiFoldingFilter)
+                .build();
+            let mut reduced = analyzer(Stemming::of_code("en"), For::Index);
+            let expected = terms(&mut alone, &text);
+            for _ in 0..2 {
+                proptest::prop_assert_eq!(&terms(&mut reduced, &text), &expected);
+            }
+        }
+    }
 
     #[test]
     fn parts_stand_where_their_compound_stands() {

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use super::passages::package;
 use crate::people::ordinary;
 use crate::sandbox::{Sandbox, finish};
 
@@ -249,6 +250,46 @@ fn the_same_text_is_shown_once_with_its_copies() {
     assert_eq!(copies, [(Some(1), None), (Some(1), lines[0]["uri"].as_str())]);
 }
 
+/// A document in Word's format whose properties name a language.
+fn word(language: &str) -> Vec<u8> {
+    let relation = |id: &str, kind: &str, target: &str| {
+        format!("<Relationship Id='{id}' Type='http://x/relationships/{kind}' Target='{target}'/>")
+    };
+    let main = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
+    package(&[
+        (
+            "[Content_Types].xml",
+            &format!("<Types><Override PartName='/word/document.xml' ContentType='{main}'/></Types>"),
+        ),
+        (
+            "_rels/.rels",
+            &format!(
+                "<R>{}{}</R>",
+                relation("a", "officeDocument", "word/document.xml"),
+                relation("b", "metadata/core-properties", "docProps/core.xml")
+            ),
+        ),
+        (
+            "docProps/core.xml",
+            &format!("<cp:coreProperties><dc:language>{language}</dc:language></cp:coreProperties>"),
+        ),
+        (
+            "word/document.xml",
+            "<w:document><w:body><w:p><w:r><w:t>Häuser</w:t></w:r></w:p></w:body></w:document>",
+        ),
+    ])
+}
+
+/// The same in OpenDocument.
+fn open_document(language: &str) -> Vec<u8> {
+    let about = format!("<office:document-meta><dc:language>{language}</dc:language></office:document-meta>");
+    package(&[
+        ("mimetype", "application/vnd.oasis.opendocument.text"),
+        ("content.xml", "<office:document-content><text:p>Häuser</text:p></office:document-content>"),
+        ("meta.xml", &about),
+    ])
+}
+
 #[test]
 fn the_language_that_a_document_or_a_job_names_is_obeyed() {
     let sandbox = Sandbox::sqlite();
@@ -261,16 +302,20 @@ fn the_language_that_a_document_or_a_job_names_is_obeyed() {
         "<?xml version='1.0'?><rss version='2.0' xml:lang='de-CH'><channel><item>Häuser</item></channel></rss>",
     );
     sandbox.write("strict.html", "<!DOCTYPE html><html xml:lang='deu'><body>Häuser</body></html>");
+    for (name, bytes) in [("paper.docx", word("de-DE")), ("paper.odt", open_document("de"))] {
+        std::fs::write(sandbox.root().join(name), bytes).unwrap();
+    }
     sandbox.write("untold.html", "<!DOCTYPE html><html><body>Häuser</body></html>");
     sandbox.synced(&[]);
     let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
-    assert_eq!(documents("+Haus"), ["feed.rss", "notes.xml", "page.html", "strict.html"]);
-    assert_eq!(documents("lang:de"), ["feed.rss", "notes.xml", "page.html", "strict.html"]);
+    let german = ["feed.rss", "notes.xml", "page.html", "paper.docx", "paper.odt", "strict.html"];
+    assert_eq!(documents("+Haus"), german);
+    assert_eq!(documents("lang:de"), german);
     // The text of XML is what stands between its tags.
     assert_eq!(documents("aufzeichnung"), [""; 0]);
     let pipeline = sandbox.path().join("pipeline.toml");
     let stages = "[[stages]]\ntransform = \"text\"\n\n[[stages]]\ntransform = \"language\"\nsettings = { otherwise = \"de\" }\n";
     std::fs::write(&pipeline, stages).unwrap();
     sandbox.synced(&["--pipeline", pipeline.to_str().unwrap(), "--update"]);
-    assert_eq!(documents("+Haus").len(), 5, "the job says what the text does not tell");
+    assert_eq!(documents("+Haus").len(), 7, "the job says what the text does not tell");
 }

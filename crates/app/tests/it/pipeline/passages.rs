@@ -7,7 +7,7 @@ use crate::files;
 use crate::sandbox::Sandbox;
 
 /// A ZIP file of stored members, without the directory at its end.
-fn package(members: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn package(members: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, content) in members {
         let length = (content.len() as u32).to_le_bytes();

@@ -356,6 +356,7 @@ mod tests {
             assert_eq!(message.name, "Inbox/Re: A_B");
             assert_eq!(message.field("title"), Some("Re: A/B"));
             assert_eq!(message.field("created"), Some("2024-01-31T12:00:00Z"));
+            assert_eq!(message.modified, Some(1_706_702_400_000));
             assert!(message.text.starts_with("From: Ann\nmany words"), "{}", message.text);
             assert_eq!(
                 (message.parts[0].name.as_str(), message.parts[0].text.as_str()),

@@ -26,6 +26,17 @@ struct Item {
 /// Kinds of items that are written as chapters are.
 const WRITTEN: &[&str] =
     &["application/xhtml+xml", "application/x-dtbook+xml", "text/html", "text/x-oeb1-document"];
+/// Kinds of other items with words in them: captions, what tables and pictures are made from, and documents of their own. Style
+/// sheets, scripts, fonts and the order in which something is spoken are none.
+const WORDED: &[&str] = &[
+    "text/vtt",
+    "application/ttml+xml",
+    "text/plain",
+    "text/csv",
+    "application/xml",
+    "text/xml",
+    "application/pdf",
+];
 
 /// Reads a book.
 pub(super) fn read(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
@@ -51,6 +62,8 @@ pub(super) fn read(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
         }
         if locked.contains(&item.path) {
             closed += 1;
+        } else if item.is_part() {
+            part(zip, &item.path, page);
         } else if let Some(bytes) = zip.find_read(&item.path, page.budget()) {
             page.line_break();
             html::fragment_bytes(&bytes, page);
@@ -60,13 +73,29 @@ pub(super) fn read(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
         }
     }
     for item in &package.items {
-        if item.media_type.starts_with("image/") && !locked.contains(&item.path) && read.insert(&item.path) {
-            picture(zip, &item.path, page);
+        let is_open = !locked.contains(&item.path);
+        if (item.is_picture() || item.is_worded()) && is_open && read.insert(&item.path) {
+            part(zip, &item.path, page);
         }
     }
     match closed {
         0 => Ok(()),
         closed => Err(format!("unsupported: {closed} of its chapters are encrypted").as_str().into()),
+    }
+}
+
+impl Item {
+    fn is_picture(&self) -> bool {
+        self.media_type.starts_with("image/")
+    }
+
+    fn is_worded(&self) -> bool {
+        WORDED.contains(&self.media_type.as_str())
+    }
+
+    /// Whether it is a document of its own where a chapter stands, such as a scanned page. Drawings are read as chapters are.
+    fn is_part(&self) -> bool {
+        self.media_type != "image/svg+xml" && (self.is_picture() || self.is_worded())
     }
 }
 
@@ -97,8 +126,8 @@ impl Package {
     }
 }
 
-/// Opens a picture. Its name may be that of somebody's file, so it is text as elsewhere.
-fn picture(zip: &mut Zip, path: &str, page: &mut TextSink<'_>) {
+/// Opens a picture, or what else is a document of its own. Its name may be that of somebody's file, so it is text as elsewhere.
+fn part(zip: &mut Zip, path: &str, page: &mut TextSink<'_>) {
     let Some(index) = zip.find(path) else { return };
     match zip.part(index, page.budget()) {
         Ok(input) if input.is_empty() => {}
@@ -209,6 +238,34 @@ mod tests {
         assert_eq!(page.text, "first\ncontents\nmap.svg");
         let parts: Vec<&str> = page.parts.iter().map(|part| part.text.as_str()).collect();
         assert_eq!(parts, ["river"]);
+    }
+
+    #[test]
+    fn scanned_pages_and_captions_are_parts() {
+        let package = "<package><manifest><item id='a' href='one.jpg' media-type='image/jpeg'/>\
+            <item id='b' href='two.svg' media-type='image/svg+xml'/><item id='c' href='c.vtt' media-type='text/vtt'/>\
+            <item id='d' href='d.xml' media-type='application/xml'/><item id='e' href='e.smil' media-type='application/smil+xml'/>\
+            </manifest><spine><itemref idref='a'/><itemref idref='b'/></spine></package>";
+        let picture =
+            [b"\xff\xd8\xff\xe0\0\x10JFIF\0".as_slice(), b"<p>never words of the page</p>"].concat();
+        let page = extract(
+            "a.epub",
+            &book(
+                package,
+                &[
+                    ("O/one.jpg", &picture),
+                    ("O/two.svg", b"<svg><text>river</text></svg>"),
+                    ("O/c.vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nspoken words\n"),
+                    ("O/d.xml", b"<moon><phase>gibbous</phase></moon>"),
+                    ("O/e.smil", b"<smil><par>unread</par></smil>"),
+                ],
+            ),
+        );
+        // Names of parts stand at the end.
+        assert_eq!(page.text, "river\none.jpg\nc.vtt\nd.xml");
+        let parts: Vec<&str> = page.parts.iter().map(|part| part.text.as_str()).collect();
+        assert!(parts[1].contains("spoken words"), "{parts:?}");
+        assert_eq!((parts.len(), parts[0], parts[2]), (3, "", "gibbous"));
     }
 
     #[test]

@@ -44,6 +44,9 @@ struct Number {
     digits: bool,
 }
 
+/// Digits of a number that spreadsheets keep.
+const DIGITS_MAX: usize = 15;
+
 /// A number without a format: the digits that it was written with, up to fifteen as spreadsheets keep them.
 pub(crate) fn general(value: f64) -> String {
     let size = value.abs();
@@ -54,7 +57,10 @@ pub(crate) fn general(value: f64) -> String {
         let digits = trimmed(digits.to_owned(), 0);
         return format!("{digits}E{sign}{:0>2}", exponent.trim_start_matches('-'));
     }
-    trimmed(format!("{value:.10}"), 0)
+    // What is behind the fifteenth digit comes from numbers being kept by halves: `41800000.0099999979`.
+    let whole_digits = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
+    let decimals = DIGITS_MAX.saturating_sub(whole_digits).min(10);
+    trimmed(format!("{value:.decimals$}"), 0)
 }
 
 /// Without zeros at the end of its decimals, of which `least` stay.
@@ -337,6 +343,9 @@ mod tests {
             ("#", 0.0, ""),
             ("General", 0.1 + 0.2, "0.3"),
             ("General", 0.000_012_3, "0.0000123"),
+            ("General", 41_800_000.01, "41800000.01"),
+            ("General", 99_999.999_999_999_9, "99999.9999999999"),
+            ("General", -123_456_789_012_345.6, "-123456789012346"),
             ("# ?/?", 12_345.678_9, "12345 2/3"),
             ("# ??/??", -1.25, "-1 1/4"),
             ("?/8", 1.5, "12/8"),

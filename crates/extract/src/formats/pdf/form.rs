@@ -5,6 +5,9 @@ use hayro_syntax::object::{Array, Dict, Name, Object};
 use super::{DEPTH_MAX, ITEMS_MAX, text_of, words};
 use crate::page::TextSink;
 
+/// What a signature tells in words: who signed, why and where.
+const SIGNATURE: [&str; 4] = ["Name", "Reason", "Location", "ContactInfo"];
+
 /// Writes the fields of a form as `name: value`.
 pub(super) fn read(catalog: &Dict<'_>, page: &mut TextSink<'_>) {
     let Some(form) = catalog.get::<Dict<'_>>("AcroForm") else { return };
@@ -36,6 +39,14 @@ fn write(field: &Dict<'_>, page: &mut TextSink<'_>) {
         Some(Object::Array(values)) => {
             let values = values.iter::<Object<'_>>().take(100).filter_map(Object::into_string);
             values.map(|value| words(value.as_bytes())).collect::<Vec<_>>().join(", ")
+        }
+        Some(Object::Dict(signature)) => {
+            let told = SIGNATURE.map(|key| text_of(&signature, key));
+            let told: Vec<String> = told.into_iter().filter(|text| !text.is_empty()).collect();
+            if told.is_empty() {
+                return;
+            }
+            told.join(", ")
         }
         _ => return,
     };

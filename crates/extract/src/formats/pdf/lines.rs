@@ -24,6 +24,8 @@ const LEFTWARD_GAP: f64 = 3.0;
 const COLUMN_SHIFT: f64 = 0.3;
 /// …and so many times its size below the one before.
 const COLUMN_STEP: std::ops::Range<f64> = 0.8..1.5;
+/// What is drawn once more, no further away than this share of the font's size, is bold or has a shadow, and is read once.
+const AGAIN_STEP: f64 = 0.1;
 /// Shapes of letters that differ by less than this share are the same.
 const ALIKE: f64 = 0.02;
 
@@ -91,6 +93,8 @@ pub(super) struct Lines<'m> {
     last: Option<Last>,
     /// How much wider than high the letter of the last run of a single letter was drawn.
     shape: f64,
+    /// The codes of the last run, and where each one stood.
+    run: Vec<(u32, Point)>,
     cover: Cover,
 }
 
@@ -110,6 +114,7 @@ impl<'m> Lines<'m> {
             above: 0.0,
             last: None,
             shape: 0.0,
+            run: Vec::new(),
             cover: Cover::default(),
         }
     }
@@ -239,6 +244,22 @@ impl<'m> Lines<'m> {
         self.last = Some(Last { begin, end, upright, along: placed.along, size: placed.size });
     }
 
+    /// Whether a run is the last one once more.
+    fn is_again(&mut self, run: &GlyphRun<'_, '_>, placed: &[Option<Placed>]) -> bool {
+        let size = placed.iter().flatten().map(|placed| placed.size).next().unwrap_or(0.0);
+        let glyphs = run.glyphs().iter().zip(placed);
+        let drawn = glyphs.filter_map(|(glyph, placed)| Some((glyph.char_code(), placed.as_ref()?.begin)));
+        let drawn: Vec<(u32, Point)> = drawn.collect();
+        let same = |((code, begin), (before, place)): (&(u32, Point), &(u32, Point))| {
+            code == before && (*begin - *place).hypot() < size * AGAIN_STEP
+        };
+        let is_again = drawn.len() == self.run.len() && drawn.iter().zip(&self.run).all(same);
+        if !is_again {
+            self.run = drawn;
+        }
+        is_again
+    }
+
     /// Where the glyphs of a run stand.
     fn place(&mut self, run: &GlyphRun<'_, '_>, props: &DrawProps<'_>) -> Vec<Option<Placed>> {
         let vertical = run.writing_mode() == WritingMode::Vertical;
@@ -328,6 +349,9 @@ fn stretch(run: &[Raw]) -> Option<f64> {
 impl<'a> Device<'a> for Lines<'_> {
     fn draw_glyph_run(&mut self, run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
         let placed = self.place(run, &props);
+        if self.is_again(run, &placed) {
+            return;
+        }
         for (glyph, placed) in run.glyphs().iter().zip(placed) {
             if self.bytes + self.line.len() > TEXT_BYTES_MAX {
                 return;

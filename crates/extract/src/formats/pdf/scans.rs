@@ -244,8 +244,11 @@ mod tests {
 
     #[test]
     fn pages_with_words_of_their_own_are_not_looked_at() {
-        let words =
-            "BT /F1 4 Tf 1 50 Td (word word word word word word word word word word) Tj ET ".repeat(6);
+        let line = |row: u8| {
+            let words = ["word"; 10].join(" ");
+            format!("BT /F1 4 Tf 1 {} Td ({words}) Tj ET ", 90 - 10 * row)
+        };
+        let words: String = (0..6).map(line).collect();
         assert!(!scanned(&words, "", GRAY).text.contains("wide"));
         let stamp = scanned("BT /F1 4 Tf 1 50 Td (No. 7) Tj ET", "", GRAY);
         assert_eq!(stamp.text, "No. 7\nwide 0 64 80 96");

@@ -46,9 +46,17 @@ fn file(mut rest: &[u8], encoding: &'static Encoding) -> Option<String> {
         0 => Some(narrow(short, encoding).trim_end_matches('\0').to_owned()),
         _ => {
             let length = u32_at(take(&mut rest, 6)?, 0) as usize;
-            take(&mut rest, length).map(utf16_to_zero)
+            let path = take(&mut rest, length)?;
+            // Excel for Macintosh wrote eight bits here, too.
+            Some(if is_narrow(path) { narrow(path, encoding) } else { utf16_to_zero(path) })
         }
     }
+}
+
+/// Whether a path is of eight bits where sixteen are said. Letters of sixteen bits may look like two printable ones each,
+/// but not the marks between the steps of a path.
+fn is_narrow(path: &[u8]) -> bool {
+    path.iter().all(|byte| matches!(byte, b' '..=b'~')) && path.iter().any(|byte| b"./:\\".contains(byte))
 }
 
 fn take<'d>(rest: &mut &'d [u8], length: usize) -> Option<&'d [u8]> {
@@ -109,6 +117,10 @@ mod tests {
         assert_eq!(target(&path(&[0; 4])).as_deref(), Some("aä.tx"));
         let long = [&[18, 0, 0, 0, 12, 0, 0, 0, 3, 0][..], &wide("aä.txt")].concat();
         assert_eq!(target(&path(&long)).as_deref(), Some("aä.txt"));
+        let macintosh = [&[14, 0, 0, 0, 8, 0, 0, 0, 3, 0][..], b"::Docs:a"].concat();
+        assert_eq!(target(&path(&macintosh)).as_deref(), Some("::Docs:a"));
+        let of_two_bytes = [&[14, 0, 0, 0, 8, 0, 0, 0, 3, 0][..], &wide("\u{6f22}\u{5b57}.x")].concat();
+        assert_eq!(target(&path(&of_two_bytes)).as_deref(), Some("\u{6f22}\u{5b57}.x"));
         assert_eq!(target(&link(8, &[&counted("Sheet1!A1\0", 2)])), None);
         for length in 0..address.len() {
             assert!(target(&address[..length]).is_none_or(|_| length == address.len()), "{length}");
