@@ -17,6 +17,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (7, "words", include_str!("../migrations/0007_words.sql")),
     (8, "container_names", include_str!("../migrations/0008_container_names.sql")),
     (9, "groups", include_str!("../migrations/0009_groups.sql")),
+    (10, "callers", include_str!("../migrations/0010_callers.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times
