@@ -32,9 +32,9 @@ use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::outputs;
-use crate::process::Process;
 use crate::process::under_way::Work;
 use crate::process::visitors::Permit;
+use crate::process::{KeptLease, Process};
 use crate::progress::Progress;
 use crate::run::drain::drain;
 use crate::run::state::RunState;
@@ -64,8 +64,8 @@ pub struct Engine {
     pub data: PathBuf,
     /// What a repository must know of this machine.
     pub host: HostContext,
-    /// What all jobs share while they are worked on.
-    pub process: Process,
+    /// What all jobs share while they are worked on; other engines of the program have the same one.
+    pub process: Arc<Process>,
 }
 
 /// Whether a run writes.
@@ -126,7 +126,16 @@ impl Engine {
 
     /// Asks what is under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
     pub fn stop(&self, job: JobId) -> bool {
-        self.process.under_way.stop(job)
+        self.process.stop(job)
+    }
+
+    /// Keeps the lease until the answer is dropped, also while nothing is under way. `lost` is called when it cannot be kept any more,
+    /// by the thread that kept it, unless something kept it before.
+    ///
+    /// # Errors
+    /// When there is no right to write, or the thread cannot be started.
+    pub fn keep_lease(&self, lost: impl FnOnce(&EngineError) + Send + 'static) -> Result<KeptLease> {
+        self.process.keep_lease_or(&self.writing()?, lost).map(KeptLease::of)
     }
 
     /// Opens the source of a job.
@@ -159,7 +168,7 @@ impl Engine {
     /// Other jobs may run at the same time, and share its outputs and containers. [`Engine::stop`] stops it alone.
     ///
     /// # Errors
-    /// `Busy` when the same job is worked on, unless this run writes nothing; when it could not begin, or the store or an output failed;
+    /// `Running` when the same job is worked on, unless this run writes nothing; when it could not begin, or the store or an output failed;
     /// what was confirmed stands, the next run goes on.
     pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();

@@ -57,6 +57,8 @@ pub enum Refusal {
     Resources,
     /// A bound of the program is met; it goes by when a run ends.
     Busy,
+    /// The job is being worked on.
+    Running,
 }
 
 impl Refusal {
@@ -75,6 +77,7 @@ impl Refusal {
         Refusal::Stopped,
         Refusal::Resources,
         Refusal::Busy,
+        Refusal::Running,
     ];
 
     /// The word.
@@ -93,6 +96,7 @@ impl Refusal {
             Refusal::Stopped => "stopped",
             Refusal::Resources => "resources",
             Refusal::Busy => "busy",
+            Refusal::Running => "running",
         }
     }
 }

@@ -10,7 +10,7 @@ use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
-use ingather_engine::{Engine, Process};
+use ingather_engine::Engine;
 use ingather_model::access::identity::Identity;
 use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
@@ -173,7 +173,7 @@ impl Context<'_> {
             cancel: self.host.cancel(),
             data: self.host.data().to_owned(),
             host: HostContext { own, threads: self.host.threads() },
-            process: Process::default(),
+            process: Arc::default(),
         }
     }
 

@@ -71,6 +71,7 @@ problems! {
     Unable = "unable", 500, UNABLE, "It cannot be done as things are.", "Do what the sentence says, then ask again.";
     Resources = "resources", 503, UNABLE, "The machine has no room, memory or threads left for it.", "Make room, then ask again.";
     Busy = "busy", 503, UNABLE, "A bound of the program is met.", "Ask again when a run has ended.";
+    Running = "running", 409, UNABLE, "The job is being worked on.", "Wait until that has ended, or stop it.";
     Output = "output", 502, UNABLE, "An output cannot be opened or committed.", "Do what the sentence says about it.";
     Connector = "connector", 502, UNABLE, "A connector cannot answer.", "Do what the sentence says about it.";
     IndexOlder = "index_older", 503, UNABLE, "An earlier version of the program made the search index.", "Run `ingather sync` once, which makes it anew.";
@@ -91,6 +92,7 @@ pub const ALWAYS: &[Code] = &[
     Code::Unable,
     Code::Resources,
     Code::Busy,
+    Code::Running,
     Code::Store,
     Code::StoreAway,
     Code::StoreFull,
@@ -200,6 +202,7 @@ impl From<Refusal> for Code {
             Refusal::Stopped => Code::Stopped,
             Refusal::Resources => Code::Resources,
             Refusal::Busy => Code::Busy,
+            Refusal::Running => Code::Running,
         }
     }
 }

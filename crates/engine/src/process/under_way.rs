@@ -19,10 +19,19 @@ pub(crate) struct UnderWay {
 struct State {
     job: JobId,
     doing: &'static str,
-    /// Work that writes nothing is in nobody's way.
-    writes: bool,
+    kind: Kind,
     cancel: Cancel,
     failure: Mutex<Option<EngineError>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// In nobody's way.
+    Reads,
+    /// One at a time for a job.
+    Writes,
+    /// Something that writes is about to begin, and stops with this.
+    Announced,
 }
 
 /// Work on one job; over when it is dropped.
@@ -33,7 +42,37 @@ pub(crate) struct Work {
     _lease: Option<LeaseUse>,
 }
 
+impl State {
+    /// Whether this is in the way of something that writes for the same job: a run that was announced is, but for itself.
+    fn hinders(&self, doing: &str) -> bool {
+        match self.kind {
+            Kind::Reads => false,
+            Kind::Writes => true,
+            Kind::Announced => self.doing != doing,
+        }
+    }
+}
+
 impl UnderWay {
+    /// A run is about to begin. What begins for the job as long as this lives stops with it.
+    pub(crate) fn announce(this: &Arc<UnderWay>, job: &Job, whole: &Cancel) -> Result<Work> {
+        let mut works = lock(&this.works);
+        if let Some(other) = works.iter().find(|other| other.job == job.id && other.kind != Kind::Reads) {
+            return Err(refused(other.doing, job));
+        }
+        let state = State {
+            job: job.id,
+            doing: "run",
+            kind: Kind::Announced,
+            cancel: whole.part(),
+            failure: Mutex::default(),
+        };
+        let state = Arc::new(state);
+        works.push(state.clone());
+        drop(works);
+        Ok(Work { under_way: this.clone(), state, _lease: None })
+    }
+
     pub(crate) fn begin(
         this: &Arc<UnderWay>,
         job: &Job,
@@ -41,17 +80,16 @@ impl UnderWay {
         whole: &Cancel,
         lease: Option<LeaseUse>,
     ) -> Result<Work> {
-        let writes = lease.is_some();
+        let kind = if lease.is_some() { Kind::Writes } else { Kind::Reads };
         let mut works = lock(&this.works);
-        if let Some(other) = works.iter().find(|other| writes && other.writes && other.job == job.id) {
-            let sentence = format!(
-                "a {} of job {} is under way in this process; wait until it has ended, or stop it",
-                other.doing, job.name
-            );
-            return Err(EngineError::refused(Refusal::Busy, sentence));
+        if let Some(other) =
+            works.iter().find(|other| kind == Kind::Writes && other.job == job.id && other.hinders(doing))
+        {
+            return Err(refused(other.doing, job));
         }
-        let state =
-            Arc::new(State { job: job.id, doing, writes, cancel: whole.part(), failure: Mutex::default() });
+        let announced = works.iter().find(|other| other.kind == Kind::Announced && other.job == job.id);
+        let cancel = announced.filter(|_| kind == Kind::Writes).map_or(whole, |other| &other.cancel).part();
+        let state = Arc::new(State { job: job.id, doing, kind, cancel, failure: Mutex::default() });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
@@ -64,13 +102,26 @@ impl UnderWay {
         of_job.map(|work| work.cancel.cancel()).count() > 0
     }
 
+    /// Whether anything that writes is announced or under way for a job.
+    pub(crate) fn works_on(&self, job: JobId) -> bool {
+        lock(&self.works).iter().any(|work| work.job == job && work.kind != Kind::Reads)
+    }
+
     /// Ends all work that writes: nothing can be written any more.
     pub(crate) fn fail(&self, error: &EngineError) {
-        for work in lock(&self.works).iter().filter(|work| work.writes) {
+        for work in lock(&self.works).iter().filter(|work| work.kind == Kind::Writes) {
             lock(&work.failure).get_or_insert_with(|| error.clone());
             work.cancel.cancel();
         }
     }
+}
+
+fn refused(doing: &str, job: &Job) -> EngineError {
+    let sentence = format!(
+        "a {doing} of job {} is under way in this process; wait until it has ended, or stop it",
+        job.name
+    );
+    EngineError::refused(Refusal::Running, sentence)
 }
 
 impl Work {

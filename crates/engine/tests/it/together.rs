@@ -307,11 +307,40 @@ fn a_run_that_is_stopped_alone_stops_nothing_else() {
 fn is_busy<T: std::fmt::Debug>(result: Result<T, EngineError>) -> bool {
     let told = format!("{result:?}");
     match result {
-        Err(EngineError::Refused { refusal: Refusal::Busy, message }) => {
+        Err(EngineError::Refused { refusal: Refusal::Running, message }) => {
             assert!(message.contains("job whole is under way in this process"), "{message}");
             true
         }
         _ => panic!("{told}"),
+    }
+}
+
+#[test]
+fn a_run_that_was_announced_keeps_others_out_and_stops_before_it_begins() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        world.job(definition(&world, "whole", "", &["one"]));
+        let found = world.engine().reader.read(|sql| ingather_store::jobs::by_name(sql, "whole"));
+        let job = found.unwrap().unwrap();
+        put(&world, "a", "v1");
+        let process = world.engine().process.clone();
+        let cancel = &world.engine().cancel;
+        assert!(!process.works_on(job.id) && !process.stop(job.id));
+        let announced = process.announce(&job, cancel).unwrap();
+        assert!(process.works_on(job.id));
+        assert!(is_busy(process.announce(&job, cancel).map(drop)));
+        let progress = || std::sync::Arc::new(ingather_engine::progress::Progress::default());
+        assert!(is_busy(world.engine().delete(&job, progress()).map(|_| ())), "it would be gone");
+        // It is stopped although nothing of it has begun yet.
+        assert!(process.stop(job.id));
+        let stopped = world.run("whole", FULL).unwrap();
+        assert_eq!((stopped.stopped, stopped.error), (true, None), "{kind:?}");
+        drop(announced);
+        assert!(!process.works_on(job.id));
+        let done = world.run("whole", FULL).unwrap();
+        assert_eq!((done.stopped, done.counts.seen()), (false, 1), "{kind:?}");
+        assert!(!cancel.cancelled());
     }
 }
 
