@@ -3,6 +3,7 @@
 mod jobs;
 mod refused;
 mod search;
+mod service;
 mod sync;
 pub(crate) mod values;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
+pub(crate) use service::{ApiKey, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
@@ -86,7 +88,7 @@ pub(crate) enum Command {
     Sync(Sync),
     /// Search the built-in index
     Search(Search),
-    /// Look at jobs, confirm what they hold, delete them
+    /// Look at jobs, run them, confirm what they hold, delete them
     #[command(
         subcommand,
         after_help = "Example:\n  ingather job show share\n\nExit codes: those of each command, see its --help"
@@ -180,6 +182,23 @@ pub(crate) enum Command {
         /// What `ingather backup` wrote; - for standard input
         file: PathBuf,
     },
+    /// Answer over HTTP, and run jobs that clients start
+    Serve(Serve),
+    /// Say who may ask the service
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather api-key list\n\nExit codes: those of each command, see its --help"
+    )]
+    ApiKey(ApiKey),
+    /// Changes that the service was asked for, the latest first
+    #[command(
+        after_help = "Example:\n  ingather audit --limit 20\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+    )]
+    Audit {
+        /// Changes at most
+        #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
+        limit: u32,
+    },
     /// Write what `sync` has created as a declaration that can be kept
     #[command(
         after_help = "Example:\n  ingather export > ingather.json\n\nExit codes: 0 done · 3 could not work"
@@ -228,6 +247,8 @@ impl Command {
         matches!(
             self,
             Command::Sync(_)
+                | Command::Serve(_)
+                | Command::Job(Job::Start { .. })
                 | Command::Document(_)
                 | Command::Pipeline(_)
                 | Command::Verify { .. }

@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod api_key;
+mod audit;
 mod backup;
 mod doctor;
 mod document;
@@ -11,6 +13,7 @@ mod lookup;
 mod pages;
 mod pipeline;
 mod search;
+mod serve;
 mod sync;
 mod verify;
 mod why;
@@ -48,6 +51,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
         Command::Backup { file } => backup::backup(&global, file),
         Command::Restore { file } => backup::restore(&global, file),
+        Command::Serve(serve) => serve::run(&global, &serve),
+        Command::ApiKey(key) => api_key::run(&global, key),
+        Command::Audit { limit } => audit::run(&global, limit),
         Command::Export => export::run(&global),
         Command::Journal(Journal::Snapshot { files, output }) => {
             journal::snapshot(&global, &files, output.as_deref())

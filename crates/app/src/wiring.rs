@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_contract::call::{Cancel, Clock};
+use ingather_engine::Process;
 use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
 use ingather_operations::operation::Role;
@@ -96,21 +97,29 @@ pub(crate) fn threads(global: &Global) -> usize {
     )
 }
 
-/// This program as its operations see it.
+/// This program as its operations see it; a clone shares what is open.
+#[derive(Clone)]
 pub(crate) struct Program<'a> {
     pub(crate) global: &'a Global,
     /// None for what needs none.
     pub(crate) data: Option<DataDirectory>,
+    /// What all that is done in this process shares.
+    pub(crate) process: Arc<Process>,
 }
 
 impl<'a> Program<'a> {
     pub(crate) fn of(global: &'a Global) -> Result<Program<'a>> {
-        Ok(Program { global, data: Some(DataDirectory::of(global)?) })
+        Ok(Program { global, data: Some(DataDirectory::of(global)?), process: Arc::default() })
     }
 
     /// For operations that need no data directory, such as where there can be none.
     pub(crate) fn nowhere(global: &'a Global) -> Program<'a> {
-        Program { global, data: None }
+        Program { global, data: None, process: Arc::default() }
+    }
+
+    /// The same program again, for another way to ask it.
+    pub(crate) fn around(global: &'a Global, data: DataDirectory, process: Arc<Process>) -> Program<'a> {
+        Program { global, data: Some(data), process }
     }
 
     fn placed(&self) -> Result<&DataDirectory> {
@@ -159,6 +168,10 @@ impl Host for Program<'_> {
 
     fn cancel(&self) -> Cancel {
         interrupt::cancel()
+    }
+
+    fn process(&self) -> Arc<Process> {
+        self.process.clone()
     }
 
     fn threads(&self) -> usize {

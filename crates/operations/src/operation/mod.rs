@@ -1,12 +1,15 @@
 //! What is known of an operation beside what it does: enough for a command line, routes, a description of an API and tools
 //! of models, so that none of them has a list of its own.
 
+mod callable;
 pub(crate) mod schema;
+
+pub use callable::Callable;
 
 use ingather_contract::settings::Schema;
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::context::{Caller, Context};
 use crate::problem::{Code, Problem, Result};
@@ -38,7 +41,8 @@ pub struct Operation {
 }
 
 /// What somebody may do (design 4.16).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Everything.
     Admin,
@@ -51,6 +55,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role.
+    pub const ALL: &'static [Role] = &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader];
+
     /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
