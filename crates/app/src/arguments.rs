@@ -69,6 +69,9 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "INGATHER_SHARED_JOURNAL", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) shared_journal: bool,
+    /// Ask the service there, unix:PATH or http://127.0.0.1:PORT, instead of a data directory; the API key stands in INGATHER_API_KEY
+    #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["data", "store"])]
+    pub(crate) server: Option<String>,
 
     /// Answer in JSON, one object per line
     #[arg(long, global = true)]
@@ -240,6 +243,20 @@ impl Command {
     /// Whether another process of this program started it, which holds it.
     pub(crate) fn is_worker(&self) -> bool {
         matches!(self, Command::ExtractWorker | Command::PictureWorker { .. })
+    }
+
+    /// Whether a service can be asked for it: what is no operation, this program does itself.
+    pub(crate) fn may_be_asked(&self) -> bool {
+        !matches!(
+            self,
+            Command::Serve(_)
+                | Command::Journal(_)
+                | Command::Selftest(_)
+                | Command::Extract(_)
+                | Command::ExtractWorker
+                | Command::PictureWorker { .. }
+                | Command::Completions { .. }
+        )
     }
 
     /// Whether it may read documents.

@@ -23,7 +23,7 @@ use clap::CommandFactory;
 use ingather_operations::jobs::Resends;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
-use crate::exit::{self, Result};
+use crate::exit::{self, Failure, Result};
 use crate::{handles, interrupt, show, wiring};
 
 /// Does what was asked; the exit code.
@@ -31,6 +31,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
     if global.shared_journal {
         ingather_connectors::share_journals();
+    }
+    if global.server.is_some() && !command.may_be_asked() {
+        return Err(Failure::usage("no service does this, but this program itself; leave --server out"));
     }
     if !command.is_worker() {
         interrupt::looks();

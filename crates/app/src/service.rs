@@ -167,7 +167,7 @@ impl Running {
 
 impl Service for Running {
     fn context(&self) -> Context<'_> {
-        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock) }
+        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock), remote: None }
     }
 
     fn log(&self, line: &str) {

@@ -10,9 +10,10 @@ use ingather_contract::call::{Cancel, Clock};
 use ingather_engine::Process;
 use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
-use ingather_operations::operation::Role;
+use ingather_operations::operation::{Remote, Role};
 use ingather_operations::system::Look;
 use ingather_operations::{Caller, Context, Host, Writing};
+use ingather_server::Client;
 use ingather_store::Reader;
 
 use crate::arguments::Global;
@@ -86,6 +87,9 @@ fn prepare_readers(global: &Global, threads: usize) {
     }
 }
 
+/// Where the key for a service stands.
+const KEY: &str = "INGATHER_API_KEY";
+
 /// Threads when nobody says how many.
 const THREADS_MAX: usize = 8;
 
@@ -105,21 +109,25 @@ pub(crate) struct Program<'a> {
     pub(crate) data: Option<DataDirectory>,
     /// What all that is done in this process shares.
     pub(crate) process: Arc<Process>,
+    /// The service that does what is asked, where one was named.
+    pub(crate) remote: Option<Client>,
 }
 
 impl<'a> Program<'a> {
     pub(crate) fn of(global: &'a Global) -> Result<Program<'a>> {
-        Ok(Program { global, data: Some(DataDirectory::of(global)?), process: Arc::default() })
+        let remote = remote(global)?;
+        let data = if remote.is_some() { None } else { Some(DataDirectory::of(global)?) };
+        Ok(Program { global, data, process: Arc::default(), remote })
     }
 
     /// For operations that need no data directory, such as where there can be none.
-    pub(crate) fn nowhere(global: &'a Global) -> Program<'a> {
-        Program { global, data: None, process: Arc::default() }
+    pub(crate) fn nowhere(global: &'a Global) -> Result<Program<'a>> {
+        Ok(Program { global, data: None, process: Arc::default(), remote: remote(global)? })
     }
 
     /// The same program again, for another way to ask it.
     pub(crate) fn around(global: &'a Global, data: DataDirectory, process: Arc<Process>) -> Program<'a> {
-        Program { global, data: Some(data), process }
+        Program { global, data: Some(data), process, remote: None }
     }
 
     fn placed(&self) -> Result<&DataDirectory> {
@@ -128,8 +136,15 @@ impl<'a> Program<'a> {
 
     /// What an operation is given.
     pub(crate) fn context(&self) -> Context<'_> {
-        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock) }
+        let remote = self.remote.as_ref().map(|remote| remote as &dyn Remote);
+        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock), remote }
     }
+}
+
+/// The service that was named, and the key for it: where everybody on this machine could read it (`ps`), none is taken.
+fn remote(global: &Global) -> Result<Option<Client>> {
+    let key = std::env::var(KEY).ok().filter(|key| !key.is_empty());
+    global.server.as_deref().map(|address| Client::of(address, key)).transpose()
 }
 
 /// Whoever runs this program: the owner of the data directory, who may do everything.

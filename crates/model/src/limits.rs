@@ -365,3 +365,5 @@ pub const RUNS_AT_ONCE_MAX: usize = 64;
 pub const SESSIONS_MAX: usize = 10_000;
 /// How long somebody is logged in, milliseconds: a working day.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
+/// Bytes of an answer that a client of a service reads: more than the longest list of documents has.
+pub const HTTP_ANSWER_BYTES_MAX: usize = 256 << 20;

@@ -17,7 +17,7 @@ use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store};
 
-use crate::operation::Role;
+use crate::operation::{Remote, Role};
 use crate::problem::{Code, Problem, Result};
 use crate::system::Look;
 
@@ -204,6 +204,8 @@ pub struct Context<'a> {
     pub registry: Registry,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// The service that does all of it, where this program only asks one.
+    pub remote: Option<&'a dyn Remote>,
 }
 
 impl Context<'_> {
@@ -355,7 +357,7 @@ pub(crate) mod tests {
         ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
     ) -> Result<A> {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
-        let context = Context { host: &Program(reader), registry, clock: Arc::new(Still) };
+        let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
         ask(&context, &Caller { roles, identity: &identity })
     }

@@ -3,9 +3,11 @@
 //!
 //! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `description` is the OpenAPI
-//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost.
+//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost ·
+//! `client` is the other side.
 
 mod answers;
+mod client;
 mod connections;
 mod description;
 mod pages;
@@ -14,6 +16,7 @@ mod request;
 mod routes;
 mod slow;
 
+pub use client::Client;
 pub use connections::{Listening, Stop, serve};
 pub use description::description;
 pub use request::API;

@@ -145,17 +145,22 @@ fn list_runs(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {
 fn start(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
     let mode = if minimal { RunKind::Minimal } else { RunKind::Full };
     let started = jobs::START.call(&program.context(), &caller(), StartJob { job, mode })?;
-    match started.ended {
-        Some(synced) => super::sync::tell(program, &synced),
-        None => Ok(exit::DONE),
+    match &started.ended {
+        Some(synced) => return super::sync::tell(program, synced),
+        None if program.global.json => show::answer(&started),
+        None if !program.global.quiet => show::stderr(&format!("a run of job {} was begun", started.job)),
+        None => {}
     }
+    Ok(exit::DONE)
 }
 
 fn abort(program: &Program<'_>, job: String) -> Result<u8> {
     let aborted = jobs::ABORT.call(&program.context(), &caller(), AbortJob { job })?;
     if program.global.json {
         show::answer(&aborted);
-    } else if !aborted.stopping {
+    } else if aborted.stopping {
+        show::line(&format!("job {} stops", aborted.job));
+    } else {
         show::line(&format!("job {} is not worked on here", aborted.job));
     }
     Ok(exit::DONE)

@@ -39,8 +39,8 @@ impl<'a> std::ops::Deref for dyn Callable + 'a {
 
 impl<Request, Answer> Callable for Answering<Request, Answer>
 where
-    Request: DeserializeOwned,
-    Answer: Serialize,
+    Request: Serialize + DeserializeOwned,
+    Answer: Serialize + DeserializeOwned,
 {
     fn operation(&self) -> &Operation {
         &self.operation
@@ -60,9 +60,9 @@ where
 
 impl<Request, Item, Answer> Callable for Streaming<Request, Item, Answer>
 where
-    Request: DeserializeOwned,
-    Item: Serialize,
-    Answer: Serialize,
+    Request: Serialize + DeserializeOwned,
+    Item: Serialize + DeserializeOwned,
+    Answer: Serialize + DeserializeOwned,
 {
     fn operation(&self) -> &Operation {
         &self.operation

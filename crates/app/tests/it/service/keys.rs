@@ -130,7 +130,9 @@ fn the_first_key_is_told_on_a_terminal_once_and_in_no_log() {
     let words = std::iter::once(program.get_program()).chain(program.get_args());
     let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
     let mut terminal = std::process::Command::new("script");
-    terminal.args(["-qec", &words.join(" "), "/dev/null"]).current_dir(sandbox.path());
+    // Also where these tests were started so that signals are ignored.
+    let words = format!("env --default-signal=INT,TERM,HUP {}", words.join(" "));
+    terminal.args(["-qec", &words, "/dev/null"]).current_dir(sandbox.path());
     terminal.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = terminal.spawn().unwrap();
     let (mut address, mut key) = (None, None);

@@ -1,6 +1,7 @@
 //! Drives `ingather serve` as programs do: real requests over HTTP to the real program.
 
 mod bounds;
+mod client;
 mod http;
 mod keys;
 mod page;

@@ -38,6 +38,8 @@ fn a_job_that_is_started_runs_to_its_end_while_others_are_answered() {
         assert_eq!(shown["run"]["counts"]["added"], 1);
         let found = service.answer("GET", "/api/v1/search?query=apple&limit=5&all=true");
         assert_eq!(found["summary"]["total"], 2);
+        let repair = service.request("POST", "/api/v1/outputs/verify").body(&json!({"repair": true}));
+        assert_eq!(repair.send(service.address).is(200).json()["answer"]["agrees"], true);
         std::fs::remove_file(sandbox.root().join("a.txt")).unwrap();
         let minimal = service.request("POST", "/api/v1/jobs/root/start").body(&json!({"mode": "minimal"}));
         minimal.send(service.address).is(200);

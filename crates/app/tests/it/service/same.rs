@@ -8,7 +8,7 @@ use super::Service;
 use crate::sandbox::{Kept, Sandbox};
 
 /// Where the lines of the command line stand in the answer of the service.
-enum Lines {
+pub(super) enum Lines {
     /// One line, the answer.
     Answer,
     /// One line for each member of this list.
@@ -20,9 +20,9 @@ enum Lines {
 }
 
 /// What is asked both ways: the operation, words of the command line, verb and path, body, and how the answers correspond.
-type Asked = (&'static str, &'static [&'static str], &'static str, Option<&'static str>, Lines);
+pub(super) type Asked = (&'static str, &'static [&'static str], &'static str, Option<&'static str>, Lines);
 
-const ASKED: &[Asked] = &[
+pub(super) const ASKED: &[Asked] = &[
     ("jobs.list", &["job", "list"], "GET /jobs", None, Lines::Of("jobs")),
     ("jobs.show", &["job", "show", "root"], "GET /jobs/root", None, Lines::Answer),
     ("jobs.runs", &["job", "runs", "root"], "GET /jobs/root/runs?limit=20", None, Lines::Of("runs")),
@@ -106,7 +106,7 @@ fn settled(value: &Value) -> Value {
     value
 }
 
-fn prepared(kept: Kept) -> Sandbox {
+pub(super) fn prepared(kept: Kept) -> Sandbox {
     let sandbox = Sandbox::new(kept);
     (0..60).for_each(|n| sandbox.write(&format!("f{n}.txt"), "apple"));
     sandbox.write("d/a b.txt", "apple");
